@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "json.h"
+#include "robot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,8 +43,11 @@ const cli_command cli_command_check = {
              "leave their domain, units that\n"
              "do not match, names that nothing uses, what the start breaks. With a plan block also "
              "the size of the plan.",
-    .notes = "exit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
-             "file or memory",
+    .notes =
+        "A robot file (.xml, .urdf) instead of a model: what it has, and what of it is ignored "
+        "(docs/robots.md).\n\n"
+        "exit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
+        "file or memory",
     CLI_OPTIONS(options)};
 
 #define FIELD(field) CLI_JSON(perp_check_report, field)
@@ -334,6 +338,13 @@ int perp__cmd_check(int argc, char **argv)
     perp_time_scales scales;
     perp_plan_size plan = {0};
     int settled = 0;
+    if (code == CLI_DONE && cli_is_robot(r.file)) {
+        code = cli_check_robot(&r.args, r.file, r.as_json);
+        free(r.set.item);
+        free(r.folder.item);
+        free(r.input.item);
+        return code;
+    }
     cJSON *json = code == CLI_DONE && r.as_json && !r.flat ? cli_json_begin("check") : NULL;
     if (code == CLI_DONE) code = cli_load(r.file, "check", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &r.input, &diag);

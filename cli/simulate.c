@@ -4,6 +4,7 @@
 #include "json.h"
 #include "fingerprint.h"
 #include "plot.h"
+#include "robot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { MAX_PLOTTED = 6 };
 
 typedef struct request {
     cli_args args;
-    const char *file, *out, *report, *from;
+    const char *file, *out, *report, *from, *key;
     cli_start start; /* --from */
     cli_beginning beginning;
     int project;
@@ -99,6 +100,7 @@ static const cli_option options[] = {
      "begin at the nearest states that fulfil what states alone must: closed loops and their "
      "velocities, gaps and bounds that the start breaks; says what it moved",
      INTO(project)},
+    {"key", "NAME", "of a robot file: begin at this keyframe", INTO(key)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
     CLI_JSON_OPTION(request),
@@ -119,7 +121,11 @@ const cli_command cli_command_simulate = {
              "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
              "  perp simulate examples/mechanics/square.perp --report square.html\n"
              "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n"
-             "  perp simulate examples/notes/particle.perp --from particle.csv --to 5\n\n"
+             "  perp simulate examples/notes/particle.perp --from particle.csv --to 5\n"
+             "  perp simulate examples/robots/arm.xml --key ready --to 2 -o arm.csv\n\n"
+             "A robot file (.xml, .urdf) instead of a model is stepped as bodies with exact "
+             "friction, for 1 s unless --to says otherwise;\n"
+             "--set names its positions, velocities, or controls as NAME.u (docs/robots.md).\n\n"
              "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some "
              "step (the rows so far are in OUT.csv.partial),\n"
              "4 file or memory, 130 interrupted (the same)",
@@ -1039,6 +1045,28 @@ static int check_outputs(const perp_model *model, const request *r)
     return cli_check_outputs(&r->args, r, model, (const char *const *)&r->start.file, 1);
 }
 
+/* A robot file instead of a model. */
+static int simulate_robot(request *r)
+{
+    cli_robot_run robot = {.args = &r->args,
+                         .request = r,
+                         .file = r->file,
+                         .out = r->out,
+                         .key = r->key,
+                         .set = &r->set,
+                         .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,
+                         .step = cli_is_given(&r->args, "step") ? r->o.step : (double)NAN,
+                         .every = r->every,
+                         .quiet = r->quiet,
+                         .as_json = r->as_json,
+                         .stream = r->stream};
+    int code = cli_simulate_robot(&robot);
+    free(r->set.item);
+    free(r->folder.item);
+    free(r->input.item);
+    return code;
+}
+
 int perp__cmd_simulate(int argc, char **argv)
 {
     request r = {
@@ -1046,6 +1074,11 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE && cli_is_robot(r.file)) return simulate_robot(&r);
+    if (code == CLI_DONE && r.key) {
+        cli_say("perp simulate: --key is for robot files\n");
+        code = CLI_USAGE;
+    }
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("simulate"), r.quiet = 1;
     if (code == CLI_DONE) code = cli_load(r.file, "simulate", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE && r.from) code = cli_begin_at(model, "simulate", r.from, &r.start, &diag);

@@ -83,6 +83,14 @@ const run1 = join(scratch, "run.csv");
 const problem = file("p.json", '[{"M": [[2, 1], [1, 2]], "q": [-1, -1]}, {"M": [[0]], "q": [-1]}]');
 
 expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.outcome === "verified" && x.steps === 1200 && x.trajectory === run1);
+const arm = "examples/robots/arm.xml";
+if (run(["check", arm]).code === 0) { // else there is no expat
+  const nameless = file("nameless.xml", "<mujoco><worldbody><body pos='1'/></worldbody></mujoco>");
+  expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--set", "elbow.u=1.3"], (x) => x.outcome === "verified" && x.steps === 10);
+  expect(0, "check", [arm], (x) => x.nv === 13 && x.keys[0] === "ready");
+  expect(2, "check", [nameless], (x) => x.diagnostics[0].line === 1 && x.diagnostics[0].column === 31);
+  expect(1, "simulate", [arm, "--key", "none"], (x) => x.messages[0].includes("there are: ready"));
+}
 expect(0, "simulate", ["examples/notes/sliding_one_line.perp"], (x) => "at_lower" in x.pairs[0] && x.trajectory === null);
 expect(3, "simulate", [wall], (x) => x.outcome === "no solution" && x.messages.length > 0);
 expect(2, "simulate", [broken], (x) => x.messages[0].includes("broken.perp:2:") && !("outcome" in x));

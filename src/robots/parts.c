@@ -190,6 +190,11 @@ const char *perp_robot_key(const perp_robot *robot, int key)
     return key >= 0 && key < robot->nkey ? robot->key[key].name : NULL;
 }
 
+const double *perp_robot_key_control(const perp_robot *robot, int key)
+{
+    return key >= 0 && key < robot->nkey ? robot->key[key].u : NULL;
+}
+
 /* Everything but contacts. */
 static perp_status add_laws(const perp_robot *robot, perp_bodies *b, perp_diag *diag)
 {

@@ -1,0 +1,395 @@
+/* perp check and perp simulate of robot files: what was read and what was not, and its motion. */
+
+#include "robot.h"
+#include "json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_is_robot(const char *file)
+{
+    static const char *const ends[] = {".xml", ".urdf", ".mjcf"};
+    size_t n = strlen(file);
+    for (int i = 0; i < 3; i++) {
+        size_t tail = strlen(ends[i]);
+        if (n > tail && strcmp(file + n - tail, ends[i]) == 0) return 1;
+    }
+    return 0;
+}
+
+/* An option that is given and not among these has no meaning for a robot. */
+static int check_options(const cli_args *args, const char *const *allowed)
+{
+    const cli_command *c = args->command;
+    for (int k = 0; k < c->noptions; k++) {
+        const char *name = c->options[k].name;
+        int known = !name[0];
+        for (int i = 0; allowed[i]; i++) known |= strcmp(allowed[i], name) == 0;
+        if (known || !cli_is_given(args, name)) continue;
+        cli_say("perp %s: --%s is not for robot files\n", c->name, name);
+        return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
+
+/* perp check -------------------------------------------------------------------------------------- */
+
+typedef struct counts {
+    int bodies, joints, nq, nv, shapes, actuators, equalities;
+} counts;
+
+#define FIELD(field) CLI_JSON(counts, field)
+static const cli_json_field count_fields[] = {FIELD(bodies),    FIELD(joints), FIELD(nq),
+                                              FIELD(nv),        FIELD(shapes), FIELD(actuators),
+                                              FIELD(equalities)};
+#undef FIELD
+
+static counts count(const perp_robot_parts *p, const perp_bodies *b)
+{
+    counts n = {.bodies = p->nbody,
+                .nq = perp_bodies_nq(b),
+                .nv = perp_bodies_nv(b),
+                .shapes = p->nshape,
+                .actuators = p->nactuator,
+                .equalities = p->nequality};
+    for (int i = 0; i < p->nbody; i++) n.joints += p->body[i].joint != PERP_JOINT_FIXED;
+    return n;
+}
+
+static void print_parts(const perp_robot *robot, const perp_robot_parts *p, const counts *n,
+                        const char *file)
+{
+    perp_robot_ignored note;
+    printf("%s (%s): %d bodies, %d joints (%d positions, %d velocities), %d shapes, %d actuators, "
+           "%d equalities\n",
+           p->name, file, n->bodies, n->joints, n->nq, n->nv, n->shapes, n->actuators,
+           n->equalities);
+    printf("step %g s, gravity (%g, %g, %g) m/s^2\n", p->options.step, p->options.gravity[0],
+           p->options.gravity[1], p->options.gravity[2]);
+    for (int k = 0; k < perp_robot_keys(robot); k++) printf("key: %s\n", perp_robot_key(robot, k));
+    int k = 0;
+    for (; perp_robot_note(robot, k, &note); k++) {
+        printf("%s:%ld:%ld: ignored: %s", note.file, note.line, note.column, note.what);
+        if (note.count > 1) printf(" (%d times)", note.count);
+        printf("\n");
+    }
+    printf("%d %s ignored\n", k, k == 1 ? "kind of thing is" : "kinds of things are");
+}
+
+#define FIELD(field) CLI_JSON(perp_robot_ignored, field)
+static const cli_json_field note_fields[] = {FIELD(file), FIELD(line), FIELD(column), FIELD(what),
+                                             FIELD(count)};
+#undef FIELD
+
+static void add_parts(cJSON *o, const perp_robot *robot, const perp_robot_parts *p, const counts *n,
+                      const char *file)
+{
+    perp_robot_ignored note;
+    cli_json_add_text(o, "model", p->name);
+    cli_json_add_text(o, "file", file);
+    cli_json_add(o, count_fields, CLI_JSON_COUNT(count_fields), n);
+    cJSON *keys = cJSON_AddArrayToObject(o, "keys");
+    for (int k = 0; k < perp_robot_keys(robot); k++)
+        cJSON_AddItemToArray(keys, cJSON_CreateString(perp_robot_key(robot, k)));
+    cJSON *ignored = cJSON_AddArrayToObject(o, "ignored");
+    for (int k = 0; perp_robot_note(robot, k, &note); k++) {
+        cJSON *item = cJSON_CreateObject();
+        cli_json_add(item, note_fields, CLI_JSON_COUNT(note_fields), &note);
+        cJSON_AddItemToArray(ignored, item);
+    }
+}
+
+static perp_status load(const char *file, const perp_bodies_options *options, perp_robot **robot,
+                        perp_bodies **bodies, perp_diag *diag)
+{
+    perp_status status = perp_robot_read(file, robot, diag);
+    return status == PERP_OK ? perp_robot_create_bodies(*robot, options, bodies, diag) : status;
+}
+
+/* What every command ends with. */
+static int finish(cJSON *json, int code, perp_diag *diag, perp_bodies *bodies, perp_robot *robot,
+                  FILE *out)
+{
+    if (json) code = cli_json_end(json, code, diag, out);
+    fflush(stdout);
+    cli_print_diag(diag, stderr);
+    perp_bodies_destroy(bodies);
+    perp_robot_destroy(robot);
+    perp_diag_clear(diag);
+    return code;
+}
+
+int cli_check_robot(const cli_args *args, const char *file, int as_json)
+{
+    static const char *const allowed[] = {"json", NULL};
+    perp_diag diag = {0};
+    perp_robot *robot = NULL;
+    perp_bodies *bodies = NULL;
+    int code = check_options(args, allowed);
+    if (code != CLI_DONE) return code;
+    cJSON *json = as_json ? cli_json_begin("check") : NULL;
+    perp_status status = load(file, NULL, &robot, &bodies, &diag);
+    code = cli_exit_code(status);
+    if (status == PERP_OK) {
+        perp_robot_parts p = perp_robot_get_parts(robot);
+        counts n = count(&p, bodies);
+        if (json)
+            add_parts(json, robot, &p, &n, file);
+        else
+            print_parts(robot, &p, &n, file);
+    }
+    if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);
+    return finish(json, code, &diag, bodies, robot, stdout);
+}
+
+/* perp simulate ------------------------------------------------------------------------------------ */
+
+typedef struct result {
+    long steps;
+    double time, step, contact_error, newton_error, seconds;
+    int touches; /* the most of any step */
+} result;
+
+#define FIELD(field) CLI_JSON(result, field)
+static const cli_json_field result_fields[] = {
+    FIELD(steps),        FIELD(time),    FIELD(step),   FIELD(contact_error),
+    FIELD(newton_error), FIELD(seconds), FIELD(touches)};
+#undef FIELD
+
+/* t, q, v, how many contacts, the larger of the two errors. */
+enum { MORE_COLUMNS = 3 };
+
+static const char *unit_of(perp_joint joint, int k, int is_v)
+{
+    if (joint == PERP_JOINT_HINGE) return is_v ? "rad/s" : "rad";
+    if (joint == PERP_JOINT_SLIDE || (joint == PERP_JOINT_FREE && k < 3)) return is_v ? "m/s" : "m";
+    return is_v ? "rad/s" : NULL;
+}
+
+static perp_status write_header(perp_trajectory_writer *w, const perp_robot *robot,
+                                const perp_bodies *b, const char *file)
+{
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), n = nq + nv + MORE_COLUMNS;
+    const char **name = malloc(2 * (size_t)n * sizeof *name), **unit = name + n;
+    char line[CLI_PATH_ROOM + 32];
+    if (!name) return PERP_ERR_MEMORY;
+    for (int k = 0; k < n; k++) unit[k] = NULL;
+    name[0] = "t", unit[0] = "s";
+    for (int k = 0; k < nq; k++) name[1 + k] = perp_robot_q_name(robot, k);
+    for (int k = 0; k < nv; k++) name[1 + nq + k] = perp_robot_v_name(robot, k);
+    for (int i = 0; i < p.nbody; i++) {
+        int q = perp_bodies_q_of(b, i + 1), v = perp_bodies_v_of(b, i + 1);
+        perp_joint joint = p.body[i].joint;
+        int one = joint == PERP_JOINT_HINGE || joint == PERP_JOINT_SLIDE;
+        for (int k = 0; q >= 0 && k < (one ? 1 : 3); k++) {
+            unit[1 + q + k] = unit_of(joint, k, 0);
+            unit[1 + nq + v + k] = unit_of(joint, k, 1);
+        }
+        for (int k = 3; joint == PERP_JOINT_FREE && k < 6; k++)
+            unit[1 + nq + v + k] = unit_of(joint, k, 1);
+    }
+    name[n - 2] = "touches", name[n - 1] = "residual";
+    snprintf(line, sizeof line, "robot %s", file);
+    perp_trajectory_writer_comment(w, line);
+    perp_status status = perp_trajectory_writer_header(w, n, name, unit);
+    free(name);
+    return status;
+}
+
+static perp_status write_row(perp_trajectory_writer *w, const perp_bodies *b,
+                             const perp_bodies_info *info, double *row)
+{
+    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b);
+    row[0] = perp_bodies_time(b);
+    memcpy(row + 1, perp_bodies_q(b), (size_t)nq * sizeof *row);
+    memcpy(row + 1 + nq, perp_bodies_v(b), (size_t)nv * sizeof *row);
+    row[1 + nq + nv] = info->touches;
+    row[2 + nq + nv] = info->step ? fmax(info->contact_error, info->newton_error) : (double)NAN;
+    return perp_trajectory_writer_row(w, row);
+}
+
+/* Where a name of --set is: q, v or, as NAME.u, a control; NULL: nowhere. x has nq, nv, nu numbers. */
+static double *place_of(const perp_robot *robot, const perp_bodies *b, const char *name, size_t n,
+                        double *x)
+{
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b);
+    for (int k = 0; k < nq + nv; k++) {
+        const char *other = k < nq ? perp_robot_q_name(robot, k) : perp_robot_v_name(robot, k - nq);
+        if (strlen(other) == n && memcmp(other, name, n) == 0) return &x[k];
+    }
+    for (int k = 0; k < p.nactuator && n > 2 && memcmp(name + n - 2, ".u", 2) == 0; k++) {
+        const char *other = p.actuator_name[k];
+        if (other && strlen(other) == n - 2 && memcmp(other, name, n - 2) == 0)
+            return &x[nq + nv + k];
+    }
+    return NULL;
+}
+
+static int set_one(const perp_robot *robot, const perp_bodies *b, const char *setting, double *x)
+{
+    const char *equals = strchr(setting, '='), *rest = NULL;
+    double value = equals ? perp_number_read(equals + 1, &rest) : 0;
+    if (!equals || rest == equals + 1 || *rest || !isfinite(value)) {
+        cli_say("perp simulate: --set needs NAME=NUMBER, not '%s'\n", setting);
+        return CLI_USAGE;
+    }
+    double *at = place_of(robot, b, setting, (size_t)(equals - setting), x);
+    if (!at)
+        cli_say("perp simulate: --set %s: the robot has no position, velocity or control (NAME.u) "
+                "of this name; there are:",
+                setting);
+    for (int k = 0; !at && k < perp_bodies_nq(b); k++) cli_say(" %s", perp_robot_q_name(robot, k));
+    if (!at) cli_say("\n");
+    if (at) *at = value;
+    return at ? CLI_DONE : CLI_USAGE;
+}
+
+static int find_key(const perp_robot *robot, const char *name)
+{
+    for (int k = 0; k < perp_robot_keys(robot); k++)
+        if (strcmp(perp_robot_key(robot, k), name) == 0) return k;
+    cli_say("perp simulate: --key %s: there is no keyframe of this name%s", name,
+            perp_robot_keys(robot) ? "; there are:" : "");
+    for (int k = 0; k < perp_robot_keys(robot); k++) cli_say(" %s", perp_robot_key(robot, k));
+    cli_say("\n");
+    return -1;
+}
+
+/* The start: the file's, a keyframe's, then what is set. */
+static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b)
+{
+    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), nu = perp_bodies_nu(b), code = CLI_DONE;
+    int key = run->key ? find_key(robot, run->key) : -1;
+    if (run->key && key < 0) return CLI_USAGE;
+    double *x = calloc((size_t)(nq + nv + nu + 1), sizeof *x);
+    if (!x) return cli_exit_code(PERP_ERR_MEMORY);
+    if (key >= 0) perp_robot_set_key(robot, key, b);
+    if (key >= 0) memcpy(x + nq + nv, perp_robot_key_control(robot, key), (size_t)nu * sizeof *x);
+    memcpy(x, perp_bodies_q(b), (size_t)nq * sizeof *x);
+    memcpy(x + nq, perp_bodies_v(b), (size_t)nv * sizeof *x);
+    for (int i = 0; i < run->set->n && code == CLI_DONE; i++)
+        code = set_one(robot, b, run->set->item[i], x);
+    if (code == CLI_DONE && perp_bodies_set(b, x, x + nq) != PERP_OK) {
+        cli_say("perp simulate: --set: a rotation of length 0\n");
+        code = CLI_USAGE;
+    }
+    if (code == CLI_DONE && nu) perp_bodies_set_control(b, x + nq + nv);
+    free(x);
+    return code;
+}
+
+static perp_status step_on(const cli_robot_run *run, perp_bodies *b, perp_trajectory_writer *w,
+                           double *row, result *r, perp_diag *diag)
+{
+    perp_bodies_info info = {0};
+    perp_status status = PERP_OK;
+    long steps = lround(run->to / r->step);
+    if (w) status = write_row(w, b, &info, row);
+    for (long k = 1; k <= steps && status == PERP_OK; k++) {
+        if (cli_is_interrupted()) return PERP_ERR_STOPPED;
+        status = perp_bodies_step(b, &info, diag);
+        if (status != PERP_OK) break;
+        r->steps = k;
+        r->time = info.time;
+        r->contact_error = fmax(r->contact_error, info.contact_error);
+        r->newton_error = fmax(r->newton_error, info.newton_error);
+        if (info.touches > r->touches) r->touches = info.touches;
+        if (w && (k % run->every == 0 || k == steps)) status = write_row(w, b, &info, row);
+    }
+    return status;
+}
+
+static void print_result(const cli_robot_run *run, const perp_robot *robot, const perp_bodies *b,
+                         const result *r, perp_status status)
+{
+    FILE *out = cli_text_stream(run->out, NULL);
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_ignored note;
+    int ignored = 0;
+    while (perp_robot_note(robot, ignored, &note)) ignored++;
+    fprintf(out, "%s (%s): %d bodies, %d velocities, %d shapes\n", p.name, run->file, p.nbody,
+            perp_bodies_nv(b), p.nshape);
+    fprintf(out,
+            "%ld steps of %g s to t = %g s%s: each verified, laws of contacts and joints to %.1e, "
+            "Newton's law to %.1e; %d contacts at most; %.3g s\n",
+            r->steps, r->step, r->time, status == PERP_OK ? "" : ", where it stopped",
+            r->contact_error, r->newton_error, r->touches, r->seconds);
+    if (ignored)
+        fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",
+                ignored);
+    if (run->out && !cli_is_dash(run->out) && status == PERP_OK)
+        fprintf(out, "rows: %s\n", run->out);
+}
+
+/* The rows of a run, if they are wanted, and how it ended. */
+static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b,
+                            result *r, perp_diag *diag)
+{
+    perp_trajectory_writer *w = NULL;
+    perp_status status = PERP_OK;
+    double *row =
+        malloc((size_t)(perp_bodies_nq(b) + perp_bodies_nv(b) + MORE_COLUMNS) * sizeof *row);
+    if (!row) return PERP_ERR_MEMORY;
+    if (run->out && run->stream) status = perp_trajectory_writer_stream(run->out, &w, diag);
+    if (run->out && !run->stream) status = perp_trajectory_writer_create(run->out, &w, diag);
+    if (status == PERP_OK && w) status = write_header(w, robot, b, run->file);
+    double start = cli_now();
+    if (status == PERP_OK) status = step_on(run, b, w, row, r, diag);
+    r->seconds = cli_now() - start;
+    free(row);
+    char reason[256] = "interrupted";
+    if (status != PERP_ERR_STOPPED) snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
+    perp_status closed = perp_trajectory_writer_close(w, status == PERP_OK ? NULL : reason, diag);
+    return status == PERP_OK && w ? closed : status;
+}
+
+int cli_simulate_robot(const cli_robot_run *run)
+{
+    static const char *const allowed[] = {"to",   "step",    "set", "o",      "every", "quiet",
+                                          "json", "no-plot", "key", "stream", NULL};
+    perp_diag diag = {0};
+    perp_robot *robot = NULL;
+    perp_bodies *bodies = NULL;
+    cli_robot_run own = *run;
+    result r = {0};
+    int code = check_options(run->args, allowed);
+    if (code == CLI_DONE) code = cli_check_outputs(run->args, run->request, NULL, &run->file, 1);
+    if (code != CLI_DONE) return code;
+    if (!isfinite(own.to)) own.to = 1;
+    cJSON *json = run->as_json ? cli_json_begin("simulate") : NULL;
+    perp_status status = perp_robot_read(run->file, &robot, &diag);
+    if (status == PERP_OK) {
+        perp_bodies_options o = perp_robot_get_parts(robot).options;
+        if (isfinite(run->step)) o.step = run->step;
+        r.step = o.step;
+        status = perp_robot_create_bodies(robot, &o, &bodies, &diag);
+    }
+    code = cli_exit_code(status);
+    if (code == CLI_DONE && !(own.to > 0 && own.to / r.step < 1e15)) {
+        cli_say("perp simulate: --to: a time > 0 is expected\n");
+        code = CLI_USAGE;
+    }
+    if (code == CLI_DONE) code = begin(&own, robot, bodies);
+    if (code == CLI_DONE) {
+        cli_catch_signals();
+        status = simulate(&own, robot, bodies, &r, &diag);
+        code = cli_exit_code(status);
+        if (!run->quiet && !json && status != PERP_ERR_FILE)
+            print_result(&own, robot, bodies, &r, status);
+        if (json) {
+            cli_json_add_text(json, "model", perp_robot_get_parts(robot).name);
+            cli_json_add_text(json, "file", run->file);
+            cli_json_add_text(json, "outcome",
+                              status == PERP_OK            ? "verified"
+                              : status == PERP_ERR_STOPPED ? "interrupted"
+                                                           : "no solution");
+            cli_json_add(json, result_fields, CLI_JSON_COUNT(result_fields), &r);
+            cli_json_add_text(json, "trajectory", run->out);
+        }
+    }
+    return finish(json, code, &diag, bodies, robot, cli_text_stream(run->out, NULL));
+}

@@ -1,0 +1,112 @@
+/* perp check and perp simulate of robot files. */
+
+#include "cli.h"
+#include "unit.h"
+
+#define ARM  "examples/robots/arm.xml"
+#define CART "examples/robots/cartpole.xml"
+
+/* Without expat all of these are refused, by that name. */
+static void need_expat(void)
+{
+    cli_result r = cli_run("check " ARM);
+    int is_there = !strstr(r.err, "expat");
+    cli_free(&r);
+    if (!is_there) skip_because("there is no expat");
+}
+
+static void rows_are_named_by_joints(void **state)
+{
+    (void)state;
+    need_expat();
+    const char *out = cli_path("arm.csv");
+    cli_result r = cli_run("simulate " ARM " --key ready --to 0.1 --every 10 -o '%s'", out);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "50 steps of 0.002 s"));
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "# unit elbow = rad\n"));
+    assert_non_null(strstr(text, "# unit block.vy = m/s\n"));
+    assert_non_null(strstr(text, "\nt,shoulder_roll,shoulder_bend,"));
+    assert_non_null(strstr(text, "\n0,0,0.4,0,1.4,"));
+    assert_non_null(strstr(text, "# complete: 6 rows"));
+    free(text);
+    cli_free(&r);
+}
+
+static void what_is_set_is_the_start(void **state)
+{
+    (void)state;
+    need_expat();
+    cli_expect(0, "\n0,0.25,0.1,0,-1,", NULL,
+               "simulate " CART
+               " --to 0.01 -o - --set cart=0.25 --set pole=0.1 --set pole.v=-1 2>&1");
+    cli_expect(1, NULL, "there are: cart pole", "simulate " CART " --set card=1");
+    cli_expect(1, NULL, "--set needs NAME=NUMBER", "simulate " CART " --set cart=x");
+    cli_expect(1, NULL, "--to: a time > 0", "simulate " CART " --to -1");
+    cli_expect(1, NULL, "--estimate is not for robot files", "simulate " CART " --estimate full");
+    cli_expect(1, NULL, "--flat is not for robot files", "check " CART " --flat");
+    cli_expect(1, NULL, "--key is for robot files",
+               "simulate examples/notes/particle.perp --key x");
+    cli_expect(4, NULL, "nowhere.xml: cannot be read", "check nowhere.xml");
+    cli_expect(1, NULL, "would overwrite", "simulate " CART " -o " CART);
+}
+
+static double cart_after(const char *control)
+{
+    cli_result r = cli_run("simulate " CART " --to 0.002 -o - --quiet --set push.u=%s", control);
+    const char *row = strstr(r.out, "\n0.002,");
+    double x = row ? atof(row + 7) : 0;
+    cli_free(&r);
+    return x;
+}
+
+/* A force of 10 N times the control on 1.1 kg, less 0.5 N of friction. */
+static void a_control_pushes(void **state)
+{
+    (void)state;
+    need_expat();
+    assert_near(cart_after("0.5"), 4e-6 * 4.5 / 1.1, 5e-6);
+    assert_near(cart_after("-0.5"), -4e-6 * 4.5 / 1.1, 5e-6);
+    assert_near(cart_after("0.05"), 0, 1e-20);
+    assert_near(cart_after("7"), cart_after("1"), 0); /* the range ends there */
+}
+
+static void check_lists_what_is_ignored(void **state)
+{
+    (void)state;
+    need_expat();
+    const char *file =
+        cli_file("r.xml", "<mujoco>\n<worldbody><light/>\n<body><joint/><geom size='1' "
+                          "solref='1 1'/></body></worldbody>\n<option cone='x'/></mujoco>\n");
+    cli_expect(0, "r.xml:3:38: ignored: solref of geom", NULL, "check '%s'", file);
+    cli_expect(0, "r.xml:2:12: ignored: <light>", NULL, "check '%s'", file);
+    cli_expect(0, "3 kinds of things are ignored", NULL, "check '%s'", file);
+    file =
+        cli_file("bad.xml", "<mujoco>\n<worldbody><body><joint spin='1'/>\n<geom size='-1'/></body>"
+                            "</worldbody></mujoco>\n");
+    cli_expect(2, NULL, "bad.xml:2:31: spin: not known of <joint>", "check '%s'", file);
+    cli_expect(2, NULL, "bad.xml:3:13: geom: 1 size is > 0 expected", "check '%s'", file);
+}
+
+/* Steps that do not hold end the run: a sphere that its hinge holds inside another. */
+static void a_step_that_does_not_hold_ends_the_run(void **state)
+{
+    (void)state;
+    need_expat();
+    const char *file = cli_file(
+        "stuck.xml", "<mujoco><worldbody><geom size='0.1'/><body pos='0 0 0.1'><joint/><geom "
+                     "size='0.1'/></body></worldbody></mujoco>");
+    cli_expect(3, NULL, "not verified", "simulate '%s' --quiet", file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_named_by_joints),
+        cmocka_unit_test(what_is_set_is_the_start),
+        cmocka_unit_test(a_control_pushes),
+        cmocka_unit_test(check_lists_what_is_ignored),
+        cmocka_unit_test(a_step_that_does_not_hold_ends_the_run),
+    };
+    return run_all(tests);
+}
