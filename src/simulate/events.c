@@ -790,6 +790,22 @@ static int take_step(perp__events *e, double h)
     return 1;
 }
 
+/* The time of an event is known up to its rounding. What that leaves of a gap, 1e-15, a short step makes a velocity of, and the next step a force of 1e-8:
+ * positions take it. */
+static void close_gap(perp__events *e)
+{
+    const perp__collocation *at = e->at;
+    int last = at->scheme.npoint - 1, side = row_of_check(e, e->hit, e->hit_check);
+    if (at->gap[e->hit] != side + 1) return;
+    int r = perp__collocation_row(at, last, e->hit, side), first = last * (at->nx + at->nv);
+    double gap = perp__collocation_side(at, last, e->hit, side), square = 0;
+    if (fabs(gap) > PERP_TOL_STEP * perp__collocation_terms(at, last, e->hit, side)) return;
+    for (int k = at->start[r]; k < at->start[r + 1]; k++)
+        if (at->column[k] >= first) square += at->value[k] * at->value[k];
+    for (int k = at->start[r]; k < at->start[r + 1] && square > 0; k++)
+        if (at->column[k] >= first) e->x[at->column[k] - first] -= at->value[k] * gap / square;
+}
+
 /* The slopes of a step so short may be rounding, of forces that nothing determines: what moves far with them stays where it is. */
 static void take_nothing(perp__events *e, double h)
 {
@@ -875,6 +891,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         if (!ok) continue;
         follow_step(e, taken);
         take_step(e, taken);
+        if (e->hit >= 0) close_gap(e);
         if (e->hit < 0 && h == whole) e->t = end;
         return 1;
     }

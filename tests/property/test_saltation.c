@@ -304,7 +304,6 @@ static void compare(const scene *s)
         run r[6];
         for (int k = 0; k < 6; k++) r[k] = run_at(s, s->by[j], (k % 2 ? -1 : 1) * (k / 2 + 1) * d);
         for (int col = 1; col < base.ncolumn - 1; col++) {
-            double tolerance = col <= ns ? 1e-7 : 1e-5; /* forces of runs are noisier */
             double scale = 1;
             for (long k = 1; k < base.nrow; k++)
                 scale = fmax(scale, fabs(exact[(k * n + j) * base.ncolumn + col]));
@@ -314,7 +313,7 @@ static void compare(const scene *s)
                        theirs = difference(r, k * base.ncolumn + col, d, scale, &kink);
                 compared++, kinks += kink;
                 if (!kink) worst[col > ns] = fmax(worst[col > ns], fabs(ours - theirs) / scale);
-                if (!kink && !(fabs(ours - theirs) <= tolerance * scale))
+                if (!kink && !(fabs(ours - theirs) <= 1e-7 * scale))
                     fail_msg("%s: d %s / d %s at row %ld: %.12g, differences say %.12g", s->name,
                              perp_simulation_column_name(base.sim, col), s->by[j], k, ours, theirs);
             }
