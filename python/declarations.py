@@ -36,9 +36,9 @@ int perp_py_lcps(perp_lcp_solver *solver, int kind, const perp_lcp_batch *all, c
 int perp_py_lcps_by_rows(perp_lcp_batch_solver *solver, const perp_lcp_batch *all, double *turned, int many, double *z,
                          perp_outcome *outcomes);
 int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long *row, long many,
-                 double *scratch, int followed, double *derivatives, perp_diag *diag);
+                 double *scratch, int followed, double *derivatives, int impulses, const int *impulse, perp_diag *diag);
 void perp_py_row(const perp_simulation *simulation, double *data, long capacity, long row, double *scratch,
-                 int followed, double *derivatives);
+                 int followed, double *derivatives, int impulses, const int *impulse);
 extern "Python" int perp_py_plan_progress(void *, const perp_plan_progress *);
 extern "Python" int perp_py_identify_progress(void *, const perp_identify_progress *);
 extern "Python" int perp_py_mcp_F(void *, const double *, double *);
@@ -46,13 +46,15 @@ extern "Python" int perp_py_mcp_J(void *, const double *, double *);
 """
 
 SOURCE = """
-/* The present row as entry `row` of each column; derivatives likewise, a block of columns for each parameter. */
+/* The present row as entry `row` of each column, and of the impulses of these vars behind them; derivatives likewise, a block of columns for each
+   parameter. */
 static void perp_py_row(const perp_simulation *simulation, double *data, long capacity, long row, double *scratch,
-                        int followed, double *derivatives)
+                        int followed, double *derivatives, int impulses, const int *impulse)
 {
     int columns = perp_simulation_columns(simulation);
     perp_simulation_row(simulation, scratch);
     for (int c = 0; c < columns; c++) data[c * capacity + row] = scratch[c];
+    for (int k = 0; k < impulses; k++) perp_simulation_impulse(simulation, impulse[k], &data[(columns + k) * capacity + row]);
     if (followed == 0) return;
     if (perp_simulation_derivatives(simulation, scratch) != PERP_OK)
         for (int c = 0; c < columns * followed; c++) scratch[c] = 0.0 / 0.0;
@@ -61,12 +63,13 @@ static void perp_py_row(const perp_simulation *simulation, double *data, long ca
 
 /* Up to `many` steps, each a row. *row: the last row that there is. */
 static int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long *row, long many,
-                        double *scratch, int followed, double *derivatives, perp_diag *diag)
+                        double *scratch, int followed, double *derivatives, int impulses, const int *impulse,
+                        perp_diag *diag)
 {
     for (long k = 0; k < many && *row + 1 < capacity; k++) {
         perp_status status = perp_simulation_step(simulation, 0, diag);
         if (status != PERP_OK) return (int)status;
-        perp_py_row(simulation, data, capacity, ++*row, scratch, followed, derivatives);
+        perp_py_row(simulation, data, capacity, ++*row, scratch, followed, derivatives, impulses, impulse);
     }
     return PERP_OK;
 }

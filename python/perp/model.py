@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ._library import ArgumentError, Array, Diagnostics, FileError, NoSolutionError, c_text, ffi, find, lib, names, text
 from ._table import Table, c_table
 from .copies import Copies
-from .simulation import Simulation, simulation_columns
+from .simulation import Simulation, simulation_columns, simulation_impulses
 
 # What may be given for a name of a model: a number; for an input also a function of time, or (times, values) to interpolate.
 Value = Union[float, Callable[[float], float], tuple[ArrayLike, ArrayLike]]
@@ -221,7 +221,7 @@ class Model:
 
         values: parameters, initial values, and inputs, which may also be functions of time (called once at the end of each step) or
         tables (times, values). follow: parameters whose derivatives the run carries along (Run.sensitivity). progress: called with
-        (steps done, steps). A step without verified solution raises NoSolutionError, Ctrl-C KeyboardInterrupt: their `run` is what
+        (steps done, steps). By the method moreau the run has columns impulse(fn) [N s] (docs/language.md), without derivatives (nan). A step without verified solution raises NoSolutionError, Ctrl-C KeyboardInterrupt: their `run` is what
         was computed.
         """
         if method is None and not lib.perp_model_simulate_task(self._c).method:
@@ -320,22 +320,26 @@ def _rows(
     """All steps, in pieces of about a twentieth of a second, between which Python hears of Ctrl-C."""
     columns, units = simulation_columns(simulation)
     n, steps = len(columns), int(lib.perp_simulation_steps(simulation))
-    data = np.empty((n, steps + 1))
+    impulses = simulation_impulses(simulation, model)
+    c_impulse = ffi.new("int[]", [var for var, _ in impulses.values()])
+    columns, units = columns + list(impulses), units + [unit for _, unit in impulses.values()]
+    data = np.empty((len(columns), steps + 1))
     derivatives = np.empty((n * len(follow), steps + 1))
     scratch, row = ffi.new("double[]", n * max(1, len(follow))), ffi.new("long *")
     c_data, c_derivatives = ffi.from_buffer("double[]", data), ffi.from_buffer("double[]", derivatives)
 
     def so_far() -> Run:
         rows = int(row[0]) + 1
-        by = {p: derivatives[n * k : n * (k + 1), :rows] for k, p in enumerate(follow)}
+        none = np.full((len(impulses), rows), np.nan)
+        by = {p: np.concatenate([derivatives[n * k : n * (k + 1), :rows], none]) for k, p in enumerate(follow)}
         return Run(columns, units, data[:, :rows], model, again, by, lib.perp_simulation_get_summary(simulation).worst_residual)
 
-    lib.perp_py_row(simulation, c_data, steps + 1, 0, scratch, len(follow), c_derivatives)
+    lib.perp_py_row(simulation, c_data, steps + 1, 0, scratch, len(follow), c_derivatives, len(impulses), c_impulse)
     many, status = 16, lib.PERP_OK
     try:
         while row[0] < steps and status == lib.PERP_OK:
             begin = time.perf_counter()
-            status = lib.perp_py_rows(simulation, c_data, steps + 1, row, many, scratch, len(follow), c_derivatives, diag.c)
+            status = lib.perp_py_rows(simulation, c_data, steps + 1, row, many, scratch, len(follow), c_derivatives, len(impulses), c_impulse, diag.c)
             many = many * 2 if time.perf_counter() - begin < 0.025 else max(1, many // 2) if many > 16 else many
             if progress is not None:
                 progress(int(row[0]), steps)

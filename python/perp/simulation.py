@@ -21,6 +21,15 @@ def simulation_columns(c: Any) -> tuple[list[str], list[str]]:
     )
 
 
+def simulation_impulses(c: Any, model: Model) -> dict[str, tuple[int, str]]:
+    """Columns impulse(var), each with the var's index and its unit times s: by the method moreau, of what has one."""
+    return {
+        f"impulse({var.name})": (i, f"s {var.unit}" if "/" in var.unit else f"{var.unit} s".lstrip())
+        for i, var in enumerate(model.vars)
+        if lib.perp_simulation_impulse(c, i, ffi.NULL)
+    }
+
+
 class _Values(MutableMapping[str, float]):
     """Values of a simulation by name; setting one is heard by the next step."""
 
@@ -59,7 +68,7 @@ class Simulation:
             sim.step(F=-10*sim["x"])
 
     state, input, param: what may be read and set by name. sim["fn"]: any column of the present row; nan before the first step for what
-    has no value yet.
+    has no value yet. By the method moreau there is sim["impulse(fn)"], too [N s], of the last step.
     """
 
     def __init__(self, model: Model, c_model: Any, options: Any) -> None:
@@ -80,8 +89,10 @@ class Simulation:
         self.input = _Values("input", self._inputs, c, lib.perp_simulation_input, lib.perp_simulation_set_input)
         self.param = _Values("parameter", index[lib.PERP_PARAM], c, lib.perp_simulation_parameter, lib.perp_simulation_set_parameter)
         self.columns, units = simulation_columns(c)
-        self.units = dict(zip(self.columns, units))
         self._column = {name: i for i, name in enumerate(self.columns)}
+        self._impulse = simulation_impulses(c, model)
+        self.columns += list(self._impulse)
+        self.units = dict(zip(self.columns, units + [unit for _, unit in self._impulse.values()]))
 
     @property
     def t(self) -> float:
@@ -105,6 +116,10 @@ class Simulation:
         self._diag.check(lib.perp_simulation_advance(self._c, to, ffi.NULL, self._diag.c))
 
     def __getitem__(self, column: str) -> float:
+        if column in self._impulse:
+            impulse = ffi.new("double *")
+            lib.perp_simulation_impulse(self._c, self._impulse[column][0], impulse)
+            return float(impulse[0])
         try:
             return lib.perp_simulation_value(self._c, self._column[column])  # type: ignore[no-any-return]
         except KeyError:
@@ -114,6 +129,7 @@ class Simulation:
         """The present row, in the order of `columns`."""
         row = np.empty(len(self.columns))
         lib.perp_simulation_row(self._c, ffi.from_buffer("double[]", row))
+        row[len(self._column) :] = [self[name] for name in self._impulse]
         return row
 
     def reset(self) -> None:

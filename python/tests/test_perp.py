@@ -207,6 +207,30 @@ def test_a_loop_is_closed():
     assert list(sim.state) == ["x", "v"] and sim.row().shape == (len(sim.columns),)
 
 
+def test_moreau_has_columns_of_impulses(tmp_path):
+    text = """param e = 0.5, m = 2 "kg"
+state z = 1 "m", v = 0 "m/s"
+var p "N"
+der(z) = v
+m*der(v) = p - m*9.81
+0 <= p perp v + e*pre(v) >= 0 when z <= 0
+simulate to 1 step 1e-3 method moreau
+"""
+    m = perp.Model(text)
+    run = m.simulate(follow=["m"])
+    impulse = run["impulse(p)"]
+    assert run.units["impulse(p)"] == "N s" and run.columns[-1] == "impulse(p)"
+    assert math.isnan(impulse[0]) and math.isclose(impulse[1:].max(), 2 * 1.5 * -run["v"].min(), rel_tol=1e-2)
+    assert np.allclose(impulse[1:], 1e-3 * run["p"][1:], rtol=1e-12, atol=0)
+    assert np.isnan(run.sensitivity("m")["impulse(p)"]).all() and not np.isnan(run.sensitivity("m").v).any()
+    sim = m.start()
+    assert "impulse(p)" in sim.columns and math.isnan(sim["impulse(p)"]) and sim.units["impulse(p)"] == "N s"
+    for k in range(1, len(impulse)):
+        sim.step()
+        assert sim["impulse(p)"] == impulse[k] == sim.row()[-1]
+    assert not any(name.startswith("impulse") for name in m.simulate(method="theta").columns)
+
+
 def test_states_parameters_and_inputs_are_set():
     sim = block().start(step=1e-3)
     sim.state["v"], sim.param["mu"], sim.input["F"] = 2.0, 0.0, 1.0
