@@ -187,7 +187,7 @@ static void print_step(const perp_model *model, const perp_simulation_options *o
     if (isnan(o->step) && !isnan(of->step)) printf(" with %s", word);
     if (fits != method && !isnan(scales->of[fits].step))
         printf(" (%s: %g s)", perp_integrator_name(fits), scales->of[fits].step);
-    printf("; linearised at the start, without impacts%s\n",
+    printf("; linearised at the first step, without impacts%s\n",
            scales->reads_time ? " and functions of time" : "");
     if (method == PERP_THETA && scales->passed.kind && o->step > scales->passed.time) {
         printf("  theta makes ");

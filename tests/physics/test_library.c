@@ -47,6 +47,17 @@ static void check(const char *use, const char *method, const row *rows, int n)
           "mu = mu)\n"
 #define BALL SLOPE "Body ball(x = -0.1*sin(slope), z = 0.1*cos(slope), m = 2, J = 0.008)\n"
 
+#define PLANK "param plank[4,2] = [[-5, -1], [5, -1], [5, 0], [-5, 0]]\n"
+#define SQUARES                                                                                    \
+    SLOPE PLANK                                                                                    \
+        "param c[4,2] = [[-0.05, -0.05], [0.05, -0.05], [0.05, 0.05], [-0.05, 0.05]]\n"            \
+        "Body box(x = -0.05*sin(slope) , z = 0.05*cos(slope), th = slope, J = 0.00166)\n"          \
+        "PolygonPolygon p(floor, box, plank, 4, c, 4, mu = mu)\n"
+#define TIP                                                                                        \
+    "Ground o\nparam c[3,2] = [[-1, -1], [0, 0], [-1, 0]]\n"                                       \
+    "Body b(x = 0.1*sqrt(0.5), z = 0.1*sqrt(0.5), vz = -0.001, g = 0)\n"                           \
+    "DiscPolygon d(o, b, c, 3, 0.1, mu = 0, e = 1)\n"
+
 static void bodies_joints_and_contacts_move_as_they_must(void **state)
 {
     (void)state;
@@ -73,6 +84,20 @@ static void bodies_joints_and_contacts_move_as_they_must(void **state)
          fallen(-g * s / (1 + 0.008 / (2 * 0.01))), 1e-6},
     };
     CHECK("planar", "backward-euler", rows);
+    const row polygons[] = {
+        {"param mu = 0.2\n" SQUARES "output y = (box.x*cos(slope) + box.z*sin(slope))", "y",
+         fallen(-g * (s - 0.2 * c)), 1e-9},
+        {"param mu = 0.45\n" SQUARES "output y = (box.x*cos(slope) + box.z*sin(slope))", "y", 0,
+         1e-9},
+        {BALL PLANK "DiscPolygon d(floor, ball, plank, 4, 0.1)\n"
+                    "output y = ball.x*cos(slope) + ball.z*sin(slope)",
+         "y", fallen(-g * s / (1 + 0.008 / (2 * 0.01))), 1e-9},
+        /* on a tip: the weight of a disc above it */
+        {"Ground o\nparam c[3,2] = [[0,0],[-1,-1],[1,-1]]\nBody b(z = 0.1, m = 2)\n"
+         "DiscPolygon d(o, b, c, 3)\noutput y = d.at.fn",
+         "y", 2 * g, 1e-9},
+    };
+    CHECK("planar", "backward-euler", polygons);
     const row impacts[] = {
         {"Body a(vx = 1, g = 0)\nBody b(x = 0.305, g = 0)\nDiscDisc d(a, b, e = 1, mu = 0)", "b.vx",
          1, 1e-9},
@@ -80,6 +105,15 @@ static void bodies_joints_and_contacts_move_as_they_must(void **state)
          0, 1e-9},
         {"Ground o\nBody b(z = 0.305, vz = -1, g = 0)\nDiscLine d(o, b, e = 0.7)", "b.vz", 0.7,
          1e-9},
+        /* two of like mass exchange their speeds; a frictionless disc on a tip at 45 degrees turns by 90 */
+        {"Body a(vz = 0.5, g = 0)\nBody b(z = 0.203, vz = -1, g = 0)\n" PLANK
+         "PointPolygon d(a, b, plank, 4, bz = -0.1, e = 1, mu = 0)",
+         "b.vz", 0.5, 1e-9},
+        {"Body a(vz = 0.5, g = 0)\nBody b(z = 0.203, vz = -1, g = 0)\n" PLANK
+         "PointPolygon d(a, b, plank, 4, bz = -0.1, e = 0.6, mu = 0)",
+         "a.vz", -0.7, 1e-9},
+        {TIP, "b.vx", 1e-3, 1e-7},
+        {TIP, "b.vz", 0, 2e-7},
     };
     CHECK("planar", "moreau", impacts);
 }
