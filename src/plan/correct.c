@@ -108,7 +108,7 @@ static int solve_round(correction *c)
 {
     perp_plan *plan = c->plan;
     perp_diag why = {0};
-    perp_status status = perp__plan_integrate(plan, PERP__AT_POINTS, 0, c->motion, &why);
+    perp_status status = perp__plan_integrate(plan, PERP__AT_POINTS, 0, c->motion, NULL, &why);
     perp_diag_clear(&why);
     if (status != PERP_OK) return status == PERP_ERR_MEMORY ? -1 : 0;
     if (!take_errors_out(c)) return 0;

@@ -15,6 +15,8 @@ typedef struct integration {
     double *w; /* the plan's, with the states of the motion at the ends of steps */
     int finer; /* steps in one of the plan, or PERP__AT_POINTS */
     int from_nodes;
+    double
+        *jump; /* ns * K: how much a state changes within one of these steps, at most; nullable */
 } integration;
 
 size_t perp__plan_end(const perp__program *g, int i, int k)
@@ -50,6 +52,12 @@ static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, in
     return ok;
 }
 
+static void note_jump(const integration *u, int i, int k, double change)
+{
+    double *most = &u->jump[(size_t)i * (size_t)u->plan->program->K + (size_t)k];
+    *most = fmax(*most, fabs(change));
+}
+
 /* Step k, from where the simulation is or from the plan's node. */
 static perp_status take_step(const integration *u, perp_simulation *sim, int k, perp_diag *diag)
 {
@@ -63,7 +71,11 @@ static perp_status take_step(const integration *u, perp_simulation *sim, int k, 
     int n = u->finer == PERP__AT_POINTS ? g->npoint : u->finer;
     for (int i = 1; i <= n && status == PERP_OK; i++) {
         double share = u->finer == PERP__AT_POINTS ? g->scheme.c[i - 1] : (double)i / n;
+        for (int j = 0; j < g->ns && u->jump; j++) /* kept where the end of the step will be */
+            u->w[perp__plan_end(g, j, k)] = perp_simulation_state(sim, j);
         status = perp_simulation_advance(sim, i < n ? start + h * share : start + h, NULL, diag);
+        for (int j = 0; j < g->ns && u->jump; j++)
+            note_jump(u, j, k, perp_simulation_state(sim, j) - u->w[perp__plan_end(g, j, k)]);
         for (int j = 0; j < g->ns + g->nv && status == PERP_OK && u->finer == PERP__AT_POINTS; j++)
             u->w[(size_t)((i - 1) * g->nb + (j < g->ns ? j : j - g->ns + g->nx)) * (size_t)g->K +
                  (size_t)k] = perp_simulation_value(sim, 1 + j);
@@ -109,10 +121,12 @@ static perp_status integrate_phase(const integration *u, int q, perp_diag *diag)
 }
 
 perp_status perp__plan_integrate(const perp_plan *plan, int finer, int from_nodes, double *w,
-                                 perp_diag *diag)
+                                 double *jump, perp_diag *diag)
 {
-    integration u = {plan, w, finer, from_nodes};
+    integration u = {plan, w, finer, from_nodes, jump};
     perp_status status = PERP_OK;
+    size_t njump = (size_t)plan->program->ns * (size_t)plan->program->K;
+    if (jump) memset(jump, 0, njump * sizeof *jump);
     memcpy(w, plan->w, plan->nW * sizeof *w);
     for (int q = 0; q < plan->program->phase.n && status == PERP_OK; q++)
         status = integrate_phase(&u, q, diag);

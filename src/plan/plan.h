@@ -139,11 +139,11 @@ void perp__plan_keep_point(perp_plan *plan);
 void perp__plan_recall_point(perp_plan *plan);
 /* The states at the ends of steps by an accurate integration with the plan's inputs, each step by `finer` of it: from the plan's start on,
  * or each step from the plan's node; AT_POINTS: states and vars at the points of the method, with one step to each. w: nW, the plan's but for
- * these. PERP_ERR_MODEL: the integrator does not take the model;
+ * these; jump: ns * K, nullable, how much a state changes at most within one of the finer steps, steps beside steps. PERP_ERR_MODEL: the integrator does not take the model;
  * PERP_ERR_NO_SOLUTION: it stops. */
 enum { PERP__AT_POINTS = 0 };
 perp_status perp__plan_integrate(const perp_plan *plan, int finer, int from_nodes, double *w,
-                                 perp_diag *diag);
+                                 double *jump, perp_diag *diag);
 /* Where state i at the end of step k is in w; the largest size of each state. */
 size_t perp__plan_end(const perp__program *program, int i, int k);
 void perp__plan_amplitudes(const perp_plan *plan, double *amplitude);

@@ -91,7 +91,7 @@ static perp_status find_errors(refinement *u)
     if (!w) return PERP_ERR_MEMORY;
     int finer = plan->options.method == PERP_PLAN_RADAU7 ? 2 : 1;
     perp_diag why = {0};
-    perp_status status = perp__plan_integrate(plan, finer, 1, w, &why);
+    perp_status status = perp__plan_integrate(plan, finer, 1, w, NULL, &why);
     perp_diag_clear(&why);
     perp__plan_amplitudes(plan, amplitude);
     for (int k = 0; k < g->K; k++) {

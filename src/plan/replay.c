@@ -22,6 +22,9 @@ static const double MUCH_BETWEEN = 0.02;
 
 /* A state that changes by more than this part of its largest size within two steps jumps: at an impact. */
 static const double JUMPS = 0.25;
+/* At once: AT_ONCE of that change comes within one of WITHIN parts of a step; at no more than MOST_JUMPS of all nodes. */
+static const double AT_ONCE = 0.5, MOST_JUMPS = 0.5;
+enum { WITHIN = 8 };
 
 /* A state that is less than this of its unit throughout is taken for rounding. */
 static const double NOISE = 1e-9;
@@ -186,21 +189,55 @@ static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp
                                             : "a method of higher order");
 }
 
-/* How far state i of the plan is from the motion at the end of step k. Where the motion of a model with pairs jumps within a step of there, the jump
- * may come as much earlier or later: the plan is somewhere between what the motion is at the nodes beside. */
 static double off_at(const replay *u, int i, int k)
 {
-    const perp_plan *plan = u->plan;
-    const perp__program *g = plan->program;
-    double x = state_at(plan, i, k), lo = u->w[perp__plan_end(g, i, k)], hi = lo;
-    double off = fabs(lo - x);
-    if (g->npair == 0) return off;
-    for (int j = k - 1; j <= k + 1; j += 2) {
-        if (j < 0 || j >= g->K) continue;
-        lo = fmin(lo, u->w[perp__plan_end(g, i, j)]);
-        hi = fmax(hi, u->w[perp__plan_end(g, i, j)]);
+    return fabs(u->w[perp__plan_end(u->plan->program, i, k)] - state_at(u->plan, i, k));
+}
+
+/* What state i of the motion is at the ends of steps k - 1 to k + 1. */
+static void range_beside(const replay *u, int i, int k, double *lo, double *hi)
+{
+    const perp__program *g = u->plan->program;
+    *lo = *hi = u->w[perp__plan_end(g, i, k)];
+    for (int j = k > 0 ? k - 1 : 0; j <= k + 1 && j < g->K; j++) {
+        *lo = fmin(*lo, u->w[perp__plan_end(g, i, j)]);
+        *hi = fmax(*hi, u->w[perp__plan_end(g, i, j)]);
     }
-    return hi - lo > JUMPS * u->amplitude[i] ? fmax(0, fmax(lo - x, x - hi)) : off;
+}
+
+/* Does the motion jump within a step of the end of step k: is a good part of what state i changes there changed at once? */
+static int jumps_beside(const replay *u, const double *jump, int i, int k)
+{
+    int K = u->plan->program->K;
+    double lo, hi, most = 0;
+    range_beside(u, i, k, &lo, &hi);
+    for (int j = k; j <= k + 1 && j < K; j++)
+        most = fmax(most, jump[(size_t)i * (size_t)K + (size_t)j]);
+    if (k > 0) most = fmax(most, jump[(size_t)i * (size_t)K + (size_t)k - 1]);
+    return hi - lo > JUMPS * u->amplitude[i] && most >= AT_ONCE * (hi - lo);
+}
+
+/* Where the motion of a model with pairs jumps, at an impact, the plan may do so a step earlier or later: beside a jump it is somewhere between
+ * what the motion is at the nodes around. What jumps nearly everywhere is no motion with impacts but one with too few nodes. */
+static perp_status compare_beside_jumps(replay *u, int finer, perp_diag *why)
+{
+    const perp__program *g = u->plan->program;
+    double lo, hi, *jump = malloc((size_t)g->ns * (size_t)g->K * sizeof *jump);
+    if (!jump) return PERP_ERR_MEMORY;
+    perp_status status = perp__plan_integrate(u->plan, WITHIN * finer, 0, u->w, jump, why);
+    u->worst = u->off = 0;
+    for (int i = 0; i < g->ns && status == PERP_OK; i++) {
+        int n = 0;
+        for (int k = 0; k < g->K; k++) n += jumps_beside(u, jump, i, k);
+        for (int k = 0; k < g->K; k++) {
+            int is_free = n <= MOST_JUMPS * g->K && jumps_beside(u, jump, i, k);
+            double x = state_at(u->plan, i, k);
+            range_beside(u, i, k, &lo, &hi);
+            note(u, i, is_free ? fmax(0, fmax(lo - x, x - hi)) : off_at(u, i, k));
+        }
+    }
+    free(jump);
+    return status;
 }
 
 /* By an accurate integration. What it is unsure by, one with steps half as long tells where a tolerance was asked for. */
@@ -210,11 +247,13 @@ static perp_status integrate(replay *u, perp_diag *why)
     const perp__program *g = plan->program;
     int finer = plan->options.method == PERP_PLAN_RADAU7 ? 2 : 1;
     replay half = *u;
-    perp_status status = perp__plan_integrate(plan, finer, 0, u->w, why);
+    perp_status status = perp__plan_integrate(plan, finer, 0, u->w, NULL, why);
     u->by = PERP_RADAU7;
     u->worst = u->off = u->unsure = 0;
     for (int i = 0; i < g->ns && status == PERP_OK; i++)
         for (int k = 0; k < g->K; k++) note(u, i, off_at(u, i, k));
+    if (status == PERP_OK && g->npair > 0 && u->worst > much(plan))
+        status = compare_beside_jumps(u, finer, why);
     u->worth = 0;
     for (int i = 0; i < g->ns; i++)
         u->worth += fabs(plan->costate[(size_t)i * ((size_t)g->K + 1) + (size_t)g->K] *
@@ -223,7 +262,7 @@ static perp_status integrate(replay *u, perp_diag *why)
     double *once = malloc(plan->nW * sizeof *once);
     if (!once) return PERP_ERR_MEMORY;
     memcpy(once, u->w, plan->nW * sizeof *once);
-    status = perp__plan_integrate(plan, 2 * finer, 0, u->w, why);
+    status = perp__plan_integrate(plan, 2 * finer, 0, u->w, NULL, why);
     half.worst = 0;
     for (int i = 0; i < g->ns && status == PERP_OK; i++)
         for (int k = 0; k < g->K; k++)

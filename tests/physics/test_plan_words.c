@@ -175,6 +175,25 @@ static void a_motion_of_the_mesh_alone_is_called_that(void **state)
     assert_true(r.replay > 0 && r.replay < 0.02);
 }
 
+/* A swing of 2.6 rad a step is damped away by backward Euler. It is no motion with impacts, whose nodes may be a step early or late, though
+ * each state changes by its whole size within a step; a pair that is always open gives no leave. */
+static void a_swing_that_the_mesh_damps_is_no_impact(void **state)
+{
+    (void)state;
+    static const double rates[] = {10, 24, 26, 40, 55};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "param w = %g\ninput u in [-1, 1]\nstate x = 1, v = 0\nvar p\nder(x) = v\n"
+                 "der(v) = -w^2*x + u\n0 <= x + 5 perp p >= 0\nplan {\n horizon 4\n nodes 41\n"
+                 " minimize integral(u^2) + end(u)\n}\n",
+                 rates[i]);
+        perp_plan_result r = plan_text(text, "integrated with these inputs");
+        assert_int_equal(r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+        assert_true(r.replay > 0.5);
+    }
+}
+
 /* Radau's steps across the beginning of a slip cost less than any motion (9.24): seen by their replay. Where nothing jumps it
  * has its order. */
 static void higher_order_across_a_kink_is_noticed(void **state)
@@ -717,6 +736,7 @@ int main(void)
         cmocka_unit_test(choices_of_sides_share_their_factors),
         cmocka_unit_test(the_unit_of_the_cost_changes_nothing),
         cmocka_unit_test(a_motion_of_the_mesh_alone_is_called_that),
+        cmocka_unit_test(a_swing_that_the_mesh_damps_is_no_impact),
         cmocka_unit_test(higher_order_across_a_kink_is_noticed),
         cmocka_unit_test(a_horizon_that_collapses_is_no_conflict),
         cmocka_unit_test(a_cost_that_falls_with_the_horizon_has_no_minimum),
