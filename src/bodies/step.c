@@ -131,7 +131,10 @@ static void relative_velocity(const perp_bodies *b, const perp_touch *t, double 
     }
 }
 
-/* The same of a joint's row. */
+/* Beside what the |terms| of its Newton's law would move a velocity: a difference that is rounding, also where they cancel to 0. */
+static const double ROUNDING = 1e-14;
+
+/* The same of a joint's row. b->scale is that of Newton's law. */
 static double law_difference(const perp_bodies *b, int i)
 {
     const perp__law *law = &b->joints.row[i - b->ntouch];
@@ -140,7 +143,8 @@ static double law_difference(const perp_bodies *b, int i)
            off = fabs(move + law->compliance * law->impulse + law->shift -
                       perp__contact_value(b, PERP__U)[d]);
     if (isnan(off)) return INFINITY;
-    return off > 0 ? off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move)) : 0;
+    if (off <= ROUNDING * b->o.step * b->scale[law->at] / b->D[law->at]) return 0;
+    return off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move));
 }
 
 /* Do the bodies move at their contacts and joints as the friction problem says? The largest difference beside the sum of the |terms| of u = W r + q. */
@@ -261,7 +265,8 @@ static double newton_difference(perp_bodies *b)
 
 static perp_status judge(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
-    info->newton_error = fmax(newton_difference(b), contact_difference(b));
+    info->newton_error = newton_difference(b);
+    info->newton_error = fmax(info->newton_error, contact_difference(b));
     info->newton_error = fmax(info->newton_error, perp__equality_difference(b, b->next));
     if (info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
         info->newton_error <= b->o.tol)

@@ -529,11 +529,161 @@ static void flags_switch_laws_off(void **state)
     perp_robot_destroy(robot);
 }
 
+/* URDF ------------------------------------------------------------------------------------------------------- */
+
+#define LINK(name)                                                                                 \
+    "<link name='" name                                                                            \
+    "'><inertial><mass value='2'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+#define CHAIN2(joint, more)                                                                        \
+    "<robot name='r'>" LINK("a") LINK("b") "<joint name='j' " joint                                \
+                                           "<parent link='a'/><child link='b'/></joint>" more      \
+                                           "</robot>"
+
+/* Roll, then pitch, then yaw, about axes that stay: x goes to (cos y cos p, sin y cos p, -sin p). */
+static void rpy_turns_about_fixed_axes(void **state)
+{
+    (void)state;
+    perp_robot *robot =
+        read_text(CHAIN2("type='fixed'><origin xyz='1 2 3' rpy='0.3 0.4 0.5'/>", ""));
+    perp_bodies *b;
+    perp_diag diag = {0};
+    double p[3], R[9];
+    /* fixed bodies alone move nothing */
+    perp_robot_parts parts = perp_robot_get_parts(robot);
+    assert_int_equal(parts.nbody, 2);
+    perp_robot_destroy(robot);
+    robot = read_text(CHAIN2("type='continuous'><origin xyz='1 2 3' rpy='0.3 0.4 0.5'/>", ""));
+    assert_int_equal(perp_robot_create_bodies(robot, NULL, &b, &diag), PERP_OK);
+    perp_bodies_pose(b, 2, p, R);
+    assert_near(p[2], 3, 0);
+    assert_near(R[0], cos(0.5) * cos(0.4), 1e-15);
+    assert_near(R[3], sin(0.5) * cos(0.4), 1e-15);
+    assert_near(R[6], -sin(0.4), 1e-15);
+    assert_near(R[7], cos(0.4) * sin(0.3), 1e-15);
+    perp_bodies_destroy(b);
+    perp_robot_destroy(robot);
+}
+
+static void an_inertia_is_about_the_centre_of_mass(void **state)
+{
+    (void)state;
+    perp_robot *robot;
+    perp_robot_parts p =
+        parts_of("<robot name='r'><link name='a'/><link name='b'><inertial><origin xyz='0 0 2' "
+                 "rpy='0 1.5707963267948966 "
+                 "0'/><mass value='3'/><inertia ixx='1' iyy='2' izz='2.5' "
+                 "ixy='0.1'/></inertial></link><joint name='j' "
+                 "type='continuous'><parent link='a'/><child link='b'/></joint></robot>",
+                 &robot);
+    assert_near(p.body[1].center[2], 2, 1e-15);
+    assert_near(p.body[1].inertia[0], 2.5, 1e-14); /* x is where z was */
+    assert_near(p.body[1].inertia[1], 2, 1e-14);
+    assert_near(p.body[1].inertia[2], 1, 1e-14);
+    assert_near(p.body[1].inertia[5], -0.1, 1e-14);
+    assert_near(p.body[1].axis[0], 1, 0);
+    perp_robot_destroy(robot);
+}
+
+static void joints_of_urdf_are_ours(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        perp_joint joint;
+        double lower, upper;
+    } cases[] = {
+        {CHAIN2("type='revolute'><limit lower='-1' upper='2' effort='1' velocity='1'/>", ""),
+         PERP_JOINT_HINGE, -1, 2},
+        {CHAIN2("type='continuous'><limit effort='1' velocity='1'/>", ""), PERP_JOINT_HINGE, 0, 0},
+        {CHAIN2("type='prismatic'><limit lower='-1' upper='2'/>", ""), PERP_JOINT_SLIDE, -1, 2},
+        {CHAIN2("type='fixed'>", ""), PERP_JOINT_FIXED, 0, 0},
+        {CHAIN2("type='floating'>", ""), PERP_JOINT_FREE, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_robot *robot;
+        perp_robot_parts p = parts_of(cases[i].text, &robot);
+        assert_int_equal(p.body[1].joint, cases[i].joint);
+        assert_int_equal(p.body[0].joint, PERP_JOINT_FIXED);
+        assert_near(p.law[1].lower, cases[i].lower, 0);
+        assert_near(p.law[1].upper, cases[i].upper, 0);
+        perp_robot_destroy(robot);
+    }
+    refuses(CHAIN2("type='planar'>", ""), PERP_ERR_MODEL, "planar joints are not to be had");
+    refuses(CHAIN2("type='revolute'>", ""), PERP_ERR_MODEL, "a revolute one has a <limit>");
+    refuses(CHAIN2("type='spherical'>", ""), PERP_ERR_MODEL, "'spherical' is none of");
+    refuses(CHAIN2("type='fixed'>", LINK("c")), PERP_ERR_MODEL, "both have no parent");
+    refuses(CHAIN2("type='fixed'>", LINK("b")), PERP_ERR_MODEL, "link 'b' is there already");
+    refuses(CHAIN2("type='fixed'>",
+                   "<joint name='k' type='fixed'><parent link='b'/><child link='a'/></joint>"),
+            PERP_ERR_MODEL, "no link is the root");
+    refuses(CHAIN2("type='fixed'>",
+                   "<joint name='k' type='fixed'><parent link='a'/><child link='b'/></joint>"),
+            PERP_ERR_MODEL, "has two parents");
+    refuses(
+        CHAIN2("type='fixed'>",
+               LINK("c") LINK(
+                   "d") "<joint name='k' type='fixed'><parent link='c'/><child "
+                        "link='d'/></joint><joint name='l' type='fixed'><parent link='d'/><child "
+                        "link='c'/></joint>"),
+        PERP_ERR_MODEL, "hangs on itself");
+    refuses(CHAIN2("type='fixed'>",
+                   "<joint name='k' type='fixed'><parent link='x'/><child link='b'/></joint>"),
+            PERP_ERR_MODEL, "there is no link 'x'");
+}
+
+static void a_mimic_joint_follows(void **state)
+{
+    (void)state;
+#define MIMIC(of)                                                                                  \
+    CHAIN2("type='continuous'>",                                                                   \
+           LINK("c") "<joint name='k' type='continuous'><parent link='b'/><child "                 \
+                     "link='c'/><mimic joint='" of "' multiplier='-2' offset='0.3'/></joint>")
+    perp_robot *robot;
+    perp_robot_parts p = parts_of(MIMIC("j"), &robot);
+    assert_int_equal(p.nequality, 1);
+    assert_int_equal(p.equality[0].body[0], 3);
+    assert_int_equal(p.equality[0].body[1], 2);
+    assert_near(p.equality[0].polynomial[0], 0.3, 0);
+    assert_near(p.equality[0].polynomial[1], -2, 0);
+    perp_robot_destroy(robot);
+    refuses(MIMIC("k"), PERP_ERR_MODEL, "another joint that turns or slides");
+    refuses(MIMIC("x"), PERP_ERR_MODEL, "another joint that turns or slides");
+}
+
+/* tests/data/robots/tetra.obj, as the package `robots` above the file, in its own folder, and as a plain name. */
+static void meshes_are_found_by_package_and_file(void **state)
+{
+    (void)state;
+#define MESHED(name)                                                                               \
+    "<robot name='r'>" LINK(                                                                       \
+        "a") "<link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/>"        \
+             "</inertial><collision><origin xyz='0 0 1'/><geometry><mesh filename='" name          \
+             "' scale='2 2 2'/></geometry>"                                                        \
+             "</collision></link><joint name='j' type='continuous'><parent link='a'/><child "      \
+             "link='b'/></joint></robot>"
+    static const char *const texts[] = {
+        MESHED("package://robots/tetra.obj"), MESHED("package://anything/tetra.obj"),
+        MESHED("tetra.obj"), MESHED("package://data/robots/tetra.obj"), MESHED("file://tetra.obj")};
+    for (int i = 0; i < 5; i++) {
+        perp_robot *robot;
+        double mass;
+        perp_robot_parts p = parts_of(texts[i], &robot);
+        assert_int_equal(p.nshape, 1);
+        perp_mesh_mass(p.shape[0].mesh, &mass, NULL, NULL);
+        assert_near(mass, 8 / 6.0, 1e-14);
+        assert_near(p.shape[0].position[2], 1, 0);
+        perp_robot_destroy(robot);
+    }
+    refuses(MESHED("package://x/none.obj"), PERP_ERR_MODEL, "is not in the file's folder or above");
+    refuses(MESHED("none.obj"), PERP_ERR_MODEL, "none.obj: cannot be read");
+}
+
 /* Every file of examples/robots runs, each step verified. */
 static void examples_run(void **state)
 {
     (void)state;
-    static const char *const files[] = {"arm.xml", "cartpole.xml"};
+    static const char *const files[] = {"arm.xml",  "cartpole.xml", "quadruped.xml",
+                                        "hand.xml", "bicycle.xml",  "gripper.urdf"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[256];
         perp_robot *robot;
@@ -574,6 +724,11 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(all_that_is_wrong_is_said),
         cmocka_unit_test(flags_switch_laws_off),
+        cmocka_unit_test(rpy_turns_about_fixed_axes),
+        cmocka_unit_test(an_inertia_is_about_the_centre_of_mass),
+        cmocka_unit_test(joints_of_urdf_are_ours),
+        cmocka_unit_test(a_mimic_joint_follows),
+        cmocka_unit_test(meshes_are_found_by_package_and_file),
         cmocka_unit_test(examples_run),
     };
     return run_all(tests);
