@@ -185,8 +185,10 @@ void lsp_define(lsp_server *server, const cJSON *params, lsp_answer *answer)
         perp_outline_place meant = perp_outline_get_mention(p.outline, k).meant;
         if (meant.file < 0) continue;
         perp_outline_file f = perp_outline_get_file(p.outline, meant.file);
-        if (f.is_library) continue; /* in no file */
-        char *uri = meant.file ? lsp_uri_of_path(f.name) : NULL;
+        char *copy = f.is_library ? perp_library_copy(&f) : NULL;
+        if (f.is_library && !copy) continue;
+        char *uri = meant.file ? lsp_uri_of_path(copy ? copy : f.name) : NULL;
+        free(copy);
         cJSON *at = cJSON_CreateObject();
         cJSON_AddStringToObject(at, "uri", uri ? uri : p.document->uri);
         cJSON_AddItemToObject(at, "range",

@@ -26,7 +26,7 @@
 
 extern char **environ;
 
-enum { VERSION_ROOM = 128, KEY_ROOM = 33, FOLDER_ROOM = PATH_MAX - 64 };
+enum { VERSION_ROOM = 128, KEY_ROOM = 33 };
 
 struct perp__compiled {
     void *library;
@@ -105,16 +105,15 @@ static int make_folder(const char *folder)
     return mkdir(folder, 0700) == 0 || errno == EEXIST;
 }
 
-/* $XDG_CACHE_HOME/perp, ~/.cache/perp: made where it is not there, and the user's alone. */
-static perp_status find_folder(char folder[FOLDER_ROOM], perp_diag *diag)
+perp_status perp__cache_folder(char folder[PERP__FOLDER_ROOM], perp_diag *diag)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int is_given = cache && cache[0] == '/';
     if (!is_given && !(home && home[0] == '/'))
         return no_folder(diag, NULL, "there is neither XDG_CACHE_HOME nor HOME");
-    int n = is_given ? snprintf(folder, FOLDER_ROOM, "%s", cache)
-                     : snprintf(folder, FOLDER_ROOM, "%s/.cache", home);
-    if (n < 0 || n + 6 > FOLDER_ROOM)
+    int n = is_given ? snprintf(folder, PERP__FOLDER_ROOM, "%s", cache)
+                     : snprintf(folder, PERP__FOLDER_ROOM, "%s/.cache", home);
+    if (n < 0 || n + 6 > PERP__FOLDER_ROOM)
         return no_folder(diag, NULL, "the name of the folder is too long");
     int ok = make_folder(folder);
     memcpy(folder + n, "/perp", 6);
@@ -166,7 +165,7 @@ static void *open_library(const char *path, const char *name)
 /* A compilation -------------------------------------------------------------------------------- */
 
 typedef struct work {
-    char folder[FOLDER_ROOM + 16]; /* of its own, inside the cache */
+    char folder[PERP__FOLDER_ROOM + 16]; /* of its own, inside the cache */
     char c[PATH_MAX], so[PATH_MAX], log[PATH_MAX];
 } work;
 
@@ -240,14 +239,14 @@ static void *make(const work *w, const char *compiler, const char *text, size_t 
 perp_status perp__compile(const char *text, size_t length, perp__compiled **compiled,
                           perp_diag *diag)
 {
-    char cache[FOLDER_ROOM], path[PATH_MAX], name[KEY_ROOM];
+    char cache[PERP__FOLDER_ROOM], path[PATH_MAX], name[KEY_ROOM];
     work w;
     perp__compiled *made = *compiled = NULL;
     if (FLT_EVAL_METHOD != 0)
         return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
                             "this machine computes doubles with more digits than they have: "
                             "expressions are not compiled");
-    perp_status status = find_folder(cache, diag);
+    perp_status status = perp__cache_folder(cache, diag);
     if (status != PERP_OK) return status;
     if (!(made = calloc(1, sizeof *made))) return PERP_ERR_MEMORY;
     if (!begin(&w, cache)) {

@@ -6,6 +6,12 @@
 
 #include "base/base.h"
 
+#include <limits.h>
+
+/* That folder, made where it is not there; refused where it is not the user's alone. */
+enum { PERP__FOLDER_ROOM = PATH_MAX - 64 };
+perp_status perp__cache_folder(char folder[PERP__FOLDER_ROOM], perp_diag *diag);
+
 typedef struct perp__compiled perp__compiled;
 
 /* Compile, or take what was kept of the same text by the same compiler. Values of doubles are those of IEEE arithmetic, operation by

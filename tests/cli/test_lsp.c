@@ -1,8 +1,10 @@
 /* perp lsp: a script of messages in, what comes back out. */
 
+#include "perp/perp.h"
 #include "cli.h"
 #include "unit.h"
 
+#include <sys/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,9 +169,35 @@ static void mistakes_have_places_in_utf16_and_fixes(void **state)
     cli_free(&r);
 }
 
+/* The copy is the library's text, read-only, and is made anew where it was changed. */
+static void expect_library_copy(void)
+{
+    char path[2048];
+    struct stat is;
+    snprintf(path, sizeof path, "%s/perp/lib-%s/planar.perp", getenv("XDG_CACHE_HOME"),
+             perp_version());
+    assert_int_equal(stat(path, &is), 0);
+    assert_int_equal(is.st_mode & 0777, 0444);
+    char *copy = cli_read(path), *text = cli_read(PERP_SOURCE_DIR "/lib/planar.perp");
+    assert_string_equal(copy, text);
+    free(copy);
+    free(text);
+}
+
 static void names_are_explained_found_and_completed(void **state)
 {
     (void)state;
+    char cache[2048], changed[3000];
+    snprintf(cache, sizeof cache, "%s", cli_path("lsp_cache"));
+    mkdir(cache, 0700);
+    setenv("XDG_CACHE_HOME", cache, 1);
+    snprintf(changed, sizeof changed, "lsp_cache/perp");
+    mkdir(cli_path(changed), 0700);
+    snprintf(changed, sizeof changed, "lsp_cache/perp/lib-%s", perp_version());
+    mkdir(cli_path(changed), 0700);
+    snprintf(changed, sizeof changed, "lsp_cache/perp/lib-%s/planar.perp", perp_version());
+    remove(cli_path(changed));
+    cli_file(changed, "# another\n");
     cli_file("lsp_parts.perp", parts);
     begin();
     open_text("lsp_user.perp", user);
@@ -177,7 +205,8 @@ static void names_are_explained_found_and_completed(void **state)
     ask(3, "hover", "lsp_user.perp", 2, 19, "");      /* m */
     ask(4, "definition", "lsp_user.perp", 3, 27, ""); /* b.v */
     ask(5, "references", "lsp_user.perp", 5, 17, ",\"context\":{\"includeDeclaration\":true}");
-    ask(6, "definition", "lsp_user.perp", 6, 1, ""); /* of the library: in no file */
+    ask(6, "definition", "lsp_user.perp", 6, 1,
+        ""); /* of the library: a copy in the user's cache */
     ask(7, "hover", "lsp_user.perp", 6, 1, "");
     ask(8, "hover", "lsp_user.perp", 5, 3, ""); /* no name */
     change_text("lsp_user.perp", 2,
@@ -192,7 +221,9 @@ static void names_are_explained_found_and_completed(void **state)
     expect(&r, 4, "lsp_parts.perp\",\"range\":{\"start\":{\"line\":3,\"character\":23}");
     expect(&r, 5, "lsp_parts.perp\",\"range\":{\"start\":{\"line\":5,\"character\":8}");
     expect(&r, 5, "lsp_user.perp\",\"range\":{\"start\":{\"line\":5,\"character\":17}");
-    expect(&r, 6, "\"result\":[]");
+    expect(&r, 6, "/perp/lib-");
+    expect(&r, 6, "/planar.perp\",\"range\":{\"start\":{\"line\":7,\"character\":5}");
+    expect_library_copy();
     expect(&r, 7, "What stands still");
     expect(&r, 8, "\"result\":null");
     expect(&r, 9, "\"label\":\"pos\"");
