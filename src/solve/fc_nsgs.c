@@ -41,14 +41,15 @@ static double sweep(perp__fc *fc, double omega)
 double perp__fc_sweeps(perp__fc *fc, int limit)
 {
     double omega = fc->options->nsgs.omega, residual = perp__fc_residual(fc), at = INFINITY;
-    int check = 1;
+    int check = 11;
     for (int i = 0; i < fc->nc && residual > fc->target; i++)
         fc->local[i] = perp__fc_local_of(fc->block + 9 * (size_t)fc->diag[i]);
     for (int k = 1; k <= limit && residual > fc->target; k++) {
         double change = sqrt(sweep(fc, omega));
         fc->iterations++;
         /* the residual costs a sweep: look when the change of r has fallen as far as the residual
-         * has to */
+         * has to; the first change belongs to the first residual */
+        if (k == 1 && change > 0) at = 0.7 * change * fc->target / residual;
         if (--check > 0 && k < limit && !(change < at)) continue;
         residual = perp__fc_residual(fc);
         at = residual > 0 ? 0.7 * change * fc->target / residual : 0;

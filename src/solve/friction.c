@@ -23,6 +23,8 @@ struct perp_fc_solver {
     double *memory; /* all vectors of fc, and those below */
     perp__fc_local *local;
     int *indices;
+    double *kept; /* (d nc)^2: the dense W of the last load, to whose contacts ...; NULL for many */
+    int nkept;    /* ... order, blocks and scales belong; 0: none */
     double *dense;      /* (d nc)^2: W from mass and Jacobian; NULL without */
     double *mass;       /* nv x nv: factors of M */
     int *pivot;         /* nv */
@@ -155,7 +157,10 @@ perp_status perp_fc_delassus(const perp_fc *problem, double *W, int ldw)
 /* ---- create, destroy
  * ------------------------------------------------------------------------------------------- */
 
-static int allocate(perp_fc_solver *s)
+/* Problems of so many contacts at most are compared with the last: beyond, what W makes of them costs little beside the solution. */
+enum { KEPT = 32 };
+
+static int allocate(perp_fc_solver *s, int is_dense)
 {
     size_t nc = (size_t)s->nc_max + 1, n = 3 * nc, nb = (size_t)s->nb_max + 1,
            nv = (size_t)s->nv_max, dn = (size_t)s->dimension * (size_t)s->nc_max;
@@ -164,6 +169,8 @@ static int allocate(perp_fc_solver *s)
         (s->memory = malloc((18 * nb + n * (7 + PERP__FC_WORK) + 8 * nc) * sizeof(double))) != NULL;
     ok &= (s->local = malloc(nc * sizeof *s->local)) != NULL;
     ok &= (s->indices = malloc((10 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
+    if (is_dense && s->nc_max <= KEPT)
+        ok &= (s->kept = malloc((dn * dn + 1) * sizeof(double))) != NULL;
     if (nv) {
         ok &= (s->dense = malloc((dn * dn + 1) * sizeof(double))) != NULL;
         ok &= (s->mass = malloc((nv * nv + nv) * sizeof(double))) != NULL;
@@ -235,7 +242,7 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
     s->nv_max = shape->nv;
     /* every row has a diagonal block, given or not */
     s->nb_max = (shape->nb ? shape->nb : shape->nc * shape->nc) + shape->nc;
-    if (!allocate(s)) {
+    if (!allocate(s, shape->nb == 0)) {
         perp_fc_solver_destroy(s);
         return PERP_ERR_MEMORY;
     }
@@ -251,6 +258,7 @@ void perp_fc_solver_destroy(perp_fc_solver *solver)
     perp__block_lu_destroy(solver->fc.lu);
     free(solver->memory);
     free(solver->local);
+    free(solver->kept);
     free(solver->indices);
     free(solver->dense);
     free(solver->mass);
@@ -581,8 +589,8 @@ static void find_scales(perp__fc *fc, int d, const int *power)
     }
 }
 
-/* Scale the copy; 0 when the problem is beyond the range of double. */
-static int scale_copy(perp__fc *fc, int d, const int *power)
+/* Scale the copy of W; 0 when the problem is beyond the range of double. */
+static int scale_blocks(perp__fc *fc, int d, const int *power)
 {
     find_scales(fc, d, power);
     for (int i = 0; i < fc->nc; i++) {
@@ -590,14 +598,21 @@ static int scale_copy(perp__fc *fc, int d, const int *power)
             double f = fc->scale[i] * fc->force[fc->col[k]];
             for (int e = 0; e < 9; e++) fc->block[9 * (size_t)k + (size_t)e] *= f;
         }
+    }
+    size_t first = 9 * (size_t)fc->start[0], end = 9 * (size_t)fc->start[fc->nc];
+    return all_finite(fc->block + first, end - first);
+}
+
+/* The same of q and r. */
+static int scale_vectors(perp__fc *fc)
+{
+    for (int i = 0; i < fc->nc; i++) {
         for (int e = 0; e < 3; e++) {
             fc->q[3 * i + e] *= fc->scale[i];
             fc->r[3 * i + e] /= fc->force[i];
         }
     }
-    size_t first = 9 * (size_t)fc->start[0], end = 9 * (size_t)fc->start[fc->nc];
-    return all_finite(fc->block + first, end - first) && all_finite(fc->q, (size_t)fc->n) &&
-           all_finite(fc->r, (size_t)fc->n);
+    return all_finite(fc->q, (size_t)fc->n) && all_finite(fc->r, (size_t)fc->n);
 }
 
 /* The largest entry of block k that the conditions of its contacts see: without friction there are no tangents. */
@@ -638,17 +653,31 @@ static void find_data(perp__fc *fc)
     for (int i = 0; i < fc->nc; i++) fc->weight[i] = fc->data[i] > PERP_TINY ? 1 / fc->data[i] : 0;
 }
 
+/* Is W that of the last load, bit for bit? Else it is kept, if it is small. */
+static int is_as_before(perp_fc_solver *s, const perp_fc *p)
+{
+    size_t n = (size_t)p->dimension * (size_t)p->nc, j = 0, ldw = (size_t)p->ldw;
+    if (!p->W || !s->kept || n == 0) return 0;
+    while (s->nkept == p->nc && j < n &&
+           memcmp(s->kept + j * n, p->W + j * ldw, n * sizeof(double)) == 0)
+        j++;
+    if (j == n) return s->nkept == p->nc;
+    for (; j < n; j++) memcpy(s->kept + j * n, p->W + j * ldw, n * sizeof(double));
+    return 0;
+}
+
+/* What the methods work on; 0 when the problem is beyond the range of double. What W alone says, the order of contacts, their blocks and
+ * scales, is that of the last load where W is. */
 static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
 {
     perp__fc *fc = &s->fc;
-    int d = p->dimension, fine = 1;
+    int d = p->dimension, is_old = is_as_before(s, p), fine = 1;
+    s->nkept = 0;
     fc->nc = p->nc;
     fc->n = 3 * p->nc;
-    find_components(s, p);
-    if (p->W)
-        load_dense(s, p);
-    else
-        load_blocks(s, p);
+    if (!is_old) find_components(s, p);
+    if (!is_old && p->W) load_dense(s, p);
+    if (!is_old && !p->W) load_blocks(s, p);
     for (int k = 0; k < p->nc; k++) {
         int i = fc->order[k];
         fc->mu[k] = fmin(p->mu[i], PERP_FC_MU_MOST);
@@ -659,11 +688,15 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
     }
     for (int c = 0; c < s->ncomponent; c++) {
         perp__fc part = component(s, c);
-        find_diagonals(&part, s->first[c]);
-        balance(&part, s->count, part.active);
-        fine &= scale_copy(&part, d, s->count);
+        if (!is_old) {
+            find_diagonals(&part, s->first[c]);
+            balance(&part, s->count, part.active);
+            fine &= scale_blocks(&part, d, s->count);
+        }
+        fine &= scale_vectors(&part);
         find_data(&part);
     }
+    if (fine && p->W && s->kept) s->nkept = p->nc;
     return fine;
 }
 

@@ -113,6 +113,51 @@ static void a_contact_solved_roughly_again_and_again_is_solved(void **state)
     assert_true(rough > 30);
 }
 
+/* By one solver as by a new one, bit for bit. */
+static void assert_as_new(perp_fc_solver *solver, const perp_fc *problem)
+{
+    double r[18], fresh[18];
+    perp_fc_info info, other;
+    perp_fc_solver *own;
+    assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, problem, NULL, &own), PERP_OK);
+    assert_int_equal(perp_fc_solve(solver, problem, r, NULL, &info), PERP_OK);
+    assert_int_equal(perp_fc_solve(own, problem, fresh, NULL, &other), PERP_OK);
+    assert_int_equal(info.outcome, other.outcome);
+    assert_memory_equal(&info.error, &other.error, sizeof info.error);
+    if (info.outcome != PERP_BAD_INPUT)
+        assert_memory_equal(r, fresh, (size_t)(problem->dimension * problem->nc) * sizeof *r);
+    perp_fc_solver_destroy(own);
+}
+
+/* What W says of a problem is found once; a W that differs in one entry, has fewer contacts or other ones apart, is another. */
+static void a_solver_knows_W_of_the_last_problem(void **state)
+{
+    (void)state;
+    enum { NC = 6, N = 3 * NC };
+    rng g = {13};
+    double A[N * N], W[N * N] = {0}, q[N], mu[NC], apart[N * N];
+    perp_fc problem = {.dimension = 3, .nc = NC, .q = q, .mu = mu, .W = W, .ldw = N};
+    perp_fc_solver *solver;
+    for (int k = 0; k < N * N; k++) A[k] = uniform(&g, -1, 1);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < N; k++)
+                W[i + N * j] += A[i + N * k] * A[j + N * k] + (i == j) * 0.1;
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) apart[i + N * j] = i / 3 % 2 == j / 3 % 2 ? W[i + N * j] : 0;
+    assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &problem, NULL, &solver), PERP_OK);
+    for (int k = 0; k < 60; k++) {
+        for (int i = 0; i < N; i++) q[i] = uniform(&g, -1, 0.5);
+        for (int i = 0; i < NC; i++) mu[i] = k % 7 ? uniform(&g, 0, 1) : 0;
+        if (k % 10 == 4) W[N * N - 1] *= 1.5;
+        problem.W = k % 20 > 12 ? apart : W;
+        problem.nc = k % 10 == 7 ? 3 : k % 10 == 9 ? 0 : NC;
+        if (k % 20 == 3) q[2] = (double)NAN;
+        assert_as_new(solver, &problem);
+    }
+    perp_fc_solver_destroy(solver);
+}
+
 /* auto needs one step for a contact that is alone, and says nothing the verdict does not. */
 static void one_contact_alone_takes_auto_one_step(void **state)
 {
@@ -581,6 +626,7 @@ int main(void)
         cmocka_unit_test(projection_is_the_nearest_point_of_the_cone),
         cmocka_unit_test(one_contact_is_solved_for_random_blocks),
         cmocka_unit_test(a_contact_solved_roughly_again_and_again_is_solved),
+        cmocka_unit_test(a_solver_knows_W_of_the_last_problem),
         cmocka_unit_test(one_contact_alone_takes_auto_one_step),
         cmocka_unit_test(a_block_that_is_not_positive_definite_is_not_claimed),
         cmocka_unit_test(a_particle_sticks_slides_and_flies),
