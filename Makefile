@@ -107,7 +107,7 @@ experiments: setup-build
 	@$(MAKE) build
 	@experiments/run
 
-# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; plan, identify, report: a model and a table) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
+# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; plan, identify, report: a model and a table; robot: MJCF and URDF) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
 FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:
@@ -117,7 +117,8 @@ fuzz:
 	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
 	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c out/fuzz/*.c \
 	    $(if $(filter json,$(FUZZ)),-Icli cli/problem_fc.c cli/problem_lcp.c) fuzz/fuzz_$(FUZZ).c \
-	    $(if $(filter json,$(FUZZ)),-lcjson) -lm -o out/fuzz/fuzz_$(FUZZ)
+	    $(if $(filter json,$(FUZZ)),-lcjson) \
+	    $(if $(filter robot,$(FUZZ)),-DPERP_HAVE_EXPAT='"libexpat.so.1"' -lexpat) -lm -o out/fuzz/fuzz_$(FUZZ)
 	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) $(patsubst %,-dict=%,$(wildcard fuzz/$(FUZZ).dict)) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
