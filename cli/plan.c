@@ -399,7 +399,8 @@ static void print_attempts(FILE *out, const perp_plan *plan)
         fprintf(out, "%s %s", i ? ";" : "", a.start);
         if (same > 1) fprintf(out, " (%d times)", same);
         fprintf(out, ": %s", perp_plan_outcome_name(a.outcome));
-        if (perp_plan_holds(a.outcome) && same == 1) fprintf(out, " %.6g", a.cost);
+        for (int k = 0; k < same && perp_plan_holds(a.outcome); k++)
+            fprintf(out, "%s %.6g", k ? "," : "", perp_plan_get_attempt(plan, i + k).cost);
     }
     fprintf(out, "\n");
 }

@@ -293,7 +293,8 @@ static int settle_arcs(const perp_plan *plan, arcs *a, perp_plan **now)
     char *is_wrong, *is_high;
     int changed = 1, solved = 1;
     PERP_TAKE(&arena, is_wrong, MOST_ARCS * STEPS * a->nu);
-    if (!PERP_TAKE(&arena, is_high, a->nu)) solved = -1;
+    PERP_TAKE(&arena, is_high, a->nu);
+    if (arena.failed) solved = -1;
     for (int i = 0; i < MOST_ROUNDS && changed > 0 && solved > 0; i++) {
         perp_plan *next = NULL;
         solved = solve_arcs(plan, from, a, STEPS, 0, &next);
@@ -371,7 +372,8 @@ int perp__plan_find_arcs(perp_plan *plan, perp_plan_result *result)
     char *is_high;
     if (!is_fit(plan)) return 0;
     PERP_TAKE(&arena, a.is_high, MOST_ARCS * a.nu);
-    int found = PERP_TAKE(&arena, is_high, a.nu) ? find_near(plan, &a, is_high) : -1;
+    PERP_TAKE(&arena, is_high, a.nu);
+    int found = arena.failed ? -1 : find_near(plan, &a, is_high);
     if (found > 0) found = settle_arcs(plan, &a, &now);
     if (found > 0) found = refine_lengths(plan, &a, &now, &next.cost_change);
     if (found > 0) {

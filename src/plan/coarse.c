@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; with fewer, the plain guess is as quick */
+enum { ROUGH_FROM = 16, ROUGHER = 4 };   /* of a start beside others (ladder.c) */
 
 /* Stretch the coarse program's w over the fine one's steps: states along straight lines between nodes,
  * the rest step by step. */
@@ -31,20 +32,42 @@ static void stretch(const perp__program *fine, double *w, const perp__program *c
     }
 }
 
-perp_status perp__plan_create_coarse(perp_plan *plan)
+static perp_status create(const perp_plan *plan, int steps, perp_plan **out)
 {
     perp_plan_options o = plan->options;
-    if (plan->program->K < COARSE_FROM) return PERP_OK;
-    o.nodes = plan->program->K / COARSER + 1;
-    perp_status status = perp_plan_create(plan->model, &o, &plan->coarse, NULL);
+    o.nodes = steps + 1;
+    o.start = PERP_PLAN_START_MODEL;
+    o.homotopy = NULL;
+    perp_status status = perp_plan_create(plan->model, &o, out, NULL);
     return status == PERP_ERR_MEMORY ? status
                                      : PERP_OK; /* other faults: no node where it is asked for */
 }
 
-int perp__plan_start_coarse(perp_plan *plan, int start)
+perp_status perp__plan_create_coarse(perp_plan *plan)
 {
-    perp_plan *coarse = plan->coarse;
+    if (plan->program->K < COARSE_FROM) return PERP_OK;
+    return create(plan, plan->program->K / COARSER, &plan->coarse);
+}
+
+int perp__plan_may_be_coarse(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    return g->K >= ROUGH_FROM && g->K < COARSE_FROM && g->mesh.base == g->K && !g->mesh.nrun;
+}
+
+perp_status perp__plan_create_rough(perp_plan *plan)
+{
+    return create(plan, plan->program->K / ROUGHER, &plan->rough);
+}
+
+int perp__plan_start_coarse(perp_plan *plan, perp_plan *coarse, int start)
+{
     if (!coarse || coarse->program->np != plan->program->np) return 0;
+    if (coarse ==
+        plan->rough) { /* made for this start alone: from the model's guess, with what was set since */
+        perp__plan_keep_settings(coarse, plan);
+        start = 0;
+    }
     coarse->options.progress = plan->options.progress;
     coarse->options.context = plan->options.context;
     coarse->iterations = coarse->stopped = 0;

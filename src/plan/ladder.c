@@ -1,22 +1,48 @@
 /* Where the runs of a plan start, one after the other: as asked for; the model's guess with the cost weighed more; the
- * model's guess with free lengths held at first; the model's guess, shaken; random points. */
+ * model's guess with free lengths held at first; the model's guess, shaken; a random point; the solution on a coarse mesh; the motion that the
+ * guessed inputs make, with its contacts; random points. */
 
+#include "model/plan_block.h"
 #include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef enum rung { ASKED, COST_FIRST, LENGTHS_HELD, SHAKEN, RANDOM } rung;
+typedef enum rung {
+    ASKED,
+    COST_FIRST,
+    LENGTHS_HELD,
+    SHAKEN,
+    A_RANDOM,
+    ANOTHER_RANDOM, /* without lengths: the fifth is the last that is tried by default */
+    COARSE,
+    SIMULATED,
+    RANDOM /* from there on */
+} rung;
 
 static const double SHAKE = 0.1; /* of an unknown's unit */
 
+/* Is there such a start for this plan? */
+static int has_rung(const perp_plan *plan, rung way)
+{
+    const perp__plan_block *b = plan->model ? plan->model->plan : NULL;
+    switch (way) {
+    case LENGTHS_HELD: return plan->program->phase.nrun > 0;
+    case ANOTHER_RANDOM: return plan->program->phase.nrun == 0;
+    case COARSE: return b && perp__plan_may_be_coarse(plan);
+    case SIMULATED:
+        return b && plan->program->ns > 0 && plan->model->kind != PERP_DISCRETE && !b->simulates &&
+               !b->nlink && !b->nparam;
+    default: return 1;
+    }
+}
+
 static rung rung_of(const perp_plan *plan, int run)
 {
-    if (run == 0) return ASKED;
-    if (run == 1) return COST_FIRST;
-    int has_lengths = plan->program->phase.nrun > 0;
-    if (run == 2 && has_lengths) return LENGTHS_HELD;
-    return run == 2 + has_lengths ? SHAKEN : RANDOM;
+    rung way = ASKED;
+    for (; way < RANDOM; way++)
+        if (has_rung(plan, way) && run-- == 0) break;
+    return way;
 }
 
 const char *perp__plan_start_name(const perp_plan *plan, int run)
@@ -26,9 +52,18 @@ const char *perp__plan_start_name(const perp_plan *plan, int run)
     case COST_FIRST: return "the model's guess, the cost before the barrier";
     case LENGTHS_HELD: return "the model's guess, lengths held at first";
     case SHAKEN: return "the model's guess, shaken";
+    case COARSE: return "the plan on a coarse mesh";
+    case SIMULATED: return "the motion of the guessed inputs";
+    case A_RANDOM:
+    case ANOTHER_RANDOM:
     case RANDOM: return "a random point";
     default: return plan->has_guess ? "the table" : asked[plan->options.start];
     }
+}
+
+static int is_a_random_point(rung way)
+{
+    return way == A_RANDOM || way == ANOTHER_RANDOM || way == RANDOM;
 }
 
 int perp__plan_is_far(const perp_plan *plan, int run)
@@ -36,7 +71,18 @@ int perp__plan_is_far(const perp_plan *plan, int run)
     rung way = rung_of(plan, run);
     int is_random =
         way == ASKED && !plan->has_guess && plan->options.start == PERP_PLAN_START_RANDOM;
-    return is_random || way == SHAKEN || way == RANDOM;
+    return is_random || way == SHAKEN || is_a_random_point(way);
+}
+
+int perp__plan_is_near(const perp_plan *plan, int run)
+{
+    int is_near = plan->has_guess || plan->program->has.guards;
+    return (run == 0 && is_near) || rung_of(plan, run) == SIMULATED;
+}
+
+perp_status perp__plan_prepare_start(perp_plan *plan, int run)
+{
+    return rung_of(plan, run) == COARSE && !plan->rough ? perp__plan_create_rough(plan) : PERP_OK;
 }
 
 static double uniform(unsigned long long *state, double lo, double hi)
@@ -67,6 +113,16 @@ static void hold_lengths(perp_plan *plan, int run)
     }
 }
 
+/* The guess's states and forces become those of a simulation with its inputs, where that goes through. */
+static void simulate(perp_plan *plan)
+{
+    perp__program *g = plan->program;
+    if (!perp__plan_guess_simulate(&plan->options, g, plan->w, plan->p, NULL) ||
+        !perp__program_guess_cones(g, 0, plan->w, plan->p) ||
+        (g->has.guards && !perp__program_guess_parts(g, plan->w, plan->p)))
+        plan->last.out_of_memory = 1;
+}
+
 void perp__plan_set_start(perp_plan *plan, int run)
 {
     perp_plan_start start = plan->options.start;
@@ -74,7 +130,8 @@ void perp__plan_set_start(perp_plan *plan, int run)
     const perp__program *g = plan->program;
     size_t K = (size_t)g->K;
     rung way = rung_of(plan, run);
-    if (way != ASKED) start = way == RANDOM ? PERP_PLAN_START_RANDOM : PERP_PLAN_START_MODEL;
+    if (way != ASKED)
+        start = is_a_random_point(way) ? PERP_PLAN_START_RANDOM : PERP_PLAN_START_MODEL;
     perp__program_treat_cones(plan->program,
                               way == COST_FIRST ? PERP__CONES_SOFT : PERP__CONES_SMOOTH);
     if (perp__plan_start_easier(plan, run)) return;
@@ -83,7 +140,7 @@ void perp__plan_set_start(perp_plan *plan, int run)
         memcpy(plan->p, plan->guess.p, plan->nP * sizeof *plan->p);
         return;
     }
-    if (perp__plan_start_coarse(plan, run)) return;
+    if (perp__plan_start_coarse(plan, way == COARSE ? plan->rough : plan->coarse, run)) return;
     memcpy(plan->w, plan->initial.w, plan->nW * sizeof *plan->w);
     memcpy(plan->p, plan->initial.p, plan->nP * sizeof *plan->p);
     for (size_t i = 0; i < plan->nW + plan->nP && (start != PERP_PLAN_START_MODEL || way == SHAKEN);
@@ -100,4 +157,5 @@ void perp__plan_set_start(perp_plan *plan, int run)
         *x = within(*x, lo, hi);
     }
     if (way == LENGTHS_HELD) hold_lengths(plan, run);
+    if (way == SIMULATED) simulate(plan);
 }

@@ -280,6 +280,7 @@ void perp_plan_destroy(perp_plan *plan)
 {
     if (!plan) return;
     perp_plan_destroy(plan->coarse);
+    perp_plan_destroy(plan->rough);
     for (int i = 0; i < plan->neasier; i++) perp_plan_destroy(plan->easier[i]);
     perp__ipm_destroy(plan->ipm);
     perp__program_destroy(plan->program);

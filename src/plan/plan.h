@@ -69,6 +69,7 @@ struct perp_plan {
     perp__ipm *ipm;
     perp__sides *sides;
     perp_plan *coarse;  /* of fewer steps, where there are many; nullable */
+    perp_plan *rough;   /* the same for one of the starts */
     perp_plan **easier; /* neasier: of the values of a homotopy's parameter, the last one first */
     int neasier;
     perp_model *own_model; /* of an easier plan: with its value */
@@ -111,6 +112,10 @@ perp_plan *perp__plan_of_program(perp__program *program, const perp_plan_options
 const char *perp__plan_start_name(const perp_plan *plan, int run);
 /* Does run number `run` start far from the model's guess, so that its plan is one of many? */
 int perp__plan_is_far(const perp_plan *plan, int run);
+/* Does it start with contacts that are to be kept? */
+int perp__plan_is_near(const perp_plan *plan, int run);
+/* What run number `run` needs that other threads may not make. */
+perp_status perp__plan_prepare_start(perp_plan *plan, int run);
 /* The initial guess of run number `run`: as the options ask, then the model's guesses, then random points; with many
  * nodes interpolated from the solution on a coarser mesh (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);
@@ -194,7 +199,10 @@ void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep);
 /* Make plan->coarse where there are many steps. */
 perp_status perp__plan_create_coarse(perp_plan *plan);
 /* The initial guess interpolated from the solution of the coarser program; 0 if there is none. */
-int perp__plan_start_coarse(perp_plan *plan, int run);
+int perp__plan_start_coarse(perp_plan *plan, perp_plan *coarse, int run);
+/* Plans of which one of a quarter of the steps is another start; make that. */
+int perp__plan_may_be_coarse(const perp_plan *plan);
+perp_status perp__plan_create_rough(perp_plan *plan);
 /* The same for a homotopy in a parameter (walk.c). */
 perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag);
 int perp__plan_start_easier(perp_plan *plan, int start);

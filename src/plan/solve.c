@@ -93,8 +93,7 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
     o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
     /* a bounce that is relaxed is none: it begins where the guess has it */
-    int is_near = plan->has_guess || plan->program->has.guards;
-    if (start == 0 && is_near && o.relaxation > 0) {
+    if (perp__plan_is_near(plan, start) && o.relaxation > 0) {
         o.relaxation = relaxation_of_guess(plan);
         o.push = o.barrier =
             sqrt(o.relaxation); /* no farther from its pairs than they are relaxed */

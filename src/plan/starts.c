@@ -216,7 +216,11 @@ static perp_status run_waves(starts *s)
             perp_status status = add_slot(s, i);
             if (status != PERP_OK) return status;
         }
-        for (int i = 0; i < s->n; i++) s->slot[i].is_done = s->slot[i].nlog = 0;
+        for (int i = 0; i < s->n; i++) {
+            s->slot[i].is_done = s->slot[i].nlog = 0;
+            perp_status status = perp__plan_prepare_start(s->slot[i].plan, s->first + i);
+            if (status != PERP_OK) return status;
+        }
         s->turn = 0;
         perp__parallel(threads, s->n, job, s);
     }

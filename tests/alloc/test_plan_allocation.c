@@ -23,6 +23,11 @@ static const char finer[] =
     "input u\nstate x = 0\nder(x) = u - x^3\n"
     "plan {\nhorizon 1\nnodes 4\nminimize integral(u^2)\nat end: x = 1\n}\n";
 
+/* Switches are found to the last digits. */
+static const char arcs[] = "input u in [-1, 1]\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\n"
+                           "plan {\nhorizon free in [0.5, 9]\nnodes 5\ninputs held\nminimize time\n"
+                           "at end: x = 1, v = 0\n}\n";
+
 /* A stage that is large enough to be ordered. */
 static const char wide[] =
     "input u\nstate x[8] = 0\nder(x[1]) = u\nfor i in 2..8 {\nder(x[i]) = x[i-1] - x[i]\n}\n"
@@ -52,7 +57,7 @@ static perp_status plan_it(void *given, perp_diag *diag)
         o.restarts = 0;
         if (it->text == text) o.homotopy = "mu";
         if (it->text == cone) o.start = PERP_PLAN_START_RANDOM;
-        if (it->text == finer) o.motion_tol = 3e-2;
+        if (it->text == finer || it->text == arcs) o.motion_tol = 3e-2;
         status = perp_plan_create(model, &o, &plan, diag);
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
@@ -115,6 +120,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each(far, PERP_PLAN_LOCALLY_INFEASIBLE);
     fail_each(cone, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(finer, PERP_PLAN_LOCAL_MINIMUM);
+    fail_each(arcs, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(limit, PERP_PLAN_GLOBAL);
     fail_each(wide, PERP_PLAN_GLOBAL);
     perp_diag_clear(&diag);

@@ -727,6 +727,44 @@ static void without_a_cost_slopes_are_zero_and_rest_is_a_plan(void **state)
     }
 }
 
+/* All kinds of starts, compared: the plan on a coarse mesh is the cheapest here. However many threads there are. */
+static void starts_are_compared(void **state)
+{
+    static const char *const starts[] = {"the model's guess",
+                                         "the model's guess, the cost before the barrier",
+                                         "the model's guess, shaken",
+                                         "a random point",
+                                         "a random point",
+                                         "the plan on a coarse mesh",
+                                         "the motion of the guessed inputs"};
+    enum { STARTS = sizeof starts / sizeof *starts };
+    double cost[2][STARTS];
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        perp_model *m = NULL;
+        perp_plan *plan;
+        perp_plan_result r;
+        assert_int_equal(
+            perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/go_round.perp", &m, NULL), PERP_OK);
+        perp_plan_options o = perp_plan_options_default(m);
+        o.tries = STARTS;
+        o.threads = threads;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_int_equal(perp_plan_attempts(plan), STARTS);
+        for (int i = 0; i < STARTS; i++) {
+            perp_plan_attempt a = perp_plan_get_attempt(plan, i);
+            assert_string_equal(a.start, starts[i]);
+            assert_true(a.cost >= r.cost);
+            cost[threads - 1][i] = a.cost;
+        }
+        assert_true(r.cost == cost[threads - 1][5] && r.cost < cost[threads - 1][0]);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+    assert_memory_equal(cost[0], cost[1], sizeof cost[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -754,6 +792,7 @@ int main(void)
         cmocka_unit_test(a_plan_that_does_nothing_is_left_or_said),
         cmocka_unit_test(without_a_cost_slopes_are_zero_and_rest_is_a_plan),
         cmocka_unit_test(starts_are_tried_one_after_the_other),
+        cmocka_unit_test(starts_are_compared),
     };
     return run_all(tests);
 }
