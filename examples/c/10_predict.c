@@ -55,26 +55,25 @@ static perp_simulation *make_system(const perp_model *model, perp_diag *diag)
 /* How the force of a period is found: the plan is solved again, or taken one step towards that. */
 typedef enum way { AGAIN, STEP, WAYS } way;
 
-/* The force for the next period, so many steps after the last one; *time: what it took. 0: no plan; 2: no step, and
- * solved again. */
+/* The force for the next period, so many steps after the last one; *time: what it took. 0: no plan; 2: there was no step, and the last answer goes on,
+ * moved on in time, while the plan looks for other sides of its pairs. */
 static int control(perp_plan *plan, const perp_simulation *sim, way how, int steps, double *F,
                    double *time)
 {
     perp_plan_result r = {.outcome = PERP_PLAN_LIMIT};
     double row[16], start = seconds();
-    int ok = perp_plan_shift(plan, steps) == PERP_OK, answers = 1;
+    int ok = perp_plan_shift(plan, steps) == PERP_OK;
     for (int i = 0; i < STATES; i++)
         ok &= perp_plan_set_state(plan, i, perp_simulation_state(sim, i), NULL) == PERP_OK;
-    if (how == STEP) ok = ok && perp_plan_iterate(plan, &r, NULL) == PERP_OK;
-    if (r.outcome != PERP_PLAN_ITERATING && !perp_plan_holds(r.outcome)) { /* no step */
-        answers += how == STEP;
+    if (how == STEP)
+        ok = ok && perp_plan_iterate(plan, &r, NULL) == PERP_OK;
+    else
         ok =
             ok && perp_plan_solve_again(plan, 0, &r, NULL) == PERP_OK && perp_plan_holds(r.outcome);
-    }
     *time = seconds() - start;
     perp_plan_row(plan, 1, row); /* t, states, f, F */
     *F = row[1 + STATES + 1];
-    return ok ? answers : 0;
+    return !ok ? 0 : r.outcome == PERP_PLAN_LIMIT ? 2 : 1;
 }
 
 /* The same plan without what is known from before. */
@@ -100,7 +99,7 @@ static int run(way how, perp_model *model, perp_model *other, double *anew, doub
     perp_plan *plan = NULL;
     perp_plan_result result;
     double F = 0;
-    int full = 0;
+    int none = 0;
     perp_plan_options o = perp_plan_options_default(model);
     o.replay = o.restarts = 0;
     o.threads = 1;
@@ -111,7 +110,7 @@ static int run(way how, perp_model *model, perp_model *other, double *anew, doub
     for (int k = 0; k < PERIODS && ok; k++) {
         if (how == AGAIN) anew[k] = solve_anew(other, &o, sim);
         int answers = control(plan, sim, how, k > 0, &F, &taken[k]);
-        full += answers > 1;
+        none += answers > 1;
         ok = answers > 0 && perp_simulation_set_input(sim, 0, F) == PERP_OK &&
              perp_simulation_advance(sim, (k + 1) * period, NULL, diag) == PERP_OK;
         if (ok && k % 10 == 9)
@@ -119,7 +118,7 @@ static int run(way how, perp_model *model, perp_model *other, double *anew, doub
                    perp_simulation_state(sim, 0), perp_simulation_state(sim, 2), F);
     }
     ok = ok && fabs(perp_simulation_state(sim, 2)) < 0.02;
-    if (how == STEP) printf("%d of %d periods had no step and were solved again\n", full, PERIODS);
+    if (how == STEP) printf("%d of %d periods had no step\n", none, PERIODS);
     qsort(taken, PERIODS, sizeof *taken, by_size);
     perp_simulation_destroy(sim);
     perp_plan_destroy(plan);

@@ -187,7 +187,7 @@ typedef struct perp_plan_result {
     const char *replay_by; ///< the integrator; NULL without a replay
     double
         cost_error; ///< what the cost changes by when the plan's points are brought to the motion that its inputs make, and keep its conditions
-        ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion
+    ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion
     int meshes;         ///< times that steps were divided (motion_tol)
     double cost_change; ///< of the last of these; 0 without
     perp_plan_method
@@ -340,12 +340,14 @@ PERP_API perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_p
 
 /// Real-time iteration (Diehl, Bock and Schloeder 2005): one step from the last answer, for a control loop in which the state changes little from
 /// call to call. The conditions are linearised there, once, and the quadratic program that they make with the curvature of the Lagrangian is
-/// solved with each pair on one of its sides, at first on those of the last answer; `iterations` are the linear systems that took, at most 12.
+/// solved with each pair on one of its sides, at first on those of the last answer; `iterations` are the linear systems that took, at most 12 (with a search 29).
 /// Inputs keep their ranges, and everything linear holds; what else is still missed stands in the residuals of the result, which are
 /// computed as in any solve. The word is that of perp_plan_solve_again where every condition holds, else `iterating`, and `limit` where the
 /// quadratic program has no solution or its step misses more than there was missing: the answer is then as it was, and perp_plan_solve_again
 /// may find one. Called again with nothing changed it converges like Newton's method. Sides are changed where the quadratic program
-/// says so; that others far from these were cheaper is not noticed.
+/// says so. Where there was no step, or the plan has become a fifth dearer than it has been, other sides are searched beside it, five iterations
+/// of the search in each of the next calls (at most 20), until a step from there is cheaper: then that is the answer. No call takes more than those
+/// and two quadratic programs.
 ///
 /// @return PERP_OK, PERP_ERR_ARG (no plan was found before; a parameter of the model was set), PERP_ERR_MODEL (a pair is switched by
 /// `when`), PERP_ERR_MEMORY

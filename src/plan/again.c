@@ -122,6 +122,15 @@ static void shift(double *x, size_t K, size_t steps)
     for (size_t k = K - steps; k < K; k++) x[k] = last;
 }
 
+static void shift_answer(const perp_plan *plan, const perp__answer *at, size_t steps)
+{
+    size_t K = (size_t)plan->program->K;
+    double *const of_w[] = {at->w, at->lower, at->upper};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < plan->program->nw; j++) shift(of_w[i] + (size_t)j * K, K, steps);
+    for (int j = 0; j < plan->program->nrow; j++) shift(at->lambda + (size_t)j * K, K, steps);
+}
+
 perp_status perp_plan_shift(perp_plan *plan, int steps)
 {
     if (!plan || steps < 0 || steps > plan->program->K || !plan->again.has_answer)
@@ -129,10 +138,9 @@ perp_status perp_plan_shift(perp_plan *plan, int steps)
     if (plan->program->mesh.base != plan->program->K) return PERP_ERR_ARG;
     size_t K = (size_t)plan->program->K, n = (size_t)steps < K ? (size_t)steps : K - 1;
     plan->again.is_stationary = 0;
-    for (int j = 0; j < plan->program->nw; j++) shift(plan->w + (size_t)j * K, K, n);
-    for (int j = 0; j < plan->program->nrow; j++) shift(plan->lambda + (size_t)j * K, K, n);
-    for (int j = 0; j < plan->program->nw; j++) shift(plan->lower + (size_t)j * K, K, n);
-    for (int j = 0; j < plan->program->nw; j++) shift(plan->upper + (size_t)j * K, K, n);
+    perp__answer now = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper};
+    shift_answer(plan, &now, n);
+    if (plan->again.search.is_on) shift_answer(plan, &plan->again.search.at, n);
     return PERP_OK;
 }
 
@@ -188,6 +196,7 @@ perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_resul
                                   perp_diag *diag)
 {
     if (!plan || !result || !plan->again.has_answer || max_iter < 0) return PERP_ERR_ARG;
+    plan->again.search.is_on = 0;
     return go_on(plan, max_iter, result, diag, perp__plan_run_again);
 }
 

@@ -162,12 +162,17 @@ static int allocate(perp_plan *plan)
     double **of_w[] = {&plan->w,          &plan->best.w, &plan->from.w, &plan->guess.w,
                        &plan->initial.w,  &plan->lower,  &plan->upper,  &plan->best.lower,
                        &plan->best.upper, &plan->kept[0]};
+    perp__answer *other = &plan->again.search.at;
     double **of_p[] = {&plan->p,       &plan->best.p,    &plan->from.p,
                        &plan->guess.p, &plan->initial.p, &plan->kept[1]};
     double **of_r[] = {&plan->r, &plan->lambda, &plan->best.lambda};
     for (size_t i = 0; i < sizeof of_w / sizeof *of_w; i++) PERP_TAKE(arena, *of_w[i], plan->nW);
     for (size_t i = 0; i < sizeof of_p / sizeof *of_p; i++) PERP_TAKE(arena, *of_p[i], plan->nP);
     for (size_t i = 0; i < sizeof of_r / sizeof *of_r; i++) PERP_TAKE(arena, *of_r[i], plan->nR);
+    double **of_search[] = {&other->w, &other->lower, &other->upper};
+    for (int i = 0; i < 3; i++) PERP_TAKE(arena, *of_search[i], plan->nW);
+    PERP_TAKE(arena, other->p, plan->nP);
+    PERP_TAKE(arena, other->lambda, plan->nR);
     PERP_TAKE(arena, plan->direction, plan->nW + plan->nP);
     PERP_TAKE(arena, plan->residual, K);
     PERP_TAKE(arena, plan->kept[2], K);

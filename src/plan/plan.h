@@ -50,6 +50,15 @@ typedef struct perp__gains {
     double *state, *input; /* deviations that count as much as each other */
 } perp__gains;
 
+/* For other sides, a few iterations in each step of a plan in a loop (spread.c). */
+typedef struct perp__search {
+    int is_on, calls;
+    int has_ended;     /* in this call */
+    double relaxation; /* that it goes on from */
+    double cost; /* of the plan beside it when it was last looked at; infinite: it had no step */
+    perp__answer at;
+} perp__search;
+
 /* Of a plan that is solved again. */
 typedef struct perp__again {
     int has_answer;    /* w, p and lambda are one to go on from */
@@ -57,6 +66,7 @@ typedef struct perp__again {
     int is_on;         /* a search goes on from it */
     int budget;        /* of iterations; 0: none */
     double cost;       /* the least since sides were searched */
+    perp__search search;
     double *seen; /* the model's states and parameters when they were looked at; NULL: no model */
     perp__multipliers *multipliers; /* once asked for */
     perp__gains *gains;             /* the same */
@@ -99,7 +109,8 @@ struct perp_plan {
         int out_of_memory; /* a library had none */
         int is_idle;       /* the plan holds, and no state moves */
     } last;                /* run */
-    double arc_error; /* of the cost, where the lengths of arcs were found to the last digits (arcs.c); else 0 */
+    double
+        arc_error; /* of the cost, where the lengths of arcs were found to the last digits (arcs.c); else 0 */
     perp__attempts attempt;
     perp__arena arena;
 };
@@ -132,6 +143,11 @@ int perp__plan_certify(perp_plan *plan, double *direction);
 int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
 /* One step of a sequential quadratic method from there (solve.c). 0: memory. */
 int perp__plan_run_step(perp_plan *plan, perp_plan_result *result);
+/* spread.c: a part of the search for other sides, if one is on; 1: it is near a plan that is cheaper: its point is the present one, the plan's is
+ * search.at. The two in each other's place. After a step, or none, that costs so much: begin a search where there is reason to. */
+int perp__plan_search_part(perp_plan *plan);
+void perp__plan_swap_search(perp_plan *plan);
+void perp__plan_watch_cost(perp_plan *plan, int has_step, double cost);
 /* again.c: remember the model's values; start where another plan of the same program does; take what was set in the model since. */
 void perp__plan_look(perp_plan *plan);
 void perp__plan_start_as(perp_plan *plan, const perp_plan *other);
@@ -208,7 +224,7 @@ perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag);
 int perp__plan_start_easier(perp_plan *plan, int start);
 /* Homotopy: solve with pairs relaxed to a b <= eps for falling eps, down to `last`; from the start, or on from the present point,
  * which solves the program with little less eps, or one nearby. */
-enum { PERP__FROM_START, PERP__GOES_ON, PERP__NEARBY };
+enum { PERP__FROM_START, PERP__GOES_ON, PERP__NEARBY, PERP__IN_PARTS };
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);
 
 #endif

@@ -25,6 +25,7 @@ static const double SMALL_PAIR =
 static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
 enum { MOST_NEARBY = 40 };            /* iterations of each search: where it is near it is quick */
 enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
+enum { MOST_IN_PART = 5 };            /* iterations of a search that is spread over steps */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
 static const double STILL = 1e-6;     /* a state moves by less than this: it stays where it is */
 static const double ROUNDING = 1e-9;  /* of its unit: what an unknown is that is 0 throughout */
@@ -115,6 +116,14 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
         if (o.max_iter > MOST_NEARBY) o.max_iter = MOST_NEARBY;
         o.is_warm = 1;
         o.lambda = plan->best.lambda;
+    }
+    if (goes_on == PERP__IN_PARTS) {
+        o.relaxation = plan->again.search.relaxation;
+        o.barrier = o.push = 0.1 * o.relaxation;
+        o.barrier_min = 0.05 * last;
+        o.max_iter = MOST_IN_PART;
+        o.is_warm = 1;
+        o.lambda = plan->lambda;
     }
     o.progress = forward_progress;
     o.context = plan;
@@ -839,23 +848,48 @@ int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
-int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
+/* One step from the present point, with the sides that it has; *cost: there. 0: there is none, and the point is as it was. */
+static int take_step(perp_plan *plan, double *cost)
 {
     perp__program *g = plan->program;
     perp__sides *sides = plan->sides;
     perp__ipm_iterate at = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper};
-    double cost, before;
-    perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    double before;
+    perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, cost);
     memset(sides->side, PERP__SIDE_OPEN, (size_t)g->npair * (size_t)g->K);
     const perp__bounds *open = perp__sides_fix(sides);
     before = missed(plan, open);
     perp__sides_choose(sides, plan->w, plan->r);
     perp__plan_keep_point(plan);
-    plan->iterations = perp__ipm_quadratic(plan->ipm, open, sides->side, MOST_SYSTEMS, &at);
-    int ok = plan->iterations > 0;
-    if (ok) perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    int systems = perp__ipm_quadratic(plan->ipm, open, sides->side, MOST_SYSTEMS, &at);
+    int ok = systems > 0;
+    plan->iterations += systems;
+    if (ok) perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, cost);
     if (ok) ok = missed(plan, open) <= fmax(before, NEARLY_FEASIBLE);
     if (!ok) perp__plan_recall_point(plan);
+    return ok;
+}
+
+/* From what the search for other sides came to, if that is cheaper than the plan was when it was last looked at; else from the plan. */
+static int take_cheaper_step(perp_plan *plan)
+{
+    double cost;
+    if (!perp__plan_search_part(plan)) return take_step(plan, &cost);
+    if (take_step(plan, &cost) && cost < plan->again.search.cost) {
+        plan->again.search.is_on = 0;
+        plan->again.search.has_ended = 1;
+        return 1;
+    }
+    perp__plan_swap_search(plan);
+    return take_step(plan, &cost);
+}
+
+int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
+{
+    perp__program *g = plan->program;
+    perp__sides *sides = plan->sides;
+    double cost;
+    int ok = take_cheaper_step(plan);
     plan->pairing.bound = perp__sides_fix(sides);
     perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     result->stationarity = stationarity(plan);
@@ -870,6 +904,7 @@ int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
     result->outcome = !ok     ? PERP_PLAN_LIMIT
                       : holds ? word_of(plan, result, 1)
                               : PERP_PLAN_ITERATING;
+    perp__plan_watch_cost(plan, ok, result->cost);
     return 1;
 }
 
@@ -1048,6 +1083,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (status != PERP_OK) return status;
     plan->again.has_answer = perp_plan_holds(result->outcome);
     plan->again.cost = result->cost;
+    plan->again.search.is_on = 0;
     if (plan->last.is_idle) warn_idle(plan, result, diag);
     warn_unbounded(plan, result, diag);
     result->on_mesh = result->outcome;
