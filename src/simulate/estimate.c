@@ -1,6 +1,7 @@
 /* How far the end of a run is from that of the motion: beside runs by radau7 in parts as long as an accuracy allows, each more accurate than
  * the one before; where events cannot be located, beside the same run with longer steps (docs/adr/032-errors-said.md). */
 
+#include "linalg/dense.h"
 #include "simulate/collocation.h"
 #include "simulate/events.h"
 #include "simulate/parts.h"
@@ -41,6 +42,7 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 /* A state is moved by this part of its size; a difference below NOTHING of it is none. */
 #define MOVE    1e-7
 #define NOTHING 1e-12
+#define CANCELS 1e-2
 
 /* Differences in so many directions, the signs of which go with these bits of a state's place: of the others where the first grew so much that a factor counts. */
 #define COUNTS 100
@@ -62,9 +64,9 @@ typedef struct estimate {
     perp_simulation *other;
     int nx;
     double *size, *end,
-        *former;           /* states: largest; at the end of the last run, and the one before */
-    trace straight, moved; /* of the same steps from the start, and from near to it */
-    double most, spent;    /* work that the other runs may cost, and have */
+        *former; /* states: largest; at the end of the last run, and the one before */
+    trace straight, moved[WAYS]; /* of the same steps from the start, and from near to it */
+    double most, spent;          /* work that the other runs may cost, and have */
     perp_diag *diag;
 } estimate;
 
@@ -154,29 +156,73 @@ static int move_start(estimate *e, int way)
     return 1;
 }
 
-/* The difference of both traces at row k, of the size of the states. */
-static double difference(const estimate *e, long k)
+/* The products of n differences with each other at row k, each state of its size. */
+static void products(const estimate *e, int n, long k, double *A)
 {
-    const double *a = e->straight.state + k * e->nx, *b = e->moved.state + k * e->nx;
-    double largest = NOTHING;
-    for (int i = 0; i < e->nx; i++)
-        if (e->size[i] > 0) largest = fmax(largest, fabs(a[i] - b[i]) / e->size[i]);
-    return largest;
+    const double *a = e->straight.state + k * e->nx;
+    memset(A, 0, (size_t)(n * n) * sizeof *A);
+    for (int i = 0; i < e->nx; i++) {
+        double d[WAYS] = {0};
+        for (int w = 0; w < n && e->size[i] > 0; w++)
+            d[w] = (e->moved[w].state[k * e->nx + i] - a[i]) / e->size[i];
+        for (int p = 0; p < n * n; p++) A[p] += d[p / n] * d[p % n];
+    }
 }
 
-/* By how much a difference grows to the end from where it was smallest, of several the most. */
+/* What of differences cancels to less than this share of them, or below NOTHING, may be what is not linear in them. */
+static void fill_up(int n, double *A)
+{
+    double sum = 0;
+    for (int w = 0; w < n; w++) sum += A[w * n + w];
+    for (int w = 0; w < n; w++) A[w * n + w] += NOTHING * NOTHING + CANCELS * CANCELS * sum / n;
+}
+
+/* The largest of |sum c_w d_w at the end| / |sum c_w d_w at row k|, squared: of inv(A) B by its powers. */
+static double most_growth(int n, double *A, const double *B)
+{
+    enum { POWERS = 30 };
+    double c[WAYS], next[WAYS], size = 0;
+    int swap[WAYS];
+    if (perp__lu(n, A, n, swap) != 0) return 0;
+    for (int w = 0; w < n; w++) c[w] = 1 + 0.3 * w;
+    for (int m = 0; m < POWERS; m++) {
+        size = 0;
+        for (int w = 0; w < n; w++) {
+            next[w] = 0;
+            for (int v = 0; v < n; v++) next[w] += B[w * n + v] * c[v];
+        }
+        perp__lu_solve(n, A, n, swap, next);
+        for (int w = 0; w < n; w++) size = fmax(size, fabs(next[w]));
+        for (int w = 0; w < n && size > 0; w++) c[w] = next[w] / size;
+    }
+    return size;
+}
+
+/* By how much a sum of the n differences that there are grows from where it is smallest to the end. */
+static double growth_of(const estimate *e, int n)
+{
+    double A[WAYS * WAYS], B[WAYS * WAYS], most = 1;
+    long last = e->straight.n - 1;
+    products(e, n, last, B);
+    for (long k = 0; k < last; k++) {
+        products(e, n, k, A);
+        fill_up(n, A);
+        most = fmax(most, most_growth(n, A, B));
+    }
+    return sqrt(most);
+}
+
+/* Growth in one direction, and where that is so much that a factor counts, in all that several are made of. */
 static perp_status find_growth(estimate *e, double *growth)
 {
     *growth = 0;
     for (int i = 0; i < WAYS && (i == 0 || *growth > COUNTS); i++) {
         perp_simulation_reset(e->other);
         if (!move_start(e, ways[i])) return PERP_ERR_MEMORY;
-        perp_status status = run_other(e, &e->moved, 1);
+        perp_status status = run_other(e, &e->moved[i], 1);
         if (i > 0 && status == PERP_ERR_NO_SOLUTION) return PERP_OK;
         if (status != PERP_OK) return status;
-        double least = (double)INFINITY;
-        for (long k = 1; k < e->moved.n; k++) least = fmin(least, difference(e, k));
-        *growth = fmax(*growth, difference(e, e->moved.n - 1) / least);
+        *growth = growth_of(e, i + 1);
     }
     return PERP_OK;
 }
@@ -305,7 +351,8 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
     if (status != PERP_OK) return status;
     double *states = calloc(3 * (size_t)nx + 1, sizeof *states);
     estimate e = {.sim = sim, .nx = nx, .diag = &why};
-    e.straight.nx = e.moved.nx = nx;
+    e.straight.nx = nx;
+    for (int w = 0; w < WAYS; w++) e.moved[w].nx = nx;
     if (!states || fits < 0) {
         free(states);
         return perp__out_of_memory(diag, sim->model->source.name);
@@ -317,7 +364,8 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
     if (growth) *growth = grows;
     if (work) *work = e.spent;
     perp_simulation_destroy(e.other);
-    free(states), free(e.straight.state), free(e.moved.state);
+    free(states), free(e.straight.state);
+    for (int w = 0; w < WAYS; w++) free(e.moved[w].state);
     if (status != PERP_OK) perp__diag_append(diag, "%s", perp_diag_text(&why));
     perp_diag_clear(&why);
     return status;
