@@ -678,28 +678,63 @@ static void meshes_are_found_by_package_and_file(void **state)
     refuses(MESHED("none.obj"), PERP_ERR_MODEL, "none.obj: cannot be read");
 }
 
-/* Every file of examples/robots runs, each step verified. */
+/* Every file of examples/robots runs from its first key, each step verified; what its comment says then holds: `column` is within `room` of `value`. */
 static void examples_run(void **state)
 {
     (void)state;
-    static const char *const files[] = {"arm.xml",  "cartpole.xml", "quadruped.xml",
-                                        "hand.xml", "bicycle.xml",  "gripper.urdf"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    static const struct {
+        const char *file, *column;
+        double value, room;
+    } runs[] = {
+        {"arm.xml", "block.z", 0.44, 1e-12},        /* lies on the table */
+        {"cartpole.xml", "cart", 0, 1},             /* between its stops */
+        {"quadruped.xml", "trunk.z", 0.3334, 1e-3}, /* stands on its feet */
+        {"hand.xml", "cube.z", 0.132, 1e-6},        /* holds it where the palm does */
+        {"bicycle.xml", "frame.qx", 0, 0.02},       /* rolls upright */
+        {"gripper.urdf", "left", 0, 0.014},         /* between its stops */
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         char path[256];
         perp_robot *robot;
         perp_bodies *b = NULL;
         perp_diag diag = {0};
-        snprintf(path, sizeof path, PERP_SOURCE_DIR "/examples/robots/%s", files[i]);
+        int at = 0;
+        snprintf(path, sizeof path, PERP_SOURCE_DIR "/examples/robots/%s", runs[i].file);
         perp_status status = perp_robot_read(path, &robot, &diag);
         if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
         if (status == PERP_OK) status = perp_robot_create_bodies(robot, NULL, &b, &diag);
         if (status == PERP_OK && perp_robot_keys(robot)) status = perp_robot_set_key(robot, 0, b);
         for (int k = 0; k < 1000 && status == PERP_OK; k++)
             status = perp_bodies_step(b, NULL, &diag);
-        if (status != PERP_OK) fail_msg("%s: %s", files[i], perp_diag_text(&diag));
+        if (status != PERP_OK) fail_msg("%s: %s", runs[i].file, perp_diag_text(&diag));
+        while (perp_robot_q_name(robot, at) &&
+               strcmp(perp_robot_q_name(robot, at), runs[i].column) != 0)
+            at++;
+        assert_non_null(perp_robot_q_name(robot, at));
+        if (!(fabs(perp_bodies_q(b)[at] - runs[i].value) <= runs[i].room))
+            fail_msg("%s: %s is %.12g", runs[i].file, runs[i].column, perp_bodies_q(b)[at]);
         perp_bodies_destroy(b);
         perp_robot_destroy(robot);
     }
+}
+
+/* Nothing creeps: the quadruped stands on four balls, with dry friction and servos in twelve joints. */
+static void a_quadruped_stands_still(void **state)
+{
+    (void)state;
+    perp_robot *robot;
+    perp_bodies *b = NULL;
+    perp_diag diag = {0};
+    perp_status status =
+        perp_robot_read(PERP_SOURCE_DIR "/examples/robots/quadruped.xml", &robot, &diag);
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
+    if (status == PERP_OK) status = perp_robot_create_bodies(robot, NULL, &b, &diag);
+    if (status == PERP_OK) status = perp_robot_set_key(robot, 0, b);
+    for (int k = 0; k < 1500 && status == PERP_OK; k++) status = perp_bodies_step(b, NULL, &diag);
+    if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    for (int k = 0; k < perp_bodies_nv(b); k++) assert_near(perp_bodies_v(b)[k], 0, 1e-9);
+    perp_bodies_destroy(b);
+    perp_robot_destroy(robot);
 }
 
 int main(void)
@@ -730,6 +765,7 @@ int main(void)
         cmocka_unit_test(a_mimic_joint_follows),
         cmocka_unit_test(meshes_are_found_by_package_and_file),
         cmocka_unit_test(examples_run),
+        cmocka_unit_test(a_quadruped_stands_still),
     };
     return run_all(tests);
 }
