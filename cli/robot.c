@@ -306,7 +306,7 @@ static perp_status step_on(const cli_robot_run *run, perp_bodies *b, perp_trajec
 static void print_result(const cli_robot_run *run, const perp_robot *robot, const perp_bodies *b,
                          const result *r, perp_status status)
 {
-    FILE *out = cli_text_stream(run->out, NULL);
+    FILE *out = cli_text_stream(run->out, run->report);
     perp_robot_parts p = perp_robot_get_parts(robot);
     perp_robot_ignored note;
     int ignored = 0;
@@ -347,16 +347,25 @@ static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, p
     return status == PERP_OK && w ? closed : status;
 }
 
+/* A page is made of the rows of -o: every column over time. */
+static int check_report(const cli_robot_run *run)
+{
+    if (!run->report || cli_is_plain_file(run->out)) return CLI_DONE;
+    cli_say("perp simulate: --report of a robot file needs -o OUT.csv, whose rows it shows\n");
+    return CLI_USAGE;
+}
+
 int cli_simulate_robot(const cli_robot_run *run)
 {
-    static const char *const allowed[] = {"to",   "step",    "set", "o",      "every", "quiet",
-                                          "json", "no-plot", "key", "stream", NULL};
+    static const char *const allowed[] = {"to",   "step",    "set", "o",      "every",  "quiet",
+                                          "json", "no-plot", "key", "stream", "report", NULL};
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *bodies = NULL;
     cli_robot_run own = *run;
     result r = {0};
     int code = check_options(run->args, allowed);
+    if (code == CLI_DONE) code = check_report(run);
     if (code == CLI_DONE) code = cli_check_outputs(run->args, run->request, NULL, &run->file, 1);
     if (code != CLI_DONE) return code;
     if (!isfinite(own.to)) own.to = 1;
@@ -377,6 +386,8 @@ int cli_simulate_robot(const cli_robot_run *run)
     if (code == CLI_DONE) {
         cli_catch_signals();
         status = simulate(&own, robot, bodies, &r, &diag);
+        if (status == PERP_OK && run->report)
+            status = cli_report_run(run->report, run->out, NULL, NULL, NULL, 0, &diag);
         code = cli_exit_code(status);
         if (!run->quiet && !json && status != PERP_ERR_FILE)
             print_result(&own, robot, bodies, &r, status);
@@ -391,5 +402,5 @@ int cli_simulate_robot(const cli_robot_run *run)
             cli_json_add_text(json, "trajectory", run->out);
         }
     }
-    return finish(json, code, &diag, bodies, robot, cli_text_stream(run->out, NULL));
+    return finish(json, code, &diag, bodies, robot, cli_text_stream(run->out, run->report));
 }

@@ -12,7 +12,7 @@ int cli_is_robot(const char *file);
 typedef struct cli_robot_run {
     const cli_args *args;
     const void *request;
-    const char *file, *out, *key;
+    const char *file, *out, *report, *key;
     const cli_list *set;
     double to, step; /* NaN: not given */
     long every;

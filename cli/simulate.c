@@ -1052,6 +1052,7 @@ static int simulate_robot(request *r)
                          .request = r,
                          .file = r->file,
                          .out = r->out,
+                         .report = r->report,
                          .key = r->key,
                          .set = &r->set,
                          .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,

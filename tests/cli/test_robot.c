@@ -3,6 +3,10 @@
 #include "cli.h"
 #include "unit.h"
 
+#include "perp/report.h"
+
+#include <stdio.h>
+
 #define ARM  "examples/robots/arm.xml"
 #define CART "examples/robots/cartpole.xml"
 
@@ -88,6 +92,21 @@ static void check_lists_what_is_ignored(void **state)
     cli_expect(2, NULL, "bad.xml:3:13: geom: 1 size is > 0 expected", "check '%s'", file);
 }
 
+static void a_page_shows_the_rows(void **state)
+{
+    (void)state;
+    need_expat();
+    if (!perp_report_has_page()) skip_because("there is no page");
+    char out[256], page[256];
+    snprintf(out, sizeof out, "%s", cli_path("cart.csv"));
+    snprintf(page, sizeof page, "%s", cli_path("cart.html"));
+    cli_expect(0, "50 steps", NULL, "simulate " CART " --to 0.1 -o '%s' --report '%s'", out, page);
+    char *text = cli_read(page);
+    assert_non_null(strstr(text, "pole.v"));
+    free(text);
+    cli_expect(1, NULL, "needs -o OUT.csv", "simulate " CART " --report '%s'", page);
+}
+
 /* Steps that do not hold end the run: a sphere that its hinge holds inside another. */
 static void a_step_that_does_not_hold_ends_the_run(void **state)
 {
@@ -106,6 +125,7 @@ int main(void)
         cmocka_unit_test(what_is_set_is_the_start),
         cmocka_unit_test(a_control_pushes),
         cmocka_unit_test(check_lists_what_is_ignored),
+        cmocka_unit_test(a_page_shows_the_rows),
         cmocka_unit_test(a_step_that_does_not_hold_ends_the_run),
     };
     return run_all(tests);
