@@ -187,7 +187,8 @@ typedef struct perp_plan_result {
     const char *replay_by; ///< the integrator; NULL without a replay
     double
         cost_error; ///< what the cost changes by when the plan's points are brought to the motion that its inputs make, and keep its conditions
-    ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion
+    ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion. With what the
+    ///< method's rule leaves out of the cost's integrals, where these are of states and inputs
     int meshes;         ///< times that steps were divided (motion_tol)
     double cost_change; ///< of the last of these; 0 without
     perp_plan_method

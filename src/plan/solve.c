@@ -1070,6 +1070,15 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
                       plan->model->source.name, result->cost);
 }
 
+/* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. */
+static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result)
+{
+    double off;
+    if (!perp__plan_quadrature(plan, &off)) return PERP_ERR_MEMORY;
+    if (isfinite(off)) result->cost_error += fabs(off);
+    return PERP_OK;
+}
+
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
@@ -1097,6 +1106,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
         status = perp__plan_replay(plan, result, diag);
     if (status == PERP_OK && result->outcome < PERP_PLAN_FEASIBLE_ON_MESH)
         status = perp__plan_correct(plan, result);
+    if (status == PERP_OK && isfinite(result->cost_error)) status = add_quadrature(plan, result);
     if (status != PERP_OK) return status;
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
     if (plan->last.is_not_finite)

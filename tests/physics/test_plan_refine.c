@@ -13,8 +13,8 @@ typedef struct refined {
     perp_diag diag;
 } refined;
 
-/* The problem of tests/data/plans with the steps of `nodes`, 0: its own. */
-static refined refine(const char *name, int nodes, double tol)
+/* The problem of tests/data/plans with the steps of `nodes`, 0: its own, by a method, -1: its own. */
+static refined refine_by(const char *name, int nodes, double tol, int method)
 {
     refined u = {0};
     char path[1024];
@@ -23,11 +23,17 @@ static refined refine(const char *name, int nodes, double tol)
         fail_msg("%s", perp_diag_text(&u.diag));
     perp_plan_options o = perp_plan_options_default(u.model);
     if (nodes) o.nodes = nodes;
+    if (method >= 0) o.method = (perp_plan_method)method;
     o.motion_tol = tol;
     if (perp_plan_create(u.model, &o, &u.plan, &u.diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&u.diag));
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     return u;
+}
+
+static refined refine(const char *name, int nodes, double tol)
+{
+    return refine_by(name, nodes, tol, -1);
 }
 
 static void clear(refined *u)
@@ -237,6 +243,22 @@ static void costs_are_below_the_least_by_no_more_than_they_state(void **state)
     }
 }
 
+/* States that every method has right, and a cost that is a sum over its points: what is stated is what the sum is off by. */
+static void what_the_rule_of_a_cost_leaves_out_is_stated(void **state)
+{
+    static const double most[] = {1e-2, 1e-4, 3e-7, 1e-11};
+    (void)state;
+    for (int method = PERP_PLAN_BACKWARD_EULER; method <= PERP_PLAN_RADAU5; method++) {
+        refined u = refine_by("delay", 41, 0, method);
+        double off = fabs(u.r.cost - (2 + tanh(1)));
+        if (!(off <= 1.1 * u.r.cost_error + 1e-12) || !(u.r.cost_error <= most[method]) ||
+            !(u.r.replay < 1e-11))
+            fail_msg("%s: cost off by %g, stated %g", perp_plan_method_name(method), off,
+                     u.r.cost_error);
+        clear(&u);
+    }
+}
+
 /* No mesh of so few steps is accurate enough: said, and no word of a minimum. */
 static void a_tolerance_that_is_not_reached_is_said(void **state)
 {
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(what_is_broken_between_nodes_is_seen),
         cmocka_unit_test(impacts_may_come_a_step_apart),
         cmocka_unit_test(costs_are_below_the_least_by_no_more_than_they_state),
+        cmocka_unit_test(what_the_rule_of_a_cost_leaves_out_is_stated),
         cmocka_unit_test(a_table_has_all_of_the_motion)};
     return run_all(tests);
 }
