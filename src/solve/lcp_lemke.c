@@ -34,6 +34,9 @@
  * (warm_start, same M), then 0 .. LAST_WAY cold, see start_cold. */
 enum { LAST_WAY = 4 };
 
+/* Ties of no more rows are broken row by row, those of more column by column. */
+enum { FEW_TIED = 4 };
+
 /* The first of the solver's integers: what the last solve left. */
 enum {
     TABLEAU,      /* n of the tableau, or 0 */
@@ -60,8 +63,9 @@ typedef struct tableau {
     double *q;          /* ld: values of the basic variables */
     double *pc;         /* ld: the entering column */
     double *t;          /* ld: at most 0 where a row may leave */
-    double *y;          /* ld: a column of perturbations, for ties */
+    double *y;          /* FEW_TIED x ld: columns or rows of perturbations, for ties */
     int *tied;          /* n: rows */
+    int *nonzero;       /* n: where a row of perturbations may not be 0; n: whether it may */
     double *M;          /* n x n: the M of the last solve (warm start) */
     double *R, *C;      /* n: the problem is solved for R M C, R q; z = C z' */
     int *basic;         /* n */
@@ -88,12 +92,12 @@ static int room_for_pivots(int n)
 static size_t lemke_doubles(int n)
 {
     size_t N = (size_t)n, ld = (size_t)padded(n);
-    return ld * (N + 1) + ld * (size_t)room_for_pivots(n) + 4 * ld + N * N + 3 * N;
+    return ld * (N + 1) + ld * (size_t)room_for_pivots(n) + (3 + FEW_TIED) * ld + N * N + 3 * N;
 }
 
 static size_t lemke_ints(int n)
 {
-    return KEPT + 2 * (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
+    return KEPT + 5 * (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
 }
 
 static void lay_out(tableau *d, perp_lcp_solver *s, const perp_lcp *lcp)
@@ -107,11 +111,12 @@ static void lay_out(tableau *d, perp_lcp_solver *s, const perp_lcp *lcp)
     d->base = d->where + 2 * n + 1;
     d->er = d->base + 2 * n;
     d->tied = d->er + d->most;
+    d->nonzero = d->tied + n;
     d->q = s->work;
     d->pc = d->q + ld;
     d->t = d->pc + ld;
     d->y = d->t + ld;
-    d->E = d->y + ld;
+    d->E = d->y + FEW_TIED * ld;
     d->D = d->E + ld * (size_t)d->most;
     d->M = d->D + ld * (N + 1);
     d->R = d->M + N * N;
@@ -228,6 +233,48 @@ static inline PERP_INLINE double lesser_of(double a, double b)
 static inline PERP_INLINE double sum_of(double a, double b)
 {
     return a + b;
+}
+
+/* Row i of the coefficients of e, e^2, .., divided by -pc: through the pivots since tie_base from the last to the first, each of which changes the
+ * row where its own row is. */
+static void find_perturbations(tableau *d, int i, double *row)
+{
+    int *at = d->nonzero, *is_in = at + d->n, n = 0;
+    memset(row, 0, (size_t)d->n * sizeof *row);
+    memset(is_in, 0, (size_t)d->n * sizeof *is_in);
+    row[i] = is_in[i] = 1, at[n++] = i;
+    for (int p = d->ne - 1; p >= d->tie_base; p--) {
+        const double *e = d->E + (size_t)p * (size_t)d->ld;
+        int r = d->er[p];
+        double sum = 0;
+        for (int k = 0; k < n; k++) sum += row[at[k]] * e[at[k]];
+        row[r] = 0 - sum;
+        if (!is_in[r] && sum != 0) is_in[r] = 1, at[n++] = r;
+    }
+    for (int k = 0; k < n; k++) row[at[k]] /= -d->pc[i];
+}
+
+/* Of few tied rows the lexicographically smallest. */
+static int smallest_row(tableau *d, int many)
+{
+    const double *row[FEW_TIED];
+    for (int m = 0; m < many; m++) {
+        double *y = d->y + (size_t)m * (size_t)d->ld;
+        find_perturbations(d, d->tied[m], y);
+        row[m] = y;
+    }
+    for (int k = 0; k < d->n && many > 1; k++) {
+        double least = row[0][k];
+        int kept = 0;
+        for (int m = 1; m < many; m++) least = lesser_of(row[m][k], least);
+        for (int m = 0; m < many; m++) {
+            double x = row[m][k];
+            if (x - least > PERP_TOL_TIE * (fabs(x) + fabs(least))) continue;
+            d->tied[kept] = d->tied[m], row[kept++] = row[m];
+        }
+        many = kept;
+    }
+    return d->tied[0];
 }
 
 /* The loops of a pivot, for every vector width (simd.h): lemke_kernel.h defines these. */

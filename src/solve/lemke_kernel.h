@@ -167,7 +167,7 @@ TARGET static int K(break_tie)(tableau *d)
         if (d->basic[i] == 2 * n) return i;
         d->tied[many++] = i;
     }
-    for (int k = 0; k < n && many > 1; k++) {
+    for (int k = 0; k < n && many > FEW_TIED; k++) {
         int p = d->tie_base, kept = 0;
         double least = (double)INFINITY;
         while (p < d->ne && d->er[p] != k) p++;
@@ -192,7 +192,7 @@ TARGET static int K(break_tie)(tableau *d)
         }
         many = kept;
     }
-    return d->tied[0];
+    return many > 1 ? smallest_row(d, many) : d->tied[0];
 }
 
 /* The row that blocks the increase of the variable whose column is pc; -1 if none does. z0 is preferred
