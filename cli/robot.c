@@ -58,13 +58,41 @@ static counts count(const perp_robot_parts *p, const perp_bodies *b)
     return n;
 }
 
+/* Of what overlaps where a run begins the worst, by the contacts of its first step: a step that begins so throws it apart. */
+static void say_overlap(const perp_robot *robot, const perp_bodies *b, const char *file)
+{
+    const double little = 1e-6;
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    const perp_touch *touch, *worst = NULL;
+    int n = perp_bodies_touches(b, &touch);
+    for (int i = 0; i < n; i++)
+        if (touch[i].gap < (worst ? worst->gap : -little)) worst = &touch[i];
+    if (!worst) return;
+    cli_say("%s: at the start", file);
+    for (int k = 0; k < 2; k++) {
+        const char *name = p.shape_name[worst->shape[k]];
+        cli_say(k ? " and " : " ");
+        if (name && *name)
+            cli_say("'%s'", name);
+        else
+            cli_say("shape %d", worst->shape[k] + 1);
+    }
+    cli_say(" overlap by %.3g m: the first step moves them apart by this\n", -worst->gap);
+}
+
+static const char *name_of(const perp_robot_parts *p)
+{
+    return *p->name ? p->name : "unnamed";
+}
+
 static void print_parts(const perp_robot *robot, const perp_robot_parts *p, const counts *n,
                         const char *file)
 {
     perp_robot_ignored note;
-    printf("%s (%s): %d bodies, %d joints (%d positions, %d velocities), %d shapes, %d actuators, "
-           "%d equalities\n",
-           p->name, file, n->bodies, n->joints, n->nq, n->nv, n->shapes, n->actuators,
+    printf("%s (%s): bodies: %d, joints: %d (positions: %d, velocities: %d), shapes: %d, "
+           "actuators: %d, "
+           "equalities: %d\n",
+           name_of(p), file, n->bodies, n->joints, n->nq, n->nv, n->shapes, n->actuators,
            n->equalities);
     printf("step %g s, gravity (%g, %g, %g) m/s^2\n", p->options.step, p->options.gravity[0],
            p->options.gravity[1], p->options.gravity[2]);
@@ -75,7 +103,10 @@ static void print_parts(const perp_robot *robot, const perp_robot_parts *p, cons
         if (note.count > 1) printf(" (%d times)", note.count);
         printf("\n");
     }
-    printf("%d %s ignored\n", k, k == 1 ? "kind of thing is" : "kinds of things are");
+    if (k)
+        printf("%d %s ignored\n", k, k == 1 ? "kind of thing is" : "kinds of things are");
+    else
+        printf("nothing is ignored\n");
 }
 
 #define FIELD(field) CLI_JSON(perp_robot_ignored, field)
@@ -139,6 +170,9 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
             add_parts(json, robot, &p, &n, file);
         else
             print_parts(robot, &p, &n, file);
+        perp_diag ignored = {0};
+        if (perp_bodies_step(bodies, NULL, &ignored) == PERP_OK) say_overlap(robot, bodies, file);
+        perp_diag_clear(&ignored);
     }
     if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);
     return finish(json, code, &diag, bodies, robot, stdout);
@@ -282,8 +316,8 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
     return code;
 }
 
-static perp_status step_on(const cli_robot_run *run, perp_bodies *b, perp_trajectory_writer *w,
-                           double *row, result *r, perp_diag *diag)
+static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b,
+                           perp_trajectory_writer *w, double *row, result *r, perp_diag *diag)
 {
     perp_bodies_info info = {0};
     perp_status status = PERP_OK;
@@ -293,6 +327,7 @@ static perp_status step_on(const cli_robot_run *run, perp_bodies *b, perp_trajec
         if (cli_is_interrupted()) return PERP_ERR_STOPPED;
         status = perp_bodies_step(b, &info, diag);
         if (status != PERP_OK) break;
+        if (k == 1) say_overlap(robot, b, run->file);
         r->steps = k;
         r->time = info.time;
         r->contact_error = fmax(r->contact_error, info.contact_error);
@@ -311,8 +346,8 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
     perp_robot_ignored note;
     int ignored = 0;
     while (perp_robot_note(robot, ignored, &note)) ignored++;
-    fprintf(out, "%s (%s): %d bodies, %d velocities, %d shapes\n", p.name, run->file, p.nbody,
-            perp_bodies_nv(b), p.nshape);
+    fprintf(out, "%s (%s): bodies: %d, velocities: %d, shapes: %d\n", name_of(&p), run->file,
+            p.nbody, perp_bodies_nv(b), p.nshape);
     fprintf(out,
             "%ld steps of %g s to t = %g s%s: each verified, laws of contacts and joints to %.1e, "
             "Newton's law to %.1e; %d contacts at most; %.3g s\n",
@@ -338,7 +373,7 @@ static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, p
     if (run->out && !run->stream) status = perp_trajectory_writer_create(run->out, &w, diag);
     if (status == PERP_OK && w) status = write_header(w, robot, b, run->file);
     double start = cli_now();
-    if (status == PERP_OK) status = step_on(run, b, w, row, r, diag);
+    if (status == PERP_OK) status = step_on(run, robot, b, w, row, r, diag);
     r->seconds = cli_now() - start;
     free(row);
     char reason[256] = "interrupted";

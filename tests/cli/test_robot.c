@@ -55,6 +55,22 @@ static void what_is_set_is_the_start(void **state)
     cli_expect(1, NULL, "would overwrite", "simulate " CART " -o " CART);
 }
 
+static void what_overlaps_at_the_start_is_named(void **state)
+{
+    (void)state;
+    need_expat();
+    const char *path = cli_file(
+        "deep.xml", "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+                    "<body pos='0 0 0.05'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+                    "</worldbody></mujoco>");
+    cli_expect(0, "unnamed (", "deep.xml: at the start 'floor' and shape 2 overlap by 0.05 m",
+               "check '%s'", path);
+    cli_expect(0, NULL, "'floor' and shape 2 overlap by 0.05 m", "simulate '%s' --to 0.01", path);
+    cli_result r = cli_run("check " ARM);
+    assert_null(strstr(r.err, "overlap"));
+    cli_free(&r);
+}
+
 static double cart_after(const char *control)
 {
     cli_result r = cli_run("simulate " CART " --to 0.002 -o - --quiet --set push.u=%s", control);
@@ -122,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_named_by_joints),
+        cmocka_unit_test(what_overlaps_at_the_start_is_named),
         cmocka_unit_test(what_is_set_is_the_start),
         cmocka_unit_test(a_control_pushes),
         cmocka_unit_test(check_lists_what_is_ignored),
