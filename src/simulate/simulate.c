@@ -715,6 +715,20 @@ static void say_unverified(const perp_simulation *sim, const perp__step_result *
     say_worst(sim, r, diag);
 }
 
+/* What would be so large, and the data, in its unit. */
+static void say_grown(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    const perp__item *item = perp__step_grown(&sim->step);
+    const perp__sizes *sizes = &sim->step.sizes;
+    (void)r;
+    if (item) {
+        const char *unit = item->unit ? item->unit : "";
+        perp__diag_append(diag, ": '%s' would be %.3g%s%s, beside data of size %.3g", item->name,
+                          sizes->grown_to, *unit ? " " : "", unit, sizes->beside);
+    }
+    perp__diag_append(diag, "\n");
+}
+
 static void say_outcome(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     perp__diag_append(diag, "%s ended with '%s', %s%s", perp_lcp_method_name(sim->options.solver),
@@ -745,8 +759,8 @@ static const struct {
     [PERP__UNVERIFIED] = {"no verified solution", "", say_unverified},
     [PERP__UNDECIDED] = {"no verified solution",
                          "the conditions hold only with numbers so large beside their data that "
-                         "rounding decides; the system is singular or nearly so there\n",
-                         NULL},
+                         "rounding decides; the system is singular or nearly so there",
+                         say_grown},
     [PERP__LINEARISED] = {"no solution found",
                           "Newton's iteration ends where the linearised conditions have no "
                           "solution, which proves nothing of the conditions themselves; ",

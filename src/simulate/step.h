@@ -232,6 +232,8 @@ typedef struct perp__sizes {
     char *anchored;           /* nrow + ny: scratch */
     int *in_mode;             /* 2 ny + 2 nrow: scratch */
     char *side_now;           /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
+    int grown; /* the unknown that perp__step_has_grown found furthest beyond its data, */
+    double grown_to, beside; /* its value there, and the largest of these in its unit */
 } perp__sizes;
 
 typedef struct perp__counts {
@@ -436,6 +438,8 @@ int perp__step_moves_nothing(perp__step *step, const double *start);
 
 /* After perp__step_verify: are there unknowns so much larger than all data that rounding decides? Then nothing is verified. */
 int perp__step_has_grown(perp__step *step);
+/* The item of sizes.grown; NULL: it is none of the model's. */
+const perp__item *perp__step_grown(const perp__step *step);
 
 /* Does an equation of the model only miss a scale, since all its terms vanish with one unknown? The name of that, and the scale with which the
  * equation would hold at the present point, no more than the unknown's usual size; else NULL. */

@@ -781,15 +781,24 @@ static double scaled_data(const perp__step *s, int r, const double *unit)
     return largest > 0 ? data / largest : 0;
 }
 
-/* Is an unknown, but those that are anchored (NULL: none), so large that its rounding exceeds tol times these data? */
+/* Is an unknown, but those that are anchored (NULL: none), so large that its rounding exceeds tol times these data? The largest is noted. */
 static int is_beyond(perp__step *s, double data, const char *anchored)
 {
     const double *unit = perp__step_units(s);
+    double most = s->tol * data / PERP_ROUNDING;
+    int found = 0;
     for (int j = 0; j < s->ny; j++) {
-        double size = fabs(s->ws[s->sym.y + j]) / unit[j];
-        if (!(anchored && anchored[j]) && PERP_ROUNDING * size > s->tol * data) return 1;
+        double y = s->ws[s->sym.y + j], size = fabs(y) / unit[j];
+        if ((anchored && anchored[j]) || !(size > most)) continue;
+        most = size, found = 1;
+        s->sizes.grown = j, s->sizes.grown_to = y, s->sizes.beside = data * unit[j];
     }
-    return 0;
+    return found;
+}
+
+const perp__item *perp__step_grown(const perp__step *s)
+{
+    return is_named(s, s->sizes.grown) ? item_of(s, s->sizes.grown) : NULL;
 }
 
 /* Does an unknown rest on no row's data, and is so large beside all data that rounding decides? (What floats and is small is

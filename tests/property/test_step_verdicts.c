@@ -276,6 +276,7 @@ static void a_point_far_away_is_no_data_of_its_own(void **state)
         perp__step_linearise(&s);
         perp__step_units(&s); /* those of a run's beginning */
         assert_int_equal(perp__step_has_grown(&s), far);
+        if (far) assert_string_equal(perp__step_grown(&s)->name, "w");
         y[1] = y[2] = 1e20, y[3] = 1e40;
     }
     perp__step_clear(&s);
