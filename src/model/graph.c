@@ -185,6 +185,14 @@ static int fold(perp__graph *graph, int op, perp_expr a, perp_expr b, perp_expr 
     return 1;
 }
 
+/* Is it -x, or x - y where y - x may be there? Of the two, sine and cosine take the one in order, which the joints of a chain share; no bit
+ * changes. */
+static int is_turned(const perp__graph *graph, perp_expr a)
+{
+    const perp__node *e = &graph->node[a];
+    return !graph->as_written && (e->op == PERP__NEG || (e->op == PERP__SUB && e->a > e->b));
+}
+
 perp_expr perp__unary(perp__graph *graph, int op, perp_expr a)
 {
     perp_expr folded;
@@ -194,6 +202,9 @@ perp_expr perp__unary(perp__graph *graph, int op, perp_expr a)
     if (op == PERP__NEG && graph->node[a].op == PERP__SUB)
         return perp__sub(graph, graph->node[a].b, graph->node[a].a);
     if (op == PERP__ABS && is_neg(graph, a)) a = graph->node[a].a;
+    if (op == PERP__COS && is_turned(graph, a)) a = perp__neg(graph, a);
+    if (op == PERP__SIN && is_turned(graph, a))
+        return perp__neg(graph, perp__unary(graph, op, perp__neg(graph, a)));
     return intern(graph, op, a, 0, 0);
 }
 

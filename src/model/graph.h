@@ -37,6 +37,7 @@ typedef struct perp__graph {
     int nbucket;
     int source; /* given to nodes made from now on */
     int strict; /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are made */
+    int as_written; /* sin(y - x) stays beside sin(x - y): the graph of a model, which is printed */
     int failed;
 } perp__graph;
 

@@ -21,7 +21,7 @@ static perp_status build_from_source(perp_model *model, const perp_model_options
                                      perp_outline *outline, perp_diag *diag)
 {
     int ok = perp__graph_init(&model->graph);
-    model->graph.strict = 1;
+    model->graph.strict = model->graph.as_written = 1;
     ok = ok && perp__build(model, how, outline);
     model->graph.strict = 0;
     double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;

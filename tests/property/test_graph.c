@@ -456,6 +456,23 @@ static void what_is_reached_is_in_order(void **state)
     perp__graph_clear(&g);
 }
 
+/* Sine and cosine of x - y serve y - x, where nothing is printed. */
+static void turned_angles_share_their_functions(void **state)
+{
+    (void)state;
+    for (int written = 0; written < 2; written++) {
+        perp__graph g;
+        assert_true(perp__graph_init(&g));
+        g.as_written = written;
+        perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1), a = perp__sub(&g, x, y),
+                  b = perp__sub(&g, y, x), c = perp__unary(&g, PERP__SIN, a),
+                  d = perp__unary(&g, PERP__SIN, b);
+        assert_int_equal(perp__unary(&g, PERP__COS, a) == perp__unary(&g, PERP__COS, b), !written);
+        assert_int_equal(d == perp__neg(&g, c) || c == perp__neg(&g, d), !written);
+        perp__graph_clear(&g);
+    }
+}
+
 static void equal_expressions_are_one_node(void **state)
 {
     (void)state;
@@ -559,6 +576,7 @@ int main(void)
         cmocka_unit_test(copies_with_substitution_equal_substituted_values),
         cmocka_unit_test(kept_copies_make_the_nodes_of_others),
         cmocka_unit_test(what_is_reached_is_in_order),
+        cmocka_unit_test(turned_angles_share_their_functions),
         cmocka_unit_test(equal_expressions_are_one_node),
         cmocka_unit_test(degree_tells_constant_affine_and_nonlinear),
         cmocka_unit_test(not_finite_finds_the_node_and_skips_unknowns),
