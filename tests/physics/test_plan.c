@@ -105,6 +105,7 @@ static void smooth_problems_reach_their_known_optima(void **state)
     } known[] = {{"control/brachistochrone.perp", 1.790301924, 1e-9},
                  {"control/double_integrator.perp", 12, 1e-9},
                  {"control/cylinder.perp", 0.479250066, 1e-9},
+                 {"control/compass.perp", 550.28646, 1e-4},
                  {"control/hypersensitive.perp", 6.72411381, 1e-7}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         perp_plan_result r = solve_example(known[i].file, NULL);
