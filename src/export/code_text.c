@@ -680,8 +680,11 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
 int perp__code_write(perp__code *c, perp__text *header, perp__text *source, perp__text *program)
 {
     const perp__step *s = &c->sim->step;
+    /* Roots of tapes may be one place many times over. */
     size_t slots = (size_t)perp__tape_end(&c->initial) + 1,
-           most = slots + (size_t)s->row_start[s->nrow] + (size_t)s->ny;
+           most = slots + (size_t)s->row_start[s->nrow] + (size_t)s->ny + (size_t)s->nrow +
+                  (size_t)s->nown + (size_t)s->np + (size_t)s->model->npair + (size_t)s->table.n +
+                  (size_t)c->sim->ncolumn;
     writer w = {.c = c, .style = {.place = malloc((slots + most) * sizeof(int))}};
     w.constant = malloc(slots * sizeof *w.constant);
     w.constant_place = malloc(slots * sizeof *w.constant_place);

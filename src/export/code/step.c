@@ -135,7 +135,7 @@ static real rounding(const work *s, int r, const real *size)
     for (int k = row_start[r]; k < row_start[r + 1]; k++) {
         int j = column[k];
         real x = size_of(size[j]);
-        sum += size_of(s->a[k]) * (j < NX ? larger(x, s->largest[j]) : x);
+        sum += size_of(s->a[k]) * (NX > 0 && j < NX ? larger(x, s->largest[j]) : x);
     }
     return ROUNDING * sum;
 }
@@ -279,7 +279,7 @@ static int invert(work *s)
         for (int k = 0; k < NY; k++) row[k] = s->sum[k];
     }
     for (int i = 0; i < NY; i++) /* rows into the order of the unknowns */
-        while (s->unknown_of[i] != i) {
+        while (NY > 1 && s->unknown_of[i] != i) {
             int to = s->unknown_of[i];
             for (int k = 0; k < NY; k++)
                 exchange(&s->inverse[i * NY + k], &s->inverse[to * NY + k]);
