@@ -122,7 +122,8 @@ void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *wha
     const char *candidate[MOST];
     char text[512];
     int n = 0;
-    if (perp__source_has_error(b->source, s->at)) return; /* in each turn of a loop; a search costs */
+    if (perp__source_has_error(b->source, s->at))
+        return; /* in each turn of a loop; a search costs */
     if (s->kind == SYNTAX_CALL) {
 #define PERP_CALL(word, lower) candidate[n++] = #word;
 #include "model/calls.def"
@@ -661,16 +662,17 @@ static perp__value lower_distant(perp__builder *b, const perp__syntax *s)
 static perp__value reduce(perp__builder *b, const perp__syntax *s, int op, int square)
 {
     perp__value total = zero;
-    int count = 0;
+    int count = 0, failed = 0;
     for (int i = 0; i < s->n; i++) {
         perp__value v = perp__lower(b, s->item[i]);
+        failed |= !v.e;
         for (int j = 0; j < v.n && v.e; j++) {
             perp__value x = perp__scalar_value(b, v.e[j]);
             if (square) x = perp__elementwise(b, PERP__MUL, x, x, s->at, s->end);
             total = count++ ? perp__elementwise(b, op, total, x, s->at, s->end) : x;
         }
     }
-    if (count == 0)
+    if (count == 0 && !failed)
         perp__error(b->source, s->at, s->end, "%s needs at least one argument", s->text);
     return total;
 }

@@ -399,6 +399,21 @@ static void mistakes_are_named(void **state)
     }
 }
 
+static void an_error_in_an_argument_is_told_once(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"output y = max(sin(1, 2))", "output y = norm(sin(1, 2))",
+                                       "output y = sum(sin(1, 2), 1)", "output y = min()"};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        perp_diag diag = {0};
+        perp_model *model;
+        assert_int_not_equal(perp_model_parse(text[i], strlen(text[i]), "m.perp", &model, &diag),
+                             PERP_OK);
+        assert_int_equal(diag.errors, 1);
+        perp_diag_clear(&diag);
+    }
+}
+
 /* Of a name that is there twice the second declaration is the only mistake: its value is not the first one's. */
 static void a_second_declaration_is_one_mistake(void **state)
 {
@@ -779,6 +794,7 @@ int main(void)
         cmocka_unit_test(arrays_are_elementwise_and_loops_unroll),
         cmocka_unit_test(pairs_over_arrays_are_one_per_element),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(an_error_in_an_argument_is_told_once),
         cmocka_unit_test(many_names_take_their_share_of_time),
         cmocka_unit_test(many_conditions_take_their_share_of_time),
         cmocka_unit_test(what_is_left_over_is_as_little_as_can_be),
