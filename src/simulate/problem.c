@@ -379,14 +379,18 @@ static int mark_entries(plan *p)
 
 /* Tapes --------------------------------------------------------------------------------------- */
 
-static void add_root(plan *p, int tape, perp_expr e)
+static void append_root(plan *p, int tape, perp_expr e)
 {
-    if (tape != OUTPUTS) e = substitute(p, e, p->full);
     roots *list = &p->root[tape];
     if (!perp__grow(&list->e, &list->capacity, list->n + 1, sizeof *list->e))
         p->graph.failed = 1;
     else
         list->e[list->n++] = e;
+}
+
+static void add_root(plan *p, int tape, perp_expr e)
+{
+    append_root(p, tape, tape == OUTPUTS ? e : substitute(p, e, p->full));
 }
 
 enum { CONSTANT, OF_PARAMETERS, OTHER };
@@ -546,7 +550,7 @@ static void give(plan *p, perp_expr e, int *given)
 {
     int is_result = kind_of(p, e) == OF_PARAMETERS && perp__op_arity(p->graph.node[e].op) > 0;
     if (!is_result || given[e] >= 0) return;
-    add_root(p, VARIED, e);
+    append_root(p, VARIED, e);
     given[e] = 0;
 }
 
