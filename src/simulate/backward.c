@@ -19,7 +19,7 @@ int perp__backward_create(perp__backward *b)
     const perp__collocation *a = b->slopes ? b->slopes->at : NULL;
     const perp__step *s = b->whole;
     perp__arena *arena = &b->arena;
-    size_t nx = (size_t)s->nx, nv = (size_t)s->nv, nt = (size_t)tables(b);
+    size_t nx = (size_t)s->nx, nv = (size_t)(a ? a->nv : 0), nt = (size_t)tables(b);
     PERP_TAKE(arena, b->given, 2 * nt + 3);
     PERP_TAKE(arena, b->now, nt + 1);
     PERP_TAKE(arena, b->before, nt + 1);

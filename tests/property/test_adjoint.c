@@ -72,6 +72,11 @@ static const course courses[] = {
      "for i in 2..7 {\nder(v[i]) = f[i] + k*(x[i + 1] - 2*x[i] + x[i - 1])\n}\n"
      "der(v[8]) = G + f[8] - k*(x[8] - x[7])\nsimulate to 1e9 step 0.01\n",
      1, 50, PERP_RADAU5, 1e-5},
+    {"block with vars that are assigned, through events",
+     "param mu = 0.37\ninput u = sin(t)\nstate x = 0, v = 1\nvar f, e[9], s\nder(x) = v\n"
+     "der(v) = u + f - 0.1*s\nfor i in 1..9 { e[i] = sin(i*x) }\ns = e[3]*e[2]\n"
+     "-mu <= f <= mu perp v\nsimulate to 1e9 step 0.01\n",
+     1, 50, PERP_RADAU5, 1e-5},
     {"block through events, parts are run again", BLOCK, 0, 30000, PERP_RADAU5, 0},
 };
 
