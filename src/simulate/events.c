@@ -69,7 +69,8 @@ enum { REASONS = PERP__LEFT_REASONS };
 struct perp__events {
     perp__collocation *at;
     const perp_model *model;
-    perp__step probe[2];        /* short steps, of h and h/2 */
+    perp__step probe[2]; /* short steps, of h and h/2 */
+    perp__step limit; /* judges points where conditions read pre(x), which is x there (has_pre) */
     perp__saltation *saltation; /* NULL: derivatives are not followed */
     perp__saltation *followed;  /* during a stretch: the run's own */
     double past_t, past_h,
@@ -80,10 +81,12 @@ struct perp__events {
         double t, h, *x, *y; /* x: nx; y: n */
     } wide;
     double short_h, step;
-    double *first_end;                  /* NULL: steps go to their end (perp__events_stop) */
-    int is_short;                       /* the last that was done were short steps */
-    int has_mode, was_in_mode, has_pre; /* was: `mode` held up to e->t */
-    char *mode, *former, *held;         /* held: guards that are on, whatever their gaps drifted */
+    double *first_end;         /* NULL: steps go to their end (perp__events_stop) */
+    int is_short;              /* the last that was done were short steps */
+    int has_mode, was_in_mode; /* was: `mode` held up to e->t */
+    int has_pre, has_past; /* do conditions read pre(x); is a side of a pair made of that alone: */
+    char *past;            /* of these? */
+    char *mode, *former, *held; /* held: guards that are on, whatever their gaps drifted */
     double t, *x, *var;
     double *at_lo; /* CHECKS of each pair, where the search has no event */
     double *last;  /* pair -> the time of its last event, */
@@ -106,23 +109,30 @@ int perp__events_wanted(const perp_model *model, perp_integrator integrator)
     return perp__scheme_make(perp_integrator_name(integrator), 1).npoint > 1;
 }
 
-/* Does a condition of the model read this symbol? */
+/* Do these expressions read a symbol that is asked for? -1 when memory is out. */
+static int they_read(const perp_model *m, const perp_expr *root, int nroot, const int *is_asked)
+{
+    int found = 0, n, *reach = perp__graph_reach(&m->graph, root, nroot, &n);
+    for (int k = 0; reach && k < n; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        found |= node->op == PERP__SYMBOL && is_asked[node->a];
+    }
+    if (!reach) return -1;
+    free(reach);
+    return found;
+}
+
+/* Does a condition of the model? */
 static int reads(const perp_model *m, const int *is_asked)
 {
     int found = 0;
-    for (int i = 0; i < m->nequation + m->npair; i++) {
+    for (int i = 0; i < m->nequation + m->npair && found == 0; i++) {
         const perp__equation *e = i < m->nequation ? &m->equation[i] : NULL;
         const perp__pair *p = e ? NULL : &m->pair[i - m->nequation];
         perp_expr root[4] = {e ? e->left : p->a, e ? e->right : p->b};
-        int two = p && p->two_sided, n;
+        int two = p && p->two_sided;
         if (two) root[2] = p->lo, root[3] = p->hi;
-        int *reach = perp__graph_reach(&m->graph, root, two ? 4 : 2, &n);
-        for (int k = 0; reach && k < n; k++) {
-            const perp__node *node = &m->graph.node[reach[k]];
-            found |= node->op == PERP__SYMBOL && is_asked[node->a];
-        }
-        if (!reach) return -1;
-        free(reach);
+        found = they_read(m, root, two ? 4 : 2, is_asked);
     }
     return found;
 }
@@ -142,6 +152,29 @@ static int find_readers(const perp_model *m, int *has_h, int *has_pre)
     return *has_h >= 0 && *has_pre >= 0;
 }
 
+/* Mark the pairs that have a side of what was before the step and of nothing that the step finds. 0 when memory is out. */
+static int find_past(perp__events *e)
+{
+    const perp_model *m = e->model;
+    int *before = calloc(2 * (size_t)m->nsymbol + 1, sizeof *before), *now = before + m->nsymbol;
+    int ok = before != NULL;
+    for (int i = 0; ok && i < m->nitem[PERP_STATE]; i++) {
+        int x = m->item[PERP_STATE][i].symbol;
+        before[x + PERP__PRE] = 1;
+        now[x + PERP__NOW] = now[x + PERP__DER] = now[x + PERP__NEXT] = 1;
+    }
+    for (int i = 0; ok && i < m->nitem[PERP_VAR]; i++) now[m->item[PERP_VAR][i].symbol] = 1;
+    for (int k = 0; ok && e->has_pre && k < 2 * m->npair; k++) {
+        const perp_expr *side = k % 2 ? &m->pair[k / 2].b : &m->pair[k / 2].a;
+        int of_before = they_read(m, side, 1, before), of_now = they_read(m, side, 1, now);
+        ok = of_before >= 0 && of_now >= 0;
+        e->past[k / 2] |= of_before > 0 && of_now == 0;
+        e->has_past |= e->past[k / 2];
+    }
+    free(before);
+    return ok;
+}
+
 static const perp__contact *first_cone(const perp_model *m)
 {
     for (int i = 0; i < m->nfriction; i++)
@@ -156,7 +189,7 @@ static perp_status check_model(perp__events *e, perp_integrator integrator, perp
     const char *word = perp_integrator_name(integrator);
     const perp__contact *cone = first_cone(m);
     int has_h;
-    if (!find_readers(m, &has_h, &e->has_pre)) return PERP_ERR_MEMORY;
+    if (!find_readers(m, &has_h, &e->has_pre) || !find_past(e)) return PERP_ERR_MEMORY;
     if (cone)
         return perp__refuse(
             diag, PERP_ERR_MODEL, perp__source_place(&m->source, cone->at),
@@ -199,6 +232,7 @@ static int take_memory(perp__events *e)
     int np = e->model->npair;
     PERP_TAKE(&e->arena, e->mode, np + 1);
     PERP_TAKE(&e->arena, e->former, np + 1);
+    PERP_TAKE(&e->arena, e->past, np + 1);
     PERP_TAKE(&e->arena, e->held, np + 1);
     PERP_TAKE(&e->arena, e->x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->var, e->model->nitem[PERP_VAR] + 1);
@@ -229,6 +263,8 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
         status = perp__step_create(&e->probe[k], model, &o, changes, diag);
     }
     for (int k = 0; k < 2; k++) e->probe[k].tape.held = e->held;
+    if (status == PERP_OK && e->has_pre)
+        status = perp__step_create_limit(&e->limit, &e->probe[0], e->step);
     if (status != PERP_OK) return status;
     e->at = perp__collocation_create(model, &scheme, e->step, changes);
     if (!e->at) return PERP_ERR_MEMORY;
@@ -243,13 +279,16 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     perp__events *e = *events = calloc(1, sizeof *e);
     perp_simulation_options o = *options;
     if (!e) return PERP_ERR_MEMORY;
-    e->model = of->model, e->step = of->step, e->short_h = of->short_h, e->has_pre = of->has_pre;
+    e->model = of->model, e->step = of->step, e->short_h = of->short_h;
+    e->has_pre = of->has_pre, e->has_past = of->has_past;
     perp_status status = take_memory(e) ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK) memcpy(e->past, of->past, (size_t)e->model->npair);
     for (int k = 0; k < 2 && status == PERP_OK; k++) {
         o.step = e->short_h / (1 + k);
         status = perp__step_share(&e->probe[k], &of->probe[k], &o);
         e->probe[k].tape.held = e->held;
     }
+    if (status == PERP_OK && e->has_pre) status = perp__step_share(&e->limit, &of->limit, options);
     if (status == PERP_OK) e->at = perp__collocation_share(of->at);
     if (status != PERP_OK || !e->at) return PERP_ERR_MEMORY;
     e->at->may.driven = driven;
@@ -262,6 +301,7 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
 {
     int np = e->model->npair;
     for (int k = 0; k < 2; k++) pass_step(&e->probe[k], pass);
+    if (e->has_past) pass_step(&e->limit, pass);
     perp__pass_ints(pass, &e->has_mode, 1, 0, 1);
     perp__pass_ints(pass, &e->was_in_mode, 1, 0, 1);
     perp__pass_chars(pass, e->mode, (size_t)np, 0, PERP__ROW_HI);
@@ -320,6 +360,7 @@ void perp__events_destroy(perp__events *e)
     if (!e) return;
     perp__saltation_destroy(e->saltation);
     for (int k = 0; k < 2; k++) perp__step_clear(&e->probe[k]);
+    if (e->has_pre) perp__step_clear(&e->limit);
     perp__collocation_destroy(e->at);
     perp__arena_clear(&e->arena);
     free(e);
@@ -329,6 +370,7 @@ void perp__events_forget(perp__events *e)
 {
     if (!e) return;
     for (int k = 0; k < 2; k++) perp__step_forget(&e->probe[k]);
+    if (e->has_past) perp__step_forget(&e->limit);
     for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
     memset(e->held, 0, (size_t)e->model->npair);
@@ -390,12 +432,16 @@ static void put_vars(perp__step *s, const double *var)
     for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) s->ws[s->sym.y + s->sym.var_at[v]] = var[v];
 }
 
-/* A step of backward Euler of length h from here, by problem k. */
-static perp__step_result probe(perp__events *e, int k, double h)
+static void take_length(perp__step *s, double h)
 {
-    perp__step *s = &e->probe[k];
-    double *ws = s->ws;
     if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
+}
+
+/* A step of backward Euler of length h from here, by this problem. */
+static perp__step_result probe_by(perp__events *e, perp__step *s, double h)
+{
+    double *ws = s->ws;
+    take_length(s, h);
     memcpy(ws + s->sym.pre, e->x, (size_t)s->nx * sizeof(double));
     memcpy(ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
     put_vars(s, e->var);
@@ -408,27 +454,33 @@ static perp__step_result probe(perp__events *e, int k, double h)
     return r;
 }
 
+static perp__step_result probe(perp__events *e, int k, double h)
+{
+    return probe_by(e, &e->probe[k], h);
+}
+
 static void read_vars(perp__events *e, const perp__step *s)
 {
     for (int v = 0; v < e->model->nitem[PERP_VAR]; v++)
         e->var[v] = s->ws[s->sym.y + s->sym.var_at[v]];
 }
 
-/* The zero sides of a short step. */
-static void read_mode(perp__events *e, const perp__step *s)
+/* The zero sides of a short step; past_only: of pairs with a side of what was before alone. */
+static void read_mode(perp__events *e, const perp__step *s, int past_only)
 {
     for (int q = 0; q < s->np; q++) {
-        int p = s->pair[q].of;
+        int p = s->pair[q].of, first = q;
         char *mode = &e->mode[p];
-        if (!s->on[q])
+        if (e->model->pair[p].two_sided) q++;
+        if (past_only && !e->past[p]) continue;
+        if (!s->on[first])
             *mode = PERP__ROW_A;
-        else if (!e->model->pair[p].two_sided)
+        else if (first == q)
             *mode = s->choice[q] ? PERP__ROW_B : PERP__ROW_A;
         else
-            *mode = s->choice[q] == 0  ? PERP__ROW_LO
-                    : s->choice[q + 1] ? PERP__ROW_HI
-                                       : PERP__ROW_B;
-        if (e->model->pair[p].two_sided) q++;
+            *mode = s->choice[first] == 0 ? PERP__ROW_LO
+                    : s->choice[q]        ? PERP__ROW_HI
+                                          : PERP__ROW_B;
     }
 }
 
@@ -512,6 +564,15 @@ static perp__step_result pass(perp__events *e, double t1)
     return r;
 }
 
+/* A side of what was before the step alone is 0 at the event that it makes, and leaves open which side is zero behind it. A short step whose pre(x) are
+ * those of its end tells; where there is none, the sides stay what they are. */
+static int look_ahead(perp__events *e)
+{
+    perp__step_result r = probe_by(e, &e->limit, e->short_h);
+    if (r.outcome == PERP_SOLVED) read_mode(e, &e->limit, 1), read_vars(e, &e->limit);
+    return r.solves;
+}
+
 /* The sides that are zero from now on; impacts, one after the other, until there is none. */
 static perp__step_result find_mode(perp__events *e, double t1)
 {
@@ -526,13 +587,14 @@ static perp__step_result find_mode(perp__events *e, double t1)
             if (r.outcome != PERP_SOLVED) return r;
         }
         memcpy(e->former, e->mode, np);
-        read_mode(e, &e->probe[1]);
+        read_mode(e, &e->probe[1], 0);
         read_vars(e, &e->probe[1]);
         if (e->saltation) perp__saltation_jump(e->saltation);
         is_settled = !jump(e);
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */
     }
+    if (e->has_past) solves += look_ahead(e);
     e->has_mode = e->was_in_mode = e->is_fresh = 1, e->wide.is_known = 0;
     r.solves = solves;
     return r;
@@ -725,12 +787,10 @@ static double locate(perp__events *e, double h)
 
 /* Points as steps of backward Euler: the conditions of a point are those of one that ends there with the same slopes ------------- */
 
-static void put_point(perp_simulation *sim, int c, double h)
+static void put_point(const perp__events *e, int c, perp__step *s)
 {
-    const perp__events *e = sim->events;
     const perp__collocation *at = e->at;
-    perp__step *s = &sim->step;
-    const double *y = perp__collocation_point(at, c);
+    const double *y = perp__collocation_point(at, c), h = e->step;
     double *ws = s->ws, t = ws[SYM_T] = at->ws[at->time + c];
     int split = s->sym.y + s->nx + s->nv;
     ws[SYM_T_PRE] = t - h, ws[SYM_H] = h, ws[SYM_THETA] = 1;
@@ -756,12 +816,12 @@ static void put_point(perp_simulation *sim, int c, double h)
 /* Do the conditions hold at all points? */
 static int holds(perp_simulation *sim, perp__step_result *r)
 {
-    const perp__events *e = sim->events;
-    perp__step *s = &sim->step;
-    double h = s->nonlinear && e->has_pre ? 1e-4 * e->step : e->step;
+    perp__events *e = sim->events;
+    perp__step *s = e->has_pre ? &e->limit : &sim->step;
     int last = e->at->scheme.npoint - 1;
+    take_length(s, e->step);
     for (int c = 0; c <= last; c++) {
-        put_point(sim, c, h);
+        put_point(e, c, s);
         perp__step_linearise(s);
         perp__verdict v = perp__step_verify(s);
         r->worst = v.worst, r->off = v.off;
@@ -769,7 +829,10 @@ static int holds(perp_simulation *sim, perp__step_result *r)
         r->error = fmax(r->error, v.error);
         r->residual = fmax(r->residual, v.residual);
     }
-    if (h != e->step) put_point(sim, last, e->step);
+    if (e->has_pre) {
+        put_point(e, last, &sim->step);
+        memcpy(sim->step.sizes.side_now, s->sizes.side_now, (size_t)e->model->npair);
+    }
     return 1;
 }
 
@@ -1002,8 +1065,9 @@ static int take_parameters(perp_simulation *sim)
     perp__events *e = sim->events;
     int n = sim->step.sym.varied.n, has_changed = 0;
     const double *now = sim->step.ws + perp__step_parameter(&sim->step, 0);
-    for (int k = 0; k < 2 && n; k++) {
-        perp__step *s = &e->probe[k];
+    perp__step *all[] = {&e->probe[0], &e->probe[1], &e->limit};
+    for (int k = 0; k < 2 + e->has_pre && n; k++) {
+        perp__step *s = all[k];
         double *was = s->ws + perp__step_parameter(s, 0);
         if (memcmp(was, now, (size_t)n * sizeof *now) == 0) continue;
         memcpy(was, now, (size_t)n * sizeof *now);
@@ -1041,6 +1105,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
             t1 = *e->first_end = fmin(e->t, t1);
     }
     for (int k = 0; k < 2; k++) s->out_of_memory |= e->probe[k].out_of_memory;
+    s->out_of_memory |= e->limit.out_of_memory;
     if (sum.outcome == PERP_SOLVED) e->left.next_wait = 0;
     if (sum.outcome == PERP_SOLVED && e->passed == passed && e->pass > PASS) e->pass /= 2;
     if (sum.outcome == PERP_SOLVED && e->is_short) put_short_step(sim);

@@ -19,6 +19,7 @@ struct perp__layout {
     perp__compiled *compiled; /* the tapes as machine code; NULL: they are interpreted */
     perp__layout *
         smaller; /* those without some contacts (reduced.c), one after the other by next; under the model's lock */
+    perp__layout *limit; /* that of perp__step_create_limit, once it was asked for */
     perp__layout *next;
     char *out;        /* of such a one: the groups that have left, */
     perp_model model; /* and its conditions */
@@ -32,6 +33,7 @@ static void release(void *of)
         next = s->next;
         release(s);
     }
+    release(layout->limit);
     perp__problem_clear(&layout->step);
     perp__compiled_release(layout->compiled);
     if (layout->out) perp__reduced_clear(&layout->model);
@@ -102,11 +104,12 @@ static void keep(const perp_model *m, perp__layout *layout)
 }
 
 static perp__layout *make(const perp_model *m, const perp_simulation_options *o,
-                          const perp__changes *changes)
+                          const perp__changes *changes, int is_limit)
 {
     perp__layout *layout = calloc(1, sizeof *layout);
     if (!layout) return NULL;
     atomic_init(&layout->users, 1);
+    layout->step.is_limit = is_limit;
     layout->step.scheme = perp__scheme_make(perp_integrator_name(o->integrator), o->theta);
     if (perp__problem_build(&layout->step, m, changes)) return layout;
     release(layout);
@@ -142,7 +145,7 @@ static perp_status find_or_make(const perp_model *m, const perp_simulation_optio
         free(key);
         return *layout ? PERP_OK : PERP_ERR_MEMORY;
     }
-    *layout = make(m, o, changes);
+    *layout = make(m, o, changes, 0);
     perp_status status = *layout ? compile(*layout, o, diag) : PERP_ERR_MEMORY;
     if (status != PERP_OK) {
         release(*layout);
@@ -256,18 +259,50 @@ static perp__layout *make_smaller(const perp__step *s, const char *out,
     return l;
 }
 
-/* The same may change as in the whole; *l: its layout, NULL without. */
-static perp_status find_or_make_smaller(const perp__step *s, const char *out, perp__layout **l)
+/* The limit, kept by the layout that it belongs to; with one more user. NULL: it is not made. */
+static perp__layout *find_limit(const perp__step *s)
 {
-    *l = find_smaller(s, out);
-    if (*l) return PERP_OK;
+    perp__common *common = s->model->common;
+    pthread_mutex_lock(&common->lock);
+    perp__layout *l = s->tape.layout->limit;
+    if (l) atomic_fetch_add(&l->users, 1);
+    pthread_mutex_unlock(&common->lock);
+    return l;
+}
+
+/* Where two threads make it, the one that is kept stands. NULL when memory is out. */
+static perp__layout *make_limit(const perp__step *s, const perp__changes *changes)
+{
+    perp__common *common = s->model->common;
+    perp__layout *whole = s->tape.layout, *l = make(s->model, &whole->made_with, changes, 1);
+    if (!l) return NULL;
+    compile(l, &whole->made_with, NULL); /* where it cannot be, it is interpreted */
+    pthread_mutex_lock(&common->lock);
+    if (!whole->limit) whole->limit = l, atomic_fetch_add(&l->users, 1);
+    pthread_mutex_unlock(&common->lock);
+    return l;
+}
+
+/* What may change in a step, and room for its list, the caller's to free; NULL when memory is out. */
+static int *list_changes(const perp__step *s, perp__changes *changes)
+{
     int *input = malloc(((size_t)s->table.n + 1) * sizeof *input), n = 0;
-    if (!input) return PERP_ERR_MEMORY;
-    for (int k = 0; k < s->table.n; k++)
+    for (int k = 0; input && k < s->table.n; k++)
         if (s->table.is_set[k]) input[n++] = s->table.input[k];
-    perp__changes changes = {s->sym.varied.n, n, s->sym.varied.param, input};
+    *changes = (perp__changes){s->sym.varied.n, n, s->sym.varied.param, input};
+    return input;
+}
+
+/* The same may change as in the whole; *l: its layout, NULL without. out: the groups that leave; NULL: the limit. */
+static perp_status find_or_make_like(const perp__step *s, const char *out, perp__layout **l)
+{
+    perp__changes changes;
+    *l = out ? find_smaller(s, out) : find_limit(s);
+    if (*l) return PERP_OK;
+    int *input = list_changes(s, &changes);
+    if (!input) return PERP_ERR_MEMORY;
     int same = is_as_it_was(s, &changes);
-    if (same > 0) *l = make_smaller(s, out, &changes);
+    if (same > 0) *l = out ? make_smaller(s, out, &changes) : make_limit(s, &changes);
     free(input);
     return *l ? PERP_OK : same == 0 ? PERP_ERR_UNAVAILABLE : PERP_ERR_MEMORY;
 }
@@ -276,7 +311,7 @@ perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const p
                                       const char *out)
 {
     perp__layout *l;
-    perp_status status = find_or_make_smaller(s, out, &l);
+    perp_status status = find_or_make_like(s, out, &l);
     if (status != PERP_OK) return status;
     const perp_model *shape = &l->model;
     perp_simulation_options o = {.tol = s->tol, .step = s->h, .solver = s->lcp.method};
@@ -286,6 +321,19 @@ perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const p
     model->contact = shape->contact, model->ncontact = shape->ncontact;
     model->nfriction = shape->nfriction;
     return make_step(to, l, model, &o);
+}
+
+perp_status perp__step_create_limit(perp__step *to, const perp__step *of, double h)
+{
+    perp__layout *l;
+    perp_simulation_options o = {.tol = of->tol, .step = h, .solver = of->lcp.method};
+    memset(to, 0, sizeof *to);
+    perp_status status = find_or_make_like(of, NULL, &l);
+    if (status == PERP_OK) status = make_step(to, l, of->model, &o);
+    if (status != PERP_OK) return status;
+    perp__step_take_parameters(to);
+    perp__step_revalue(to);
+    return PERP_OK;
 }
 
 void perp__step_clear(perp__step *step)

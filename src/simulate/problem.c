@@ -77,6 +77,7 @@ static int make_instant(plan *p, perp__instant *at)
     perp__instant_clear(at);
     int rate = perp__step_parameter(s, p->nparam);
     if (!perp__instant_create(at, m, g, &s->scheme, rate, rate + s->nx)) return 0;
+    at->is_limit = s->is_limit;
     at->start = perp__symbol(g, SYM_T_PRE);
     at->time[0] = perp__symbol(g, SYM_T);
     at->h = perp__symbol(g, SYM_H);

@@ -247,6 +247,7 @@ typedef struct perp__step {
     perp__scheme scheme;
     perp__gaps gaps;
     perp__groups groups; /* none in an affine step, nor in one that others left */
+    int is_limit; /* pre(x) is x: as at an instant at which nothing jumps (perp__step_create_limit) */
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
@@ -323,6 +324,8 @@ const char *perp__step_compiler(const perp__step *step);
 /* Another of the same problem, without what its steps left behind. */
 perp_status perp__step_share(perp__step *step, const perp__step *of,
                              const perp_simulation_options *options);
+/* Another, of length h, to judge instants by: in its conditions pre(x) is x. PERP_ERR_UNAVAILABLE: the model has changed since the step was made. */
+perp_status perp__step_create_limit(perp__step *step, const perp__step *of, double h);
 void perp__step_clear(perp__step *step);
 
 /* The row of an equation of the model; -1: it sets an assigned var. */
