@@ -15,8 +15,7 @@ run = model.simulate()
 print(run)
 
 fig, (fall, hits) = plt.subplots(2, 1, sharex=True, figsize=(7, 4.5))
-for corner in range(1, 9):
-    fall.plot(run.t, run["p[3]"] + run[f"r[{corner},3]"], lw=1)
+fall.plot(run.t, run["height"].T, lw=1)
 fall.plot(run.t, run["p[3]"], "k", label="centre")
 fall.set_ylabel("height [m]")
 fall.legend()

@@ -49,10 +49,9 @@ static void check(const char *use, const char *method, const row *rows, int n)
 
 #define PLANK "param plank[4,2] = [[-5, -1], [5, -1], [5, 0], [-5, 0]]\n"
 #define SQUARES                                                                                    \
-    SLOPE PLANK                                                                                    \
-        "param c[4,2] = [[-0.05, -0.05], [0.05, -0.05], [0.05, 0.05], [-0.05, 0.05]]\n"            \
-        "Body box(x = -0.05*sin(slope) , z = 0.05*cos(slope), th = slope, J = 0.00166)\n"          \
-        "PolygonPolygon p(floor, box, plank, 4, c, 4, mu = mu)\n"
+    SLOPE PLANK "param c[4,2] = [[-0.05, -0.05], [0.05, -0.05], [0.05, 0.05], [-0.05, 0.05]]\n"    \
+                "Body box(x = -0.05*sin(slope) , z = 0.05*cos(slope), th = slope, J = 0.00166)\n"  \
+                "PolygonPolygon p(floor, box, plank, 4, c, 4, mu = mu)\n"
 #define TIP                                                                                        \
     "Ground o\nparam c[3,2] = [[-1, -1], [0, 0], [-1, 0]]\n"                                       \
     "Body b(x = 0.1*sqrt(0.5), z = 0.1*sqrt(0.5), vz = -0.001, g = 0)\n"                           \
@@ -116,6 +115,32 @@ static void bodies_joints_and_contacts_move_as_they_must(void **state)
         {TIP, "b.vz", 0, 2e-7},
     };
     CHECK("planar", "moreau", impacts);
+}
+
+/* A turn by 1 about an axis: its matrix keeps the axis, has the trace 1 + 2 cos 1 and turns what is across by 1; the length
+ * of the quaternion does not matter. A body that turns at the rate 2 about its z axis: of q (backward Euler, so that its length grows)
+ * the angle after n steps is 2 n atan h. */
+static void quaternions_turn_as_they_must(void **state)
+{
+    (void)state;
+#define TURN                                                                                       \
+    "state x = 1\nder(x) = 0\nlet a = [2/3, -1/3, 2/3]\n"                                          \
+    "let q = [3*cos(0.5), 2*sin(0.5), -sin(0.5), 2*sin(0.5)]\nlet R = rotation(q)\n"
+    const row rows[] = {
+        {TURN "output y = norm(R @ a - a)", "y", 0, 1e-15},
+        {TURN "output y = R[1,1] + R[2,2] + R[3,3]", "y", 1 + 2 * cos(1), 1e-15},
+        {TURN "let b = [1, 2, 0]/sqrt(5)\noutput y = dot(a, cross(b, R @ b))", "y", sin(1), 1e-15},
+        {TURN "let I = R @ transpose(R)\noutput y = norm(I[1] - [1, 0, 0], I[2] - [0, 1, 0], I[3] "
+              "- [0, 0, 1])",
+         "y", 0, 1e-15},
+        {"state q = [1, 0, 0, 0]\nder(q) = spin(q, [0, 0, 2])\n"
+         "let R = rotation(q)\noutput y = atan2(R[2,1], R[1,1])",
+         "y", 2 * STEPS * atan(h), 1e-12},
+        {"state q = [1, 2, -1, 0.5]\nder(q) = spin(q, [1, -2, 2])\n"
+         "output y = norm(der(q))/norm(q) - 1.5",
+         "y", 0, 1e-12},
+    };
+    CHECK("space", "backward-euler", rows);
 }
 
 static void laws_of_friction_hold(void **state)
@@ -387,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_joints_and_contacts_move_as_they_must),
+        cmocka_unit_test(quaternions_turn_as_they_must),
         cmocka_unit_test(laws_of_friction_hold),
         cmocka_unit_test(drives_turn_as_they_must),
         cmocka_unit_test(circuits_have_their_currents),

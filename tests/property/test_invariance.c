@@ -202,8 +202,9 @@ static trial compare(const char *example, double base, int most)
 }
 
 /* With rows that change from step to step the pivots of the factors are not chosen in units: these to 1e-8. The forces of a table on
- * four legs are not unique: it is shown only. */
-enum { TO_THE_BIT, NEARLY, SHOWN };
+ * four legs are not unique: it is shown only. The force that keeps a loop closed by positions is right to what is left of
+ * the closure, over h^2 (1e-4 of it here, in one of sixteen drawn units). */
+enum { TO_THE_BIT, NEARLY, CLOSED, SHOWN };
 static const struct {
     const char *name;
     int how;
@@ -218,7 +219,7 @@ static const struct {
                 {"mechanics/incline.perp", TO_THE_BIT},
                 {"mechanics/painleve.perp", TO_THE_BIT},
                 {"mechanics/plane.perp", TO_THE_BIT},
-                {"mechanics/slider_crank.perp", NEARLY},
+                {"mechanics/slider_crank.perp", CLOSED},
                 {"mechanics/square.perp", NEARLY},
                 {"mechanics/stack.perp", TO_THE_BIT},
                 {"mechanics/stribeck.perp", NEARLY},
@@ -236,12 +237,14 @@ static const struct {
 static int failures(uint64_t first, int times, double base, int most)
 {
     int failed = 0;
-    seed = first;
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        seed = first + 100 * i; /* each its own: what one example has does not change another's */
         for (int time = 0; time < times; time++) {
             trial t = compare(examples[i].name, base, most);
             int to_the_bit = base == 2 && examples[i].how == TO_THE_BIT;
-            int holds = t.verdicts_agree && (to_the_bit ? t.same == t.steps : t.furthest < 1e-8);
+            double near_enough = examples[i].how == CLOSED ? 1e-3 : 1e-8;
+            int holds =
+                t.verdicts_agree && (to_the_bit ? t.same == t.steps : t.furthest < near_enough);
             printf("  %s %s: %ld of %ld steps to the bit, the others within %.1e\n",
                    examples[i].how == SHOWN ? "shows"
                    : holds                  ? "holds"
