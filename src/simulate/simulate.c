@@ -64,6 +64,14 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
     if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
         return perp__refuse_word(diag, PERP_ERR_ARG, place, "method", model->method.text,
                                  &integrators);
+    const char *method = perp_integrator_name(o->integrator);
+    if (model->kind == PERP_DISCRETE && perp__scheme_make(method, 1).npoint > 1) {
+        int is_models = model->method.text && strcmp(model->method.text, method) == 0;
+        return perp__refuse(diag, PERP_ERR_ARG, is_models ? place : perp__in(file),
+                            "method %s is for rates (der); the model is discrete (next), its "
+                            "steps are as they are written\n",
+                            method);
+    }
     if (isnan(o->to))
         wrong =
             model->plan

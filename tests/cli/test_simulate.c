@@ -400,6 +400,13 @@ static void usage_faults_exit_1(void **state)
     cli_expect(1, NULL, "as written", "simulate examples/notes/sliding_direct.perp --theta 0.7");
     cli_expect(1, NULL, "as written",
                "simulate examples/notes/sliding_direct.perp --method moreau");
+    cli_expect(2, NULL, "next.perp:3:31: method radau5 is for rates (der); the model is discrete",
+               "simulate '%s'",
+               cli_file("next.perp",
+                        "state x = 1\nnext(x) = 0.5*x\nsimulate to 1 step 0.1 method radau5\n"));
+    cli_expect(1, NULL, "method radau3 is for rates (der)",
+               "sweep examples/notes/sliding_direct.perp --method radau3 --vary mu=0:1:2 -o '%s'",
+               cli_path("swept"));
     cli_expect(1, NULL, "--theta is for the methods theta and moreau",
                "simulate " BLOCK " --theta 0.7");
     cli_expect(0, NULL, NULL, "simulate " BLOCK " --theta 0.7 --method theta");
