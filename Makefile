@@ -87,10 +87,12 @@ bench-solvers: setup
 	@build/bench_solvers
 	@build/bench_cones
 
-# Stacks of boxes by perp/bodies.h: time and work of a step, their tails.
+# Stacks of boxes and robots by perp/bodies.h: time and work of a step, their tails; robots beside MuJoCo where Python has it
+# (PERP_MUJOCO_PYTHON: a python3 that does).
 bench-bodies: setup
 	@$(MAKE) build
 	@build/bench_bodies --tilt 5
+	@"$${PERP_MUJOCO_PYTHON:-python3}" bench/peer_mujoco.py build/bench_robots
 
 # Piles of spheres by perp/pile.h: 1e5 contacts to 1e-6.
 bench-pile: setup

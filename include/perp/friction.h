@@ -124,6 +124,9 @@ PERP_API perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc 
                                            const perp_fc_options *options, perp_fc_solver **solver);
 PERP_API void perp_fc_solver_destroy(perp_fc_solver *solver);
 
+/// Another options.max_iter from the next solve on. @return PERP_OK, PERP_ERR_ARG (NULL, below 0)
+PERP_API perp_status perp_fc_solver_set_max_iter(perp_fc_solver *solver, int max_iter);
+
 /// Solve a friction problem. Safe from several threads on different solvers.
 ///
 /// Impulses need not be unique where W is singular, and with friction neither need velocities; what

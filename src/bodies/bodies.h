@@ -93,6 +93,8 @@ struct perp_bodies {
     perp__broad broad;
     perp__filter filter;
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
+    int *up;        /* the next that dry friction does not hold in this step */
+    int *body_of;   /* the body of a velocity */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M,
         *D;                     /* M: then its factors L, D of L' D L */
     double (*size)[2];          /* of a body: sums of |terms| of its torque and force */
@@ -113,15 +115,14 @@ void perp__bodies_place(perp_bodies *b, const double *q);
 void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, const double *force,
                           double *tau);
 void perp__bodies_mass(perp_bodies *b, double *M);
-/* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal. 0: M is not positive. */
+/* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal; of a velocity that is held D is
+ * infinite. 0: M is not positive. */
 int perp__bodies_factor(const perp_bodies *b, double *M, double *D);
 void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, double *x);
 /* x = inv(L) inv(D) x */
 void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x);
 /* Velocities of all bodies from v. */
 void perp__bodies_velocities(perp_bodies *b, const double *v);
-/* x = inv(L)' x, where only the n entries `at`, rising, with all of their chains to the root, are not 0. */
-void perp__bodies_solve_up(const perp_bodies *b, const double *L, const int *at, int n, double *x);
 /* q moved by v over h. */
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
 

@@ -140,7 +140,10 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     int up = -1; /* the last velocity of the nearest body above that moves */
     for (int p = is->parent; p && up < 0; p = b->link[p].is.parent)
         if (b->link[p].nv) up = b->link[p].v + b->link[p].nv - 1;
-    for (int k = 0; k < l->nv; k++) b->parent_of[b->nv + k] = k ? b->nv + k - 1 : up;
+    for (int k = 0; k < l->nv; k++) {
+        b->parent_of[b->nv + k] = b->up[b->nv + k] = k ? b->nv + k - 1 : up;
+        b->body_of[b->nv + k] = i;
+    }
     double *q = b->q + b->nq;
     if (is->joint == PERP_JOINT_FREE) {
         memcpy(q, is->position, sizeof is->position);
@@ -160,6 +163,8 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->travel, nshape + 1);
     PERP_TAKE(a, b->broad.box, nshape + 1);
     PERP_TAKE(a, b->parent_of, nv + 1);
+    PERP_TAKE(a, b->up, nv + 1);
+    PERP_TAKE(a, b->body_of, nv + 1);
     PERP_TAKE(a, b->q, 2 * nq + 1); /* and the next */
     PERP_TAKE(a, b->v, nv + 1);
     PERP_TAKE(a, b->tau, nv + 1);
@@ -178,9 +183,13 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->joints.loose, nv + 1);
     PERP_TAKE(a, b->joints.force, nv + 1);
     PERP_TAKE(a, b->joints.size, nv + 1);
-    if (!perp__grow(&b->joints.kept, &b->joints.ckept, 3 * nv + 1, sizeof *b->joints.kept))
+    PERP_TAKE(a, b->joints.hold, nv + 1);
+    perp__joints *j = &b->joints;
+    if (!perp__grow(&j->kept, &j->ckept, 3 * nv + 1, sizeof *j->kept) ||
+        !perp__grow(&j->guess, &j->cguess, nv + 1, sizeof *j->guess))
         return 0;
-    memset(b->joints.kept, 0, (size_t)(3 * nv + 1) * sizeof *b->joints.kept);
+    memset(j->kept, 0, (size_t)(3 * nv + 1) * sizeof *j->kept);
+    memset(j->guess, 0, (size_t)(nv + 1) * sizeof *j->guess);
     return !a->failed;
 }
 
@@ -295,6 +304,7 @@ perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
     if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
     b->ntouch = 0;
     memset(b->joints.kept, 0, (size_t)(3 * b->nv + b->joints.nu) * sizeof *b->joints.kept);
+    perp__joints_forget(b);
     return PERP_OK;
 }
 

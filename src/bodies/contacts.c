@@ -36,6 +36,7 @@ static int add_chain(perp_bodies *b, perp__rows *row, int body, const perp_touch
         for (int k = 0; k < b->link[i].nv; k++) {
             int at = b->link[i].v + k, e = row->first;
             double move[3];
+            if (isinf(b->D[at])) continue; /* held */
             while (e < b->c.nentry && b->c.entry[e].at != at) e++;
             if (e == b->c.nentry) {
                 if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + 1, sizeof *b->c.entry))
@@ -56,12 +57,12 @@ static void reduce(perp_bodies *b, const perp__rows *row)
     size_t nv = (size_t)b->nv;
     for (int i = 0; i < row->n; i++) memcpy(e[i].Y, e[i].J, sizeof e[i].Y);
     for (int k = row->n - 1; k >= 0; k--) {
-        int j = b->parent_of[e[k].at];
+        int j = b->up[e[k].at];
         for (int i = k - 1; i >= 0 && j >= 0; i--) {
             if (e[i].at != j) continue; /* of the other body's chain */
             double l = b->M[(size_t)e[k].at + (size_t)j * nv];
             for (int d = 0; d < 3; d++) e[i].Y[d] -= l * e[k].Y[d];
-            j = b->parent_of[j];
+            j = b->up[j];
         }
     }
 }
@@ -76,7 +77,7 @@ static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t)
 static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
 {
     int d = law->kind != PERP__LIMIT;
-    for (int at = law->at; at >= 0; at = b->parent_of[at]) {
+    for (int at = law->at; at >= 0; at = b->up[at]) {
         if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + 1, sizeof *b->c.entry)) return 0;
         perp__entry *e = &b->c.entry[b->c.nentry++];
         *e = (perp__entry){.at = at};

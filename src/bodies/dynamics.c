@@ -4,6 +4,7 @@
 #include "bodies/bodies.h"
 #include "bodies/space.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Vectors of six ---------------------------------------------------------------------------------- */
@@ -243,9 +244,10 @@ void perp__bodies_mass(perp_bodies *b, double *M)
 int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
 {
     size_t nv = (size_t)b->nv;
-    const int *parent = b->parent_of;
+    const int *parent = b->up;
     for (int k = b->nv - 1; k >= 0; k--) {
-        D[k] = M[(size_t)k + (size_t)k * nv];
+        D[k] = perp__joints_hold(b, k) ? (double)INFINITY : M[(size_t)k + (size_t)k * nv];
+        if (isinf(D[k])) continue;
         if (!(D[k] > 0)) return 0;
         for (int i = parent[k]; i >= 0; i = parent[i]) {
             double a = M[(size_t)k + (size_t)i * nv] / D[k];
@@ -257,20 +259,12 @@ int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
     return 1;
 }
 
-void perp__bodies_solve_up(const perp_bodies *b, const double *L, const int *at, int n, double *x)
-{
-    size_t nv = (size_t)b->nv;
-    for (int k = n - 1; k >= 0; k--)
-        for (int j = b->parent_of[at[k]]; j >= 0; j = b->parent_of[j])
-            x[j] -= L[(size_t)at[k] + (size_t)j * nv] * x[at[k]];
-}
-
 void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x)
 {
     size_t nv = (size_t)b->nv;
     for (int k = 0; k < b->nv; k++) {
         x[k] /= D[k];
-        for (int j = b->parent_of[k]; j >= 0; j = b->parent_of[j])
+        for (int j = b->up[k]; j >= 0 && !isinf(D[k]); j = b->up[j])
             x[k] -= L[(size_t)k + (size_t)j * nv] * x[j];
     }
 }
@@ -279,7 +273,7 @@ void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, 
 {
     size_t nv = (size_t)b->nv;
     for (int k = b->nv - 1; k >= 0; k--)
-        for (int j = b->parent_of[k]; j >= 0; j = b->parent_of[j])
+        for (int j = b->up[k]; j >= 0 && !isinf(D[k]); j = b->up[j])
             x[j] -= L[(size_t)k + (size_t)j * nv] * x[k];
     perp__bodies_solve_down(b, L, D, x);
 }

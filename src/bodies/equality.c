@@ -256,7 +256,7 @@ int perp__equality_state(perp_bodies *b)
     memcpy(e->Y, e->G, rows * nv * sizeof *e->G);
     for (size_t i = 0; i < rows; i++)
         for (int k = b->nv - 1; k >= 0; k--)
-            for (int j = b->parent_of[k]; j >= 0; j = b->parent_of[j])
+            for (int j = isinf(b->D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
                 e->Y[i * nv + (size_t)j] -=
                     b->M[(size_t)k + (size_t)j * nv] * e->Y[i * nv + (size_t)k];
     set_units(b);
@@ -375,6 +375,36 @@ void perp__equality_load(perp_bodies *b, double (*size)[2])
             b->joints.force[b->link[e->body[side]].v] += part;
             b->joints.size[b->link[e->body[side]].v] += fabs(part);
         }
+    }
+}
+
+/* Shrinks low..high to where |force - slope x| <= bound. */
+static void shrink(double force, double slope, double bound, double *low, double *high)
+{
+    if (slope == 0) return;
+    double x = (force - bound) / slope, y = (force + bound) / slope;
+    *low = fmax(*low, fmin(x, y));
+    *high = fmin(*high, fmax(x, y));
+}
+
+void perp__equality_share(perp_bodies *b)
+{
+    perp__equalities *all = &b->equal;
+    perp__joints *j = &b->joints;
+    for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind]) {
+        const perp_equality *e = &all->is[i];
+        if (e->kind != PERP_EQUALITY_JOINT || !e->body[1]) continue;
+        int x = b->link[e->body[0]].v, y = b->link[e->body[1]].v;
+        double slope, low = -(double)INFINITY, high = (double)INFINITY;
+        if (!perp__joints_hold(b, x) || !perp__joints_hold(b, y)) continue;
+        coupled(b, e, &slope);
+        shrink(j->hold[x], 1, j->law[e->body[0]].friction, &low, &high);
+        shrink(j->hold[y], -slope, j->law[e->body[1]].friction, &low, &high);
+        double force = fmin(fmax(0, low), high);
+        if (!(low <= high)) continue; /* no share does: they become rows */
+        j->hold[x] -= force;
+        j->hold[y] += slope * force;
+        all->impulse[row] += b->o.step * force;
     }
 }
 

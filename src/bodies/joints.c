@@ -80,10 +80,12 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     if (!perp__grow(&j->actuator, &j->cactuator, need, sizeof *j->actuator) ||
         !perp__grow(&j->control, &j->ccontrol, need, sizeof *j->control) ||
         !perp__grow(&j->drive, &j->cdrive, need, sizeof *j->drive) ||
-        !perp__grow(&j->kept, &j->ckept, 3 * b->nv + need, sizeof *j->kept))
+        !perp__grow(&j->kept, &j->ckept, 3 * b->nv + need, sizeof *j->kept) ||
+        !perp__grow(&j->guess, &j->cguess, b->nv + need, sizeof *j->guess))
         return perp__out_of_memory(diag, "bodies");
     j->actuator[j->nu] = *actuator;
     j->control[j->nu] = j->drive[j->nu] = j->kept[3 * b->nv + j->nu] = 0;
+    j->guess[b->nv + j->nu] = (perp__guess){0};
     j->nu++;
     return PERP_OK;
 }
@@ -123,6 +125,118 @@ static int is_bounded(const perp_bodies *b, const perp_actuator *a)
     return is_range(a->lower, a->upper) && slope(b, a) > 0;
 }
 
+/* The actuator's force at v+, without its bounds. */
+static double unbounded(const perp_bodies *b, int i, const double *v)
+{
+    const perp_actuator *a = &b->joints.actuator[i];
+    return wanted(b, i) - slope(b, a) * a->gear * v[b->link[a->body].v];
+}
+
+/* Pieces ------------------------------------------------------------------------------------------------- */
+
+int perp__joints_hold(const perp_bodies *b, int k)
+{
+    return b->joints.law[b->body_of[k]].friction > 0 && b->joints.guess[k].is == PERP__HELD;
+}
+
+static perp__piece slides(double v)
+{
+    return v > 0 ? PERP__LOW : v < 0 ? PERP__HIGH : PERP__HELD;
+}
+
+void perp__joints_forget(perp_bodies *b)
+{
+    perp__joints *j = &b->joints;
+    memset(j->guess, 0, (size_t)(b->nv + j->nu) * sizeof *j->guess);
+    for (int k = 0; k < b->nv; k++) j->guess[k].next = (unsigned char)slides(b->v[k]);
+}
+
+void perp__joints_guess(perp_bodies *b)
+{
+    perp__joints *j = &b->joints;
+    for (int k = 0; k < b->nv + j->nu; k++) {
+        perp__guess *guess = &j->guess[k];
+        guess->is = guess->wait ? PERP__ROW : guess->next;
+        guess->amended = 0;
+        guess->wait = (unsigned char)(guess->wait - (guess->wait > 0));
+    }
+    for (int k = 0; k < b->nv; k++) /* a limit that pushes needs a velocity to push */
+        if (j->kept[3 * k] > 0 || j->kept[3 * k + 1] > 0) j->guess[k].is = PERP__ROW;
+}
+
+/* Is the answer on the piece? */
+static int is_on_piece(const perp_bodies *b, int k, const double *v)
+{
+    const perp__joints *j = &b->joints;
+    int i = k - b->nv;
+    perp__piece is = (perp__piece)j->guess[k].is;
+    if (i < 0) {
+        double f = j->law[b->body_of[k]].friction;
+        return is == PERP__LOW ? v[k] >= 0 : is == PERP__HIGH ? v[k] <= 0 : fabs(j->hold[k]) <= f;
+    }
+    double force = unbounded(b, i, v), lower = j->actuator[i].lower, upper = j->actuator[i].upper;
+    return is == PERP__LOW    ? force <= lower
+           : is == PERP__HIGH ? force >= upper
+                              : force >= lower && force <= upper;
+}
+
+static int is_piece(const perp_bodies *b, int k)
+{
+    const perp__joints *j = &b->joints;
+    if (j->guess[k].is == PERP__ROW) return 0;
+    return k < b->nv ? j->law[b->body_of[k]].friction > 0 : is_bounded(b, &j->actuator[k - b->nv]);
+}
+
+int perp__joints_pieces(const perp_bodies *b)
+{
+    int n = 0;
+    for (int k = 0; k < b->nv + b->joints.nu; k++) n += is_piece(b, k);
+    return n;
+}
+
+int perp__joints_amend(perp_bodies *b, const double *v, int is_all)
+{
+    perp__joints *j = &b->joints;
+    int changed = 0;
+    for (int k = 0; k < b->nv + j->nu; k++) {
+        if (!is_piece(b, k) || (!is_all && is_on_piece(b, k, v))) continue;
+        j->guess[k].is = PERP__ROW;
+        j->guess[k].amended = 1;
+        changed++;
+    }
+    return changed;
+}
+
+/* Where a law ends. One that had to become a row and ends on the piece that was guessed stays a row for twice as long as the last time. */
+static void set_next(perp__guess *guess, perp__piece next)
+{
+    enum { MOST = 64 };
+    if (guess->amended && guess->next == next)
+        guess->wait = guess->given =
+            (unsigned char)(guess->given < MOST / 2 ? 2 * guess->given + 1 : MOST);
+    else if (guess->is != PERP__ROW)
+        guess->given = 0;
+    guess->next = (unsigned char)next;
+}
+
+static perp__piece piece_of(double force, double lower, double upper)
+{
+    return force <= lower ? PERP__LOW : force >= upper ? PERP__HIGH : PERP__HELD;
+}
+
+/* Of dry friction, per unit of its bound. */
+static double slide_of(int piece)
+{
+    return piece == PERP__LOW ? -1 : piece == PERP__HIGH;
+}
+
+static double constant_of(const perp_actuator *a, int piece)
+{
+    return piece == PERP__LOW    ? a->lower
+           : piece == PERP__HIGH ? a->upper
+                                 : 0.5 * (a->lower + a->upper);
+}
+
 void perp__joints_begin(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
@@ -133,6 +247,7 @@ void perp__joints_begin(perp_bodies *b)
         for (int k = l->v; k < l->v + l->nv; k++) {
             j->implicit[k] = h * l->is.damping;
             j->push[k] = b->tau[k];
+            if (law->friction > 0) j->push[k] += slide_of(j->guess[k].is) * law->friction;
         }
         if (law->stiffness == 0) continue;
         j->implicit[l->v] += h * h * law->stiffness;
@@ -141,12 +256,13 @@ void perp__joints_begin(perp_bodies *b)
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
         int at = b->link[a->body].v;
-        if (is_bounded(b, a)) {
-            j->push[at] += a->gear * 0.5 * (a->lower + a->upper);
+        if (is_bounded(b, a) && j->guess[b->nv + i].is != PERP__HELD) {
+            j->push[at] += a->gear * constant_of(a, j->guess[b->nv + i].is);
             continue;
         }
+        double force = wanted(b, i);
         j->implicit[at] += h * a->gear * a->gear * slope(b, a);
-        j->push[at] += a->gear * clamp(wanted(b, i), a->lower, a->upper);
+        j->push[at] += a->gear * (is_bounded(b, a) ? force : clamp(force, a->lower, a->upper));
     }
 }
 
@@ -214,7 +330,8 @@ int perp__joints_state(perp_bodies *b, const double *v)
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
         for (int k = l->v; k < l->v + l->nv && j->law[i].friction > 0; k++)
-            if (!add_row(j, (perp__law){.kind = PERP__DRY,
+            if (j->guess[k].is == PERP__ROW &&
+                !add_row(j, (perp__law){.kind = PERP__DRY,
                                         .body = i,
                                         .at = k,
                                         .kept = 3 * k + 2,
@@ -223,15 +340,39 @@ int perp__joints_state(perp_bodies *b, const double *v)
                 return 0;
     }
     for (int i = 0; i < j->nu; i++)
-        if (is_bounded(b, &j->actuator[i]) && !add_drive(b, i)) return 0;
+        if (is_bounded(b, &j->actuator[i]) && j->guess[b->nv + i].is == PERP__ROW &&
+            !add_drive(b, i))
+            return 0;
     return perp__joints_add_limits(b, v) >= 0;
 }
 
-void perp__joints_keep(perp_bodies *b)
+/* The impulse of dry friction that is no row. */
+static double dry_impulse(const perp_bodies *b, int k, double friction)
+{
+    const perp__joints *j = &b->joints;
+    return b->o.step *
+           (j->guess[k].is == PERP__HELD ? j->hold[k] : slide_of(j->guess[k].is) * friction);
+}
+
+void perp__joints_keep(perp_bodies *b, const double *v)
 {
     perp__joints *j = &b->joints;
+    double h = b->o.step;
     memset(j->kept, 0, (size_t)(3 * b->nv + j->nu) * sizeof *j->kept);
     for (int i = 0; i < j->nrow; i++) j->kept[j->row[i].kept] = j->row[i].impulse;
+    for (int k = 0; k < b->nv; k++) {
+        double f = j->law[b->body_of[k]].friction, *impulse = &j->kept[3 * k + 2];
+        if (!(f > 0)) continue;
+        if (j->guess[k].is != PERP__ROW) *impulse = dry_impulse(b, k, f);
+        set_next(&j->guess[k], piece_of(*impulse, -h * f, h * f));
+    }
+    for (int i = 0; i < j->nu; i++) {
+        const perp_actuator *a = &j->actuator[i];
+        if (!is_bounded(b, a)) continue;
+        set_next(&j->guess[b->nv + i], piece_of(unbounded(b, i, v), a->lower, a->upper));
+        if (j->guess[b->nv + i].is != PERP__ROW)
+            j->kept[3 * b->nv + i] = h * (j->drive[i] - 0.5 * (a->lower + a->upper));
+    }
 }
 
 /* Verdict ------------------------------------------------------------------------------------------------ */
@@ -266,6 +407,8 @@ void perp__joints_judge(perp_bodies *b, const double *v)
         for (int k = l->v; k < l->v + l->nv; k++) {
             judge_force(j, k, b->tau[k]);
             judge_force(j, k, -l->is.damping * v[k]);
+            if (j->law[i].friction > 0)
+                judge_force(j, k, slide_of(j->guess[k].is) * j->law[i].friction);
         }
         if (j->law[i].stiffness == 0) continue;
         judge_force(j, l->v, -j->law[i].stiffness * (b->q[l->q] + h * v[l->v]));
@@ -300,4 +443,5 @@ void perp__joints_destroy(perp_bodies *b)
     free(b->joints.drive);
     free(b->joints.row);
     free(b->joints.kept);
+    free(b->joints.guess);
 }

@@ -20,6 +20,17 @@ typedef struct perp__law {
     double impulse;
 } perp__law;
 
+/* What a law with corners is taken for within a step: the piece where the step before left it, on which its answer has to lie, or a row of
+ * the friction problem, which has them all. HELD: dry friction holds, v+ = 0, or an actuator is within its bounds; LOW, HIGH: the force is its
+ * lower, its upper bound. */
+typedef enum perp__piece { PERP__HELD, PERP__LOW, PERP__HIGH, PERP__ROW } perp__piece;
+
+typedef struct perp__guess {
+    unsigned char is, next;    /* perp__piece: in this step; where the last one ended */
+    unsigned char wait, given; /* it stays a row for so many steps; how many it was given last */
+    unsigned char amended;     /* it became a row within this step */
+} perp__guess;
+
 typedef struct perp__joints {
     perp_joint_law *law; /* of each body */
     perp_actuator *actuator;
@@ -28,10 +39,13 @@ typedef struct perp__joints {
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
     double *loose;           /* nv: velocities without contacts */
     double *force, *size; /* nv: of joints at the end of the step, and the sum of their |terms| */
+    double *hold;         /* nv: forces of dry friction that holds, by inverse dynamics */
     perp__law *row;
     int nrow, crow;
     double *kept; /* 3 of each velocity: its limits, dry friction; 1 of each actuator */
     int ckept;
+    perp__guess *guess; /* of each velocity's dry friction, of each actuator */
+    int cguess;
 } perp__joints;
 
 /* Equalities: rows G v + error/h = 0, of which `rank` are kept, in order of elimination. */
@@ -49,16 +63,25 @@ typedef struct perp__equalities {
     int cZ;
 } perp__equalities;
 
-/* joints.c. The diagonal and the forces of the step that is to be made. */
+/* joints.c. Pieces are guessed from the step before; from v alone. */
+void perp__joints_guess(perp_bodies *b);
+void perp__joints_forget(perp_bodies *b);
+/* Does dry friction hold this velocity at 0? */
+int perp__joints_hold(const perp_bodies *b, int k);
+/* How many laws are on pieces. */
+int perp__joints_pieces(const perp_bodies *b);
+/* What the answer does not lie on, or (is_all) every piece, becomes a row; how many did. */
+int perp__joints_amend(perp_bodies *b, const double *v, int is_all);
+/* The diagonal and the forces of the step that is to be made. */
 void perp__joints_begin(perp_bodies *b);
-/* Rows of dry friction and bounded actuators, and of limits that v would pass. 0: memory is out. */
+/* Rows of dry friction and bounded actuators that are taken for rows, and of limits that v would pass. 0: memory is out. */
 int perp__joints_state(perp_bodies *b, const double *v);
 /* Rows of limits that v passes and that are not there yet; how many, -1: memory is out. */
 int perp__joints_add_limits(perp_bodies *b, const double *v);
 /* In j.force, j.size: what acts in the joints at the velocities v of the end of the step, by definition. */
 void perp__joints_judge(perp_bodies *b, const double *v);
-/* Impulses of the rows, kept for the next step. */
-void perp__joints_keep(perp_bodies *b);
+/* Impulses, and pieces by the velocities at the end, kept for the next step. */
+void perp__joints_keep(perp_bodies *b, const double *v);
 void perp__joints_destroy(perp_bodies *b);
 
 /* equality.c. Rows and factors at the begin of the step; 0: memory is out. */
@@ -72,6 +95,9 @@ void perp__equality_begin(perp_bodies *b);
 int perp__equality_reduce(perp_bodies *b);
 /* Moments, forces on the bodies added to b->load, of joints to j.force, their sizes to `size` of bodies and j.size. */
 void perp__equality_load(perp_bodies *b, double (*size)[2]);
+/* Two joints that dry friction holds have no row between them: their equality's impulse is the least by which both are within their bounds, and
+ * the forces that hold (j.hold) less that. */
+void perp__equality_share(perp_bodies *b);
 /* The largest row at the end of the step, beside the sum of its |terms|; bodies move as v says. */
 double perp__equality_difference(perp_bodies *b, const double *v);
 void perp__equality_clear(perp_bodies *b); /* room for rows */

@@ -7,12 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A velocity that dry friction holds changes by -v: what that asks of the others, from the mass matrix, in b->next. */
+static void stop_held(perp_bodies *b)
+{
+    size_t nv = (size_t)b->nv;
+    for (size_t k = 0; k < nv; k++) {
+        int above = b->parent_of[k], is_held = perp__joints_hold(b, (int)k);
+        b->up[k] = above < 0 ? -1 : perp__joints_hold(b, above) ? b->up[above] : above;
+        if (!is_held || b->v[k] == 0) continue;
+        for (size_t j = 0; j < nv; j++)
+            b->next[j] += (j < k ? b->M[k + j * nv] : b->M[j + k * nv]) * b->v[k];
+    }
+}
+
 /* Velocities at the end of the step without contacts. 0: M is not positive. */
 static int move_freely(perp_bodies *b)
 {
     size_t nv = (size_t)b->nv;
     double h = b->o.step;
-    perp__bodies_place(b, b->q);
     perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
     perp__bodies_mass(b, b->M);
     perp__joints_begin(b);
@@ -21,9 +33,10 @@ static int move_freely(perp_bodies *b)
         b->M[(size_t)k * (nv + 1)] += implicit;
         b->next[k] = h * (b->joints.push[k] - b->bias[k]) - implicit * b->v[k];
     }
+    stop_held(b);
     if (!perp__bodies_factor(b, b->M, b->D)) return 0;
     perp__bodies_solve(b, b->M, b->D, b->next);
-    for (int k = 0; k < b->nv; k++) b->next[k] += b->v[k];
+    for (int k = 0; k < b->nv; k++) b->next[k] = isinf(b->D[k]) ? 0 : b->next[k] + b->v[k];
     return 1;
 }
 
@@ -78,13 +91,16 @@ static void take_impulses(perp_bodies *b)
     perp__equality_project(b, b->next);
 }
 
-/* Impulses, and what they add to the velocities. */
+/* Impulses, and what they add to the velocities. Where laws of joints are on pieces there may be no solution: then it is not looked for
+ * for long. */
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
+    enum { BRIEF = 30 };
     if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
     perp_fc_info solved;
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
+    perp_fc_solver_set_max_iter(b->solver, perp__joints_pieces(b) ? BRIEF : 0);
     perp_status status = perp_fc_solve(b->solver, &problem, perp__contact_value(b, PERP__IMPULSE),
                                        perp__contact_value(b, PERP__U), &solved);
     if (status != PERP_OK) return status;
@@ -244,7 +260,8 @@ static void scale_rows(perp_bodies *b)
     }
 }
 
-/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|. */
+/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|. Where dry friction holds it is whatever the law
+ * asks for; perp__joints_amend looks whether it may be. */
 static double newton_difference(perp_bodies *b)
 {
     double worst = 0;
@@ -258,25 +275,52 @@ static double newton_difference(perp_bodies *b)
     for (int k = 0; k < b->nv; k++) {
         double off = fabs(b->row[k] - b->joints.force[k]);
         if (isnan(off)) return INFINITY;
-        if (off > 0) worst = fmax(worst, off / b->scale[k]);
+        if (perp__joints_hold(b, k))
+            b->joints.hold[k] = b->row[k] - b->joints.force[k];
+        else if (off > 0)
+            worst = fmax(worst, off / b->scale[k]);
     }
+    perp__equality_share(b);
     return worst;
 }
 
-static perp_status judge(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+static int is_verified(const perp_bodies *b, const perp_bodies_info *info)
+{
+    return info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
+           info->newton_error <= b->o.tol;
+}
+
+static void judge(perp_bodies *b, perp_bodies_info *info)
 {
     info->newton_error = newton_difference(b);
     info->newton_error = fmax(info->newton_error, contact_difference(b));
     info->newton_error = fmax(info->newton_error, perp__equality_difference(b, b->next));
-    if (info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
-        info->newton_error <= b->o.tol)
-        return PERP_OK;
+}
+
+static perp_status refuse(const perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
     if (info->outcome == PERP_SOLVED) info->outcome = PERP_LIMIT;
     return perp__refuse(
         diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
         "step %ld, t = %g s: not verified: %d contacts hold to %.2g, Newton's law to "
         "%.2g, %.2g is asked for\n",
         b->steps + 1, b->time, b->ntouch, info->contact_error, info->newton_error, b->o.tol);
+}
+
+/* With each law of a joint on one of its pieces, then with those as rows that the answer contradicts; where it does not hold, with all. */
+static perp_status settle(perp_bodies *b, perp_bodies_info *info)
+{
+    perp__joints_guess(b);
+    for (int amended = 1; amended;) {
+        info->outcome = move_freely(b) ? PERP_SOLVED : PERP_LIMIT;
+        if (info->outcome != PERP_SOLVED) return PERP_OK;
+        perp_status status = perp__equality_state(b) ? act(b, info) : PERP_ERR_MEMORY;
+        if (status != PERP_OK) return status;
+        judge(b, info);
+        amended = info->outcome == PERP_SOLVED ? perp__joints_amend(b, b->next, 0) : 0;
+        if (!amended && !is_verified(b, info)) amended = perp__joints_amend(b, b->next, 1);
+    }
+    return PERP_OK;
 }
 
 static int keep_touches(perp_bodies *b)
@@ -294,16 +338,15 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (!b) return PERP_ERR_ARG;
     if (!info) info = &own;
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
-    int is_regular = move_freely(b);
-    if (!is_regular) info->outcome = PERP_LIMIT;
+    perp__bodies_place(b, b->q);
+    perp__bodies_velocities(b, b->v);
     if (!keep_touches(b)) return perp__out_of_memory(diag, "bodies");
     info->touches = b->ntouch;
-    perp_status status = PERP_OK;
-    if (is_regular) status = perp__equality_state(b) ? act(b, info) : PERP_ERR_MEMORY;
+    perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
-    if (status == PERP_OK) status = judge(b, info, diag);
     if (status != PERP_OK) return status;
-    perp__joints_keep(b);
+    if (!is_verified(b, info)) return refuse(b, info, diag);
+    perp__joints_keep(b, b->next);
     perp__bodies_move(b, b->next, b->o.step, b->q);
     memcpy(b->v, b->next, (size_t)b->nv * sizeof *b->v);
     b->time = (double)++b->steps * b->o.step;

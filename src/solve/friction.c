@@ -266,6 +266,13 @@ void perp_fc_solver_destroy(perp_fc_solver *solver)
     free(solver);
 }
 
+perp_status perp_fc_solver_set_max_iter(perp_fc_solver *solver, int max_iter)
+{
+    if (!solver || max_iter < 0) return PERP_ERR_ARG;
+    solver->options.max_iter = max_iter;
+    return PERP_OK;
+}
+
 /* ---- the scaled copy
  * ------------------------------------------------------------------------------------------- */
 

@@ -324,6 +324,26 @@ static void bad_input_is_said(void **state)
     contacts_destroy(&c);
 }
 
+static void the_limit_of_iterations_can_change(void **state)
+{
+    (void)state;
+    const double W[] = {2, 0, 1, 0, 0, 1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 1}, q[] = {-1, 1, -2, 1},
+                 mu[] = {0.3, 0.3};
+    perp_fc p = {.dimension = 2, .nc = 2, .q = q, .mu = mu, .W = W, .ldw = 4};
+    perp_fc_solver *solver;
+    perp_fc_info info;
+    double r[4];
+    assert_int_equal(perp_fc_solver_create(PERP_FC_NSGS, &p, NULL, &solver), PERP_OK);
+    for (int limit = 0; limit < 4; limit++) {
+        assert_int_equal(perp_fc_solver_set_max_iter(solver, limit % 2), PERP_OK);
+        assert_int_equal(perp_fc_solve(solver, &p, r, NULL, &info), PERP_OK);
+        assert_true(limit % 2 ? info.outcome == PERP_LIMIT : info.outcome == PERP_SOLVED);
+    }
+    assert_int_equal(perp_fc_solver_set_max_iter(NULL, 1), PERP_ERR_ARG);
+    assert_int_equal(perp_fc_solver_set_max_iter(solver, -1), PERP_ERR_ARG);
+    perp_fc_solver_destroy(solver);
+}
+
 static void arguments_are_checked(void **state)
 {
     (void)state;
@@ -633,6 +653,7 @@ int main(void)
         cmocka_unit_test(three_forms_of_W_give_the_same),
         cmocka_unit_test(pyramids_are_exact_in_the_plane_and_close_in_space),
         cmocka_unit_test(bad_input_is_said),
+        cmocka_unit_test(the_limit_of_iterations_can_change),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(masses_and_jacobians_are_checked),
         cmocka_unit_test(a_problem_without_solution_is_not_claimed),

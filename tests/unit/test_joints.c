@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static perp_bodies *make(const perp_body *body, int nbody, double h, double g)
 {
@@ -211,6 +212,128 @@ static void actuators_are_clamped_exactly_however_stiff(void **state)
     perp_bodies_destroy(b);
 }
 
+static double random_in(unsigned long long *state, double low, double high)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return low + (high - low) * ((double)(*state >> 11) / 9007199254740992.0);
+}
+
+enum { ARM = 5 };
+
+/* An arm with limits, dry friction and bounded servos in every joint. */
+static perp_bodies *make_arm(unsigned long long seed, perp_actuator *servo, double *friction,
+                             double *damping)
+{
+    perp_body body[ARM];
+    for (int i = 0; i < ARM; i++) {
+        body[i] = rod(i, i ? -1 : 0);
+        body[i].axis[i % 2] = 0.6;
+        body[i].damping = damping[i] = random_in(&seed, 0, 0.5);
+        body[i].armature = random_in(&seed, 0, 0.1);
+    }
+    perp_bodies *b = make(body, ARM, 2e-3, 9.81);
+    for (int i = 0; i < ARM; i++) {
+        perp_diag diag = {0};
+        double gain = random_in(&seed, 10, 400), most = random_in(&seed, 5, 40);
+        servo[i] = (perp_actuator){.body = i + 1,
+                                   .gear = i % 2 ? -1.5 : 1,
+                                   .gain = gain,
+                                   .kp = gain,
+                                   .kv = 0.1 * gain,
+                                   .lower = -0.5 * most,
+                                   .upper = most};
+        friction[i] = i == 2 ? 0 : random_in(&seed, 0.01, 8);
+        set_law(b, i + 1, (perp_joint_law){.lower = -0.8, .upper = 0.5, .friction = friction[i]});
+        assert_int_equal(perp_bodies_add_actuator(b, &servo[i], &diag), PERP_OK);
+    }
+    return b;
+}
+
+/* Do the forces that a step says obey the joints' laws at its end, and do they make the motion from (q, v)? By inverse dynamics of another
+ * system, which has only the bodies. Counts what holds and what is at its bound. */
+static void expect_laws(const perp_bodies *b, perp_bodies *still, const double *v,
+                        const double *damping, const perp_actuator *servo, const double *friction,
+                        const double *u, long *seen)
+{
+    double limit[ARM], dry[ARM], drive_force[ARM], a[ARM], tau[ARM];
+    const double *end = perp_bodies_v(b), *q = perp_bodies_q(b), H = 2e-3;
+    for (int i = 0; i < ARM; i++) a[i] = (end[i] - v[i]) / H;
+    assert_int_equal(perp_bodies_inverse(still, a, tau), PERP_OK);
+    assert_int_equal(perp_bodies_joint_forces(b, limit, dry, drive_force), PERP_OK);
+    for (int i = 0; i < ARM; i++) {
+        const perp_actuator *s = &servo[i];
+        double want = s->gain * u[i] - s->kp * s->gear * q[i] - s->kv * s->gear * end[i],
+               clamped = fmin(fmax(want, s->lower), s->upper);
+        expect_near(drive_force[i], clamped, 1e-9 * (1 + fabs(want)), "a servo's force");
+        assert_true(fabs(dry[i]) <= friction[i] * (1 + 1e-12));
+        if (fabs(end[i]) > 1e-9)
+            expect_near(dry[i], end[i] > 0 ? -friction[i] : friction[i], 1e-9, "dry friction");
+        assert_true(q[i] >= -0.8 - 1e-13 && q[i] <= 0.5 + 1e-13);
+        if (limit[i] > 0) expect_near(q[i], -0.8, 1e-12, "a lower limit that pushes");
+        if (limit[i] < 0) expect_near(q[i], 0.5, 1e-12, "an upper limit that pushes");
+        expect_near(limit[i] + dry[i] + s->gear * drive_force[i] - damping[i] * end[i], tau[i],
+                    1e-7 * (1 + fabs(tau[i])), "Newton's law");
+        seen[0] += friction[i] > 0 && end[i] == 0;
+        seen[1] += clamped != want;
+        seen[2] += limit[i] != 0;
+    }
+}
+
+static void laws_on_pieces_are_those_of_their_definition(void **state)
+{
+    (void)state;
+    long seen[3] = {0};
+    for (unsigned long long seed = 1; seed <= 20; seed++) {
+        unsigned long long at = seed;
+        perp_actuator servo[ARM];
+        double friction[ARM], u[ARM], q[ARM], v[ARM], damping[ARM];
+        perp_bodies *b = make_arm(seed, servo, friction, damping),
+                    *still = make_arm(seed, servo, friction, damping);
+        if (seed % 2)
+            assert_int_equal(perp_bodies_set(b, NULL, (double[ARM]){1, -2, 3, -4, 5}), PERP_OK);
+        for (int k = 0; k < 600; k++) {
+            for (int i = 0; i < ARM && k % 60 == 0; i++) u[i] = random_in(&at, -1, 1);
+            assert_int_equal(perp_bodies_set_control(b, u), PERP_OK);
+            memcpy(q, perp_bodies_q(b), sizeof q);
+            memcpy(v, perp_bodies_v(b), sizeof v);
+            assert_int_equal(perp_bodies_set(still, q, v), PERP_OK);
+            step(b, 1);
+            expect_laws(b, still, v, damping, servo, friction, u, seen);
+        }
+        perp_bodies_destroy(still);
+        perp_bodies_destroy(b);
+    }
+    for (int i = 0; i < 3; i++) assert_true(seen[i] > 1000);
+}
+
+/* Two masses that move together: friction of one holds some of the other's weight, by their coupling. */
+static void coupled_joints_share_what_holds(void **state)
+{
+    (void)state;
+    const double WEIGHT = 2 * 9.81;
+    for (int strong = 0; strong < 2; strong++) {
+        perp_body body[2] = {slider(), slider()};
+        perp_bodies *b = make(body, 2, 1e-3, 9.81);
+        perp_bodies_info info = {0};
+        perp_diag diag = {0};
+        double dry[2], most = 1.6 - 0.2 * !strong;
+        tie(b, (perp_equality){.kind = PERP_EQUALITY_JOINT, .body = {1, 2}, .polynomial = {0, 1}});
+        set_law(b, 1, (perp_joint_law){.friction = most * WEIGHT});
+        set_law(b, 2, (perp_joint_law){.friction = 0.5 * WEIGHT});
+        for (int i = 0; i < 100; i++) assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+        perp_bodies_joint_forces(b, NULL, dry, NULL);
+        expect_near(dry[0] + dry[1], fmin(2, most + 0.5) * WEIGHT, 1e-9, "friction of both");
+        assert_true(dry[0] <= most * WEIGHT && dry[1] <= 0.5 * WEIGHT);
+        if (strong) {
+            expect_near(perp_bodies_v(b)[0], 0, 0, "held");
+            assert_int_equal(info.iterations, 0);
+        } else {
+            expect_near(perp_bodies_v(b)[0], -0.1 * 9.81 * 0.05, 1e-9, "both slide");
+        }
+        perp_bodies_destroy(b);
+    }
+}
+
 /* A four-bar in a plane: a connect has a row that follows from none of its own and is empty, and the loop turns for long. */
 static void a_closed_loop_does_not_drift(void **state)
 {
@@ -372,6 +495,8 @@ int main(void)
         cmocka_unit_test(dry_friction_holds_exactly_and_slides_by_its_bound),
         cmocka_unit_test(springs_of_any_stiffness_are_those_of_implicit_euler),
         cmocka_unit_test(actuators_are_clamped_exactly_however_stiff),
+        cmocka_unit_test(laws_on_pieces_are_those_of_their_definition),
+        cmocka_unit_test(coupled_joints_share_what_holds),
         cmocka_unit_test(a_closed_loop_does_not_drift),
         cmocka_unit_test(couplings_and_welds_are_one_body),
         cmocka_unit_test(limits_and_contacts_are_one_problem),
