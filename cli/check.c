@@ -246,6 +246,9 @@ static void add_json(cJSON *o, const perp_model *model, const perp_check_report 
     cli_json_add(o, fields, CLI_JSON_COUNT(fields), r);
     if (r->active > 0) cli_json_add_class(cJSON_AddObjectToObject(o, "M"), &r->M);
     if (plan->steps) cli_json_add_size(cJSON_AddObjectToObject(o, "plan"), plan);
+    perp_robot_ignored note;
+    cJSON *ignored = cJSON_AddArrayToObject(o, "ignored");
+    for (int k = 0; perp_model_ignored(model, k, &note); k++) cli_add_ignored(ignored, &note);
 }
 
 static void add_scale(cJSON *o, const char *name, const perp_model *model,
@@ -370,6 +373,8 @@ int perp__cmd_check(int argc, char **argv)
         if (settled)
             printf("%d %s without a value: taken in the middle of the range\n", settled,
                    plural(settled, "input", "inputs"));
+        perp_robot_ignored note;
+        for (int k = 0; perp_model_ignored(model, k, &note); k++) cli_print_ignored(&note);
         printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
     }
     if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);

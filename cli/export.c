@@ -12,6 +12,8 @@ typedef struct request {
     cli_args args;
     const char *file, *out, *library;
     int is_code; /* perp export c: C code, not an FMU */
+    int is_part; /* perp export perp: a robot file as a part of the language */
+    const char *key, *touch;
     perp_fmu_options o;
     cli_list set;
     int as_json, quiet;
@@ -35,13 +37,16 @@ static const cli_option options[] = {
      INTO(o.integrator), .words = cli_integrators},
     {"library", "FILE.so", "FMU: the library that goes into it (default: perp-fmu.so of this perp)",
      INTO(library)},
+    {"key", "NAME", "robot: the keyframe where it starts", INTO(key)},
+    {"touch", "all|ground|none", "robot: which contacts (default all)", INTO(touch)},
     {"quiet", NULL, "print nothing but what is wrong", INTO(quiet)},
     CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_export = {
     .name = "export",
-    .usage = "FILE.perp -o FILE.fmu [options]\n       perp export c FILE.perp -o DIR [options]",
+    .usage = "FILE.perp -o FILE.fmu [options]\n       perp export c FILE.perp -o DIR [options]\n"
+             "       perp export perp FILE.xml -o FILE.perp [--key NAME] [--touch WHICH]",
     .about =
         "Write the model as a functional mock-up unit (FMU) for co-simulation, which other "
         "simulators import: its text, what it\n"
@@ -51,7 +56,10 @@ const cli_command cli_command_export = {
         "Or, with the word c before the file, as C99 for anything that has a compiler: a source, a "
         "header, and a program "
         "that runs\n"
-        "them. It allocates nothing, needs libm alone, and verifies every step. docs/export.md.",
+        "them. It allocates nothing, needs libm alone, and verifies every step. docs/export.md.\n"
+        "Or, with the word perp, a robot file (MJCF, URDF) as the part of the language that `robot "
+        "NAME "
+        "= \"FILE\"` takes. docs/robots.md.",
     .notes = "exit codes: 0 written, 1 usage, 2 bad model, 4 file or memory",
     CLI_OPTIONS(options)};
 
@@ -95,7 +103,8 @@ static void take_form(request *r)
 {
     const char *word = r->args.argc > 1 ? r->args.argv[1] : "";
     r->is_code = strcmp(word, "c") == 0;
-    if (!r->is_code) return;
+    r->is_part = strcmp(word, "perp") == 0;
+    if (!r->is_code && !r->is_part) return;
     r->args.argv[1] = r->args.argv[0];
     r->args.argv++, r->args.argc--;
 }
@@ -108,8 +117,15 @@ static int refuse_others(const request *r)
                        : r->o.version != d.version ? "--fmi"
                        : !isnan(r->o.to)           ? "--to"
                                                    : NULL;
-    if (!r->is_code || !name) return CLI_DONE;
-    fprintf(stderr, "perp export: %s is for FMUs; C code has no such thing\n", name);
+    const char *of_part = r->key ? "--key" : r->touch ? "--touch" : NULL;
+    if (of_part && !r->is_part)
+        fprintf(stderr, "perp export: %s is for robot files: perp export perp FILE.xml\n", of_part);
+    if (of_part && !r->is_part) return CLI_USAGE;
+    if (!isnan(r->o.step) || r->set.n || r->o.integrator != d.integrator)
+        name = r->is_part ? "a setting of a run" : name;
+    if (!(r->is_code || r->is_part) || !name) return CLI_DONE;
+    fprintf(stderr, "perp export: %s is for FMUs; %s has no such thing\n", name,
+            r->is_part ? "a part" : "C code");
     return CLI_USAGE;
 }
 
@@ -120,6 +136,22 @@ static perp_status write_code(const request *r, const perp_model *model, perp_c_
     o.step = r->o.step;
     o.integrator = r->o.integrator;
     return perp_export_c(model, &o, r->out, info, diag);
+}
+
+static int export_part(const request *r, cJSON *json, perp_diag *diag)
+{
+    struct stat found;
+    perp_status status = perp_model_write_robot(r->file, r->key, r->touch, r->out, diag);
+    if (status != PERP_OK) return cli_exit_code(status);
+    double size = stat(r->out, &found) == 0 ? (double)found.st_size : 0;
+    if (json) {
+        cli_json_add_text(json, "model", r->file);
+        cli_json_add_text(json, "file", r->out);
+        cli_json_add_number(json, "bytes", size);
+    } else if (!r->quiet && !cli_is_dash(r->out)) {
+        printf("%s: a part of the language, %g bytes\n", r->out, size);
+    }
+    return CLI_DONE;
 }
 
 int perp__cmd_export(int argc, char **argv)
@@ -133,17 +165,20 @@ int perp__cmd_export(int argc, char **argv)
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("export") : NULL;
     r.o.library = r.library;
     if (code == CLI_DONE) code = refuse_others(&r);
-    if (code == CLI_DONE) code = cli_load(r.file, "export", &r.set, &(cli_list){0}, &model, &diag);
-    if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, NULL, 0);
-    if (code == CLI_DONE) {
+    int has_model = !r.is_part;
+    if (code == CLI_DONE && has_model)
+        code = cli_load(r.file, "export", &r.set, &(cli_list){0}, &model, &diag);
+    if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.file, r.is_part);
+    if (code == CLI_DONE && r.is_part) code = export_part(&r, json, &diag);
+    if (code == CLI_DONE && has_model) {
         perp_status status = r.is_code ? write_code(&r, model, &info, &diag)
                                        : perp_export_fmu(model, &r.o, r.out, &diag);
         int is_refused = status == PERP_ERR_ARG || status == PERP_ERR_UNAVAILABLE;
         code = is_refused ? CLI_BAD_INPUT : cli_exit_code(status);
     }
-    if (code == CLI_DONE && r.is_code)
+    if (code == CLI_DONE && r.is_code && has_model)
         say_code(&r, model, &info, json);
-    else if (code == CLI_DONE)
+    else if (code == CLI_DONE && has_model)
         say_fmu(&r, model, json);
     if (json) code = cli_json_end(json, code, &diag, stdout);
     fflush(stdout);

@@ -85,6 +85,13 @@ static const char *name_of(const perp_robot_parts *p)
     return *p->name ? p->name : "unnamed";
 }
 
+void cli_print_ignored(const perp_robot_ignored *note)
+{
+    printf("%s:%ld:%ld: ignored: %s", note->file, note->line, note->column, note->what);
+    if (note->count > 1) printf(" (%d times)", note->count);
+    printf("\n");
+}
+
 static void print_parts(const perp_robot *robot, const perp_robot_parts *p, const counts *n,
                         const char *file)
 {
@@ -98,11 +105,7 @@ static void print_parts(const perp_robot *robot, const perp_robot_parts *p, cons
            p->options.gravity[1], p->options.gravity[2]);
     for (int k = 0; k < perp_robot_keys(robot); k++) printf("key: %s\n", perp_robot_key(robot, k));
     int k = 0;
-    for (; perp_robot_note(robot, k, &note); k++) {
-        printf("%s:%ld:%ld: ignored: %s", note.file, note.line, note.column, note.what);
-        if (note.count > 1) printf(" (%d times)", note.count);
-        printf("\n");
-    }
+    for (; perp_robot_note(robot, k, &note); k++) cli_print_ignored(&note);
     if (k)
         printf("%d %s ignored\n", k, k == 1 ? "kind of thing is" : "kinds of things are");
     else
@@ -113,6 +116,13 @@ static void print_parts(const perp_robot *robot, const perp_robot_parts *p, cons
 static const cli_json_field note_fields[] = {FIELD(file), FIELD(line), FIELD(column), FIELD(what),
                                              FIELD(count)};
 #undef FIELD
+
+void cli_add_ignored(cJSON *list, const perp_robot_ignored *note)
+{
+    cJSON *item = cJSON_CreateObject();
+    cli_json_add(item, note_fields, CLI_JSON_COUNT(note_fields), note);
+    cJSON_AddItemToArray(list, item);
+}
 
 static void add_parts(cJSON *o, const perp_robot *robot, const perp_robot_parts *p, const counts *n,
                       const char *file)
@@ -125,11 +135,7 @@ static void add_parts(cJSON *o, const perp_robot *robot, const perp_robot_parts 
     for (int k = 0; k < perp_robot_keys(robot); k++)
         cJSON_AddItemToArray(keys, cJSON_CreateString(perp_robot_key(robot, k)));
     cJSON *ignored = cJSON_AddArrayToObject(o, "ignored");
-    for (int k = 0; perp_robot_note(robot, k, &note); k++) {
-        cJSON *item = cJSON_CreateObject();
-        cli_json_add(item, note_fields, CLI_JSON_COUNT(note_fields), &note);
-        cJSON_AddItemToArray(ignored, item);
-    }
+    for (int k = 0; perp_robot_note(robot, k, &note); k++) cli_add_ignored(ignored, &note);
 }
 
 static perp_status load(const char *file, const perp_bodies_options *options, perp_robot **robot,

@@ -4,6 +4,7 @@
 #define PERP_CLI_ROBOT_H
 
 #include "cli.h"
+#include "json.h"
 
 /* By its name: .xml, .urdf, .mjcf. */
 int cli_is_robot(const char *file);
@@ -18,6 +19,10 @@ typedef struct cli_robot_run {
     long every;
     int quiet, as_json, stream;
 } cli_robot_run;
+
+/* "FILE:LINE:COLUMN: ignored: what (2 times)" */
+void cli_print_ignored(const perp_robot_ignored *note);
+void cli_add_ignored(cJSON *list, const perp_robot_ignored *note);
 
 /* The whole command, messages included; its exit code. */
 int cli_check_robot(const cli_args *args, const char *file, int as_json);

@@ -28,7 +28,7 @@ const colourAt = (line, at) => {
 const colour = (line, word) => colourAt(line, line.indexOf(word));
 
 for (const word of ["model", "param", "input", "state", "var", "output", "let", "sum", "function", "part"]) assert.equal(colour(`  ${word} x = 1`, word), "storage", word);
-for (const word of ["for", "if", "use", "simulate", "plan", "identify", "draw"]) assert.equal(colour(`${word} x`, word), "keyword", word);
+for (const word of ["for", "if", "use", "robot", "simulate", "plan", "identify", "draw"]) assert.equal(colour(`${word} x`, word), "keyword", word);
 const row = /^PERP_(?:LATER_)?CALL\((\w+)|^PERP_FUNCTION\(\w+, \d, "(\w+)"/gm;
 const calls = ["ops.def", "calls.def"].flatMap((file) => [...readFileSync(join(root, "src/model", file), "utf8").matchAll(row)].map((m) => m[1] ?? m[2]));
 assert.ok(calls.length > 30 && calls.includes("lookup") && calls.includes("sin"));

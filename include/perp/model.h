@@ -11,6 +11,7 @@
 #define PERP_MODEL_H
 
 #include "perp/mcp.h"
+#include "perp/robots.h"
 #include "perp/trajectory.h"
 
 #ifdef __cplusplus
@@ -111,6 +112,21 @@ PERP_API perp_status perp_model_parse_with(const char *text, size_t length, cons
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE, PERP_ERR_MEMORY
 PERP_API perp_status perp_model_write_flat(const perp_model *model, const char *path,
                                            perp_diag *diag);
+
+/// Write what `robot NAME = "FILE"(key = "KEY", touch = "TOUCH")` makes an instance of (docs/language.md): the bodies, joints, laws and contacts of a
+/// robot file (perp/robots.h) as one part, with the file's numbers as parameters. To be read, changed, and used as any file of parts.
+///
+/// @param file   MJCF or URDF
+/// @param key    a keyframe, where it starts; nullable: where the file does
+/// @param touch  "all", "ground", "none": which contacts; nullable: all
+/// @param path   "-" is standard output
+/// @return PERP_OK, PERP_ERR_ARG, as perp_robot_read, PERP_ERR_MODEL also where there are no equations of it (diag: what, with its place),
+///         PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_model_write_robot(const char *file, const char *key, const char *touch,
+                                            const char *path, perp_diag *diag);
+
+/// What robot files of the model hold that has no part in it: the kth, views of the model's. @return 1; 0: there are no more
+PERP_API int perp_model_ignored(const perp_model *model, int k, perp_robot_ignored *ignored);
 
 PERP_API const char *perp_model_name(const perp_model *model);
 PERP_API const char *perp_model_file(const perp_model *model);

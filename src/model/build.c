@@ -290,8 +290,11 @@ static void declare_one(perp__builder *b, const perp__statement *s)
     if (b->space != &b->root && !perp__unroll(b, s, 1)) return;
     if (s->kind == STATEMENT_ADD) perp__add_share(b, s);
     if (b->turn) return; /* declarations in loops: conditions.c */
+    const perp__syntax *given = s->kind == STATEMENT_INPUT ? perp__given(b, s->name) : NULL;
     if (s->kind == STATEMENT_PARAM)
         perp__declare_param_as(b, s, NULL);
+    else if (given)
+        perp__declare_given(b, s, given);
     else if (perp__is_declaration(s->kind))
         declare(b, s);
     else if (s->kind == STATEMENT_LET || s->kind == STATEMENT_SUM)
@@ -377,8 +380,9 @@ static void read_table(perp__builder *b, const perp__statement *s)
 static void assign_one(perp__builder *b, const perp__statement *s)
 {
     if (s->kind == STATEMENT_STATE) assign(b, s, SCOPE_PARAM);
-    if (s->kind == STATEMENT_INPUT) assign(b, s, SCOPE_INPUT);
-    if (s->kind == STATEMENT_INPUT && s->table) read_table(b, s);
+    int is_input = s->kind == STATEMENT_INPUT && !perp__given(b, s->name);
+    if (is_input) assign(b, s, SCOPE_INPUT);
+    if (is_input && s->table) read_table(b, s);
     if (s->kind == STATEMENT_OUTPUT) assign(b, s, SCOPE_OUTPUT);
 }
 

@@ -92,6 +92,12 @@ typedef struct perp__late {
     struct perp__late *under, *next; /* which one is being lowered with it; the one declared next */
 } perp__late;
 
+/* Which used file is the text of a robot. */
+typedef struct perp__robot_use {
+    const perp__statement *s;
+    int file;
+} perp__robot_use;
+
 /* A file of the model: what it defines and uses. */
 typedef struct perp__used {
     const char *name;
@@ -134,6 +140,8 @@ typedef struct builder {
     perp__space root;
     perp__used *used; /* by file; the first is the model */
     int nused, cused;
+    perp__robot_use *robot;
+    int nrobot, crobot;
     perp__full_name_room full;
     perp__late *late, **last_late, *busy;
     perp__share *share, **last_share;
@@ -236,6 +244,9 @@ void perp__read_uses(perp__builder *b, const perp__statement *statements);
 
 /* The part or function that is called so in the present space; NULL if none is, or several are, with an error. *file is the one
  * that defines it. */
+void perp__declare_given(perp__builder *b, const perp__statement *s, const perp__syntax *given);
+/* The part that the robot statement makes an instance of, and its file; NULL with an error. */
+const perp__statement *perp__robot_part(perp__builder *b, const perp__statement *s, int *file);
 const perp__statement *perp__find_definition(perp__builder *b, perp__statement_kind kind,
                                              const char *name, int at, int end, int *file);
 

@@ -208,12 +208,31 @@ perp_expr perp__unary(perp__graph *graph, int op, perp_expr a)
     return intern(graph, op, a, 0, 0);
 }
 
+/* A sum of squares and numbers that are not negative; is_above: one of the numbers is above 0. */
+static int is_sum_of_squares(const perp__graph *graph, perp_expr e, int is_above)
+{
+    for (;;) {
+        const perp__node *node = &graph->node[e];
+        if (node->op == PERP__CONST) return is_above ? node->value > 0 : node->value >= 0;
+        if (node->op == PERP__MUL) return !is_above && node->a == node->b;
+        if (node->op != PERP__ADD) return 0;
+        int left = is_above && is_sum_of_squares(graph, node->a, 1);
+        if (!left && !is_sum_of_squares(graph, node->a, 0)) return 0;
+        is_above &= !left;
+        e = node->b;
+    }
+}
+
 /* May its value be no number where all symbols are numbers? */
 static int is_partial(perp__graph *graph, perp_expr e)
 {
     int n, found = 0, *reach = perp__graph_reach(graph, &e, 1, &n);
     if (!reach) graph->failed = 1;
-    for (int k = 0; k < n && !found; k++) found = perp__op_fault(graph->node[reach[k]].op) != NULL;
+    for (int k = 0; k < n && !found; k++) {
+        const perp__node *node = &graph->node[reach[k]];
+        found = perp__op_fault(node->op) &&
+                !(node->op == PERP__DIV && is_sum_of_squares(graph, node->b, 1));
+    }
     free(reach);
     return found;
 }

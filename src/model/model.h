@@ -12,6 +12,7 @@
 #include "model/names.h"
 #include "model/source.h"
 #include "perp/outline.h"
+#include "perp/robots.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -160,6 +161,8 @@ struct perp_model {
     perp__looked *looked;                                         /* the latest first */
     perp__added *added;                                           /* the latest first */
     perp__named_file *named_file;                                 /* tables, the latest first */
+    perp_robot_ignored *ignored;                                  /* of robot files */
+    int nignored, cignored;
 #define PERP_BLOCK(word, is_reserved) perp__##word##_block *word; /* NULL: no such block */
 #include "model/blocks.def"
 #undef PERP_BLOCK

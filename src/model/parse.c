@@ -896,7 +896,7 @@ static perp__statement *parse_arguments(parser *p)
         } else if (tail != &first && first->name) {
             expected(p, "NAME = expression, as before it");
         }
-        if (!p->bad) s->value = parse_expression(p);
+        if (!p->bad) s->value = is_named ? parse_string(p) : parse_expression(p);
         s->end = last_end(p);
         *tail = s;
         tail = &s->next;
@@ -925,6 +925,44 @@ static void parse_instance(parser *p, perp__statement *s)
         expect_symbol(p, ']', "']'");
     }
     if (!p->bad && at_symbol(p, '(')) s->head = parse_arguments(p);
+}
+
+/* key = "ready", touch = "none": what is in quotes among the arguments, which leaves them. */
+static void take_robot_words(parser *p, perp__statement *s)
+{
+    for (perp__statement **at = &s->head; *at && !p->bad;) {
+        const perp__statement *a = *at;
+        if (!a->value || a->value->kind != SYNTAX_STRING) {
+            at = &(*at)->next;
+            continue;
+        }
+        const char **word = a->name && perp__is_word(a->name, "key")     ? &s->key
+                            : a->name && perp__is_word(a->name, "touch") ? &s->touch
+                                                                         : NULL;
+        if (!word || *word) {
+            perp__error(p->source, a->at, a->end,
+                        word ? "'%s' is given twice" : "only key and touch are given in quotes",
+                        a->name ? a->name : "");
+            p->bad = 1;
+        } else {
+            *word = a->value->text;
+        }
+        *at = a->next;
+    }
+}
+
+/* robot NAME = "FILE" [ "(" arguments ")" ] */
+static void parse_robot(parser *p, perp__statement *s)
+{
+    s->type = take(p)->text;
+    parse_declared_name(p, s);
+    if (p->bad) return;
+    take(p); /* = */
+    s->robot_at = p->token->at;
+    s->robot_end = p->token->end;
+    s->robot = take(p)->text;
+    if (at_symbol(p, '(')) s->head = parse_arguments(p);
+    take_robot_words(p, s);
 }
 
 static int makes_parts(const perp__statement *s)
@@ -972,6 +1010,8 @@ static const char *later_word(const parser *p)
     int ends = is_name && (t[1].kind == TOKEN_NEWLINE || t[1].kind == TOKEN_END);
     if (at_word(p, "use") && (t->kind == TOKEN_STRING || ends)) return "use";
     if (at_word(p, "if") && (is_name || opens || t->kind == TOKEN_NUMBER)) return "if";
+    int is_given = is_name && t[1].kind == TOKEN_OTHER && t[1].symbol == '=';
+    if (at_word(p, "robot") && is_given && t[2].kind == TOKEN_STRING) return "robot";
     return NULL;
 }
 
@@ -1022,12 +1062,12 @@ static void finish_statement(parser *p, perp__statement *s)
 
 const char *const *perp__statement_words(int *n)
 {
-    static const char *const words[] = {"model", "param",    "input",    "state", "var", "output",
-                                        "for",   "simulate",
+    static const char *const words[] = {
+        "model", "param", "input",    "state", "var", "output", "for",  "simulate",
 #define PERP_BLOCK(word, is_reserved) #word,
 #include "model/blocks.def"
 #undef PERP_BLOCK
-                                        "let",   "sum",      "function", "part",  "use", "if"};
+        "let",   "sum",   "function", "part",  "use", "if",     "robot"};
     *n = (int)(sizeof words / sizeof *words);
     return words;
 }
@@ -1035,9 +1075,10 @@ const char *const *perp__statement_words(int *n)
 const char *const *perp__language_words(int *n)
 {
     static const char *const words[] = {
-        "model", "param", "input", "state", "var", "output", "for", "simulate", "let", "sum",
-        "function", "part", "use", "if", "else", "when", "in", "scale", "perp", "complements",
-        "and", "or", "friction", "table", "pi", "t", "h",
+        "model",    "param", "input",    "state",    "var",   "output", "for",
+        "simulate", "let",   "sum",      "function", "part",  "use",    "robot",
+        "if",       "else",  "when",     "in",       "scale", "perp",   "complements",
+        "and",      "or",    "friction", "table",    "pi",    "t",      "h",
 #define PERP_BLOCK(word, is_reserved) #word,
 #include "model/blocks.def"
 #undef PERP_BLOCK
@@ -1095,6 +1136,8 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_PART, parse_part_definition(p, s);
     else if (word && *word == 'u')
         s->kind = STATEMENT_USE, parse_use(p, s);
+    else if (word && *word == 'r')
+        s->kind = STATEMENT_INSTANCE, parse_robot(p, s);
     else if (is_instance(p))
         s->kind = STATEMENT_INSTANCE, parse_instance(p, s);
     else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')

@@ -261,10 +261,12 @@ static const perp__space *make_instance(perp__builder *b, const perp__statement 
                                         const char *name)
 {
     int file;
-    const perp__statement *part = perp__find_definition(b, STATEMENT_PART, s->type, s->at,
-                                                        s->at + (int)strlen(s->type), &file);
+    int type_end = s->at + (int)strlen(s->type);
+    const perp__statement *part =
+        s->robot ? perp__robot_part(b, s, &file)
+                 : perp__find_definition(b, STATEMENT_PART, s->type, s->at, type_end, &file);
     if (!part) {
-        if (!perp__source_has_error(b->source, s->at)) unknown_part(b, s);
+        if (!s->robot && !perp__source_has_error(b->source, s->at)) unknown_part(b, s);
         return NULL;
     }
     if (is_endless(b, s, part) || !perp__unroll(b, s, 1) || (b->turn && !declare_array(b, s)))
@@ -326,6 +328,17 @@ static void make_inside(perp__builder *b, const perp__space *space)
     }
 }
 
+/* An input of the part that is given is what is given. */
+void perp__declare_given(perp__builder *b, const perp__statement *s, const perp__syntax *given)
+{
+    const char *name = perp__full_name(b, s->name);
+    perp__late *late = name ? new_late(b, perp__declare_name(b, s, name, PERP__LET)) : NULL;
+    if (!late) return;
+    late->s = given;
+    late->space = b->space->outer;
+    late->turn = b->space->turn;
+}
+
 /* Every argument must have found its name. */
 static void check_given(perp__builder *b, const perp__space *space, const perp__statement *s)
 {
@@ -346,9 +359,10 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
         if (h || d) perp__mention(b, a->name_at, a->name_end, h ? h->name_at : d->at);
         perp__syntax name = {
             .kind = SYNTAX_NAME, .at = a->name_at, .end = a->name_end, .text = a->name};
-        if (!h && !(d && d->kind == PERP_STATE)) {
+        int is_input = d && d->kind == PERP__LET && d->late->s == a->value;
+        if (!h && !is_input && !(d && d->kind == PERP_STATE)) {
             b->source->note = before.note;
-            perp__unknown_name(b, &name, "parameter or state");
+            perp__unknown_name(b, &name, "parameter, state or input");
         }
         perp__leave(b, before);
         if (argument(s->head, a->name, h ? i : -1) != a)

@@ -3,6 +3,7 @@
 
 #include "model/builder.h"
 #include "model/library.h"
+#include "model/robot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static void note_shadow(perp__builder *b, const perp__statement *s)
 static int list_definitions(perp__builder *b, perp__used *file)
 {
     for (const perp__statement *s = file->statements; s; s = s->next) {
-        if (s->kind == STATEMENT_USE && !file->first_use) file->first_use = s;
+        if ((s->kind == STATEMENT_USE || s->robot) && !file->first_use) file->first_use = s;
         if (s->kind != STATEMENT_PART && s->kind != STATEMENT_FUNCTION) continue;
         note_shadow(b, s);
         const perp__statement *twin = defined_in(file, s->kind, s->name);
@@ -180,6 +181,30 @@ static int find_file(const perp__builder *b, const char *name)
 
 static void read_uses_of(perp__builder *b, int user);
 
+static void check_used(perp__builder *b, const perp__statement *s);
+
+/* The place of a file with this text, of which `name` is kept, joined to the model's; -1 with an error. */
+static int join_file(perp__builder *b, const perp__statement *s, const char *name, const char *text,
+                     size_t n)
+{
+    if (b->nused == MOST_FILES || (size_t)b->source->length + n + 2 > PERP__MODEL_MAX) {
+        perp__error(
+            b->source, s->robot ? s->robot_at : s->name_at, s->robot ? s->robot_end : s->name_end,
+            "too much is used: more than %d files or %d MB", MOST_FILES, PERP__MODEL_MAX >> 20);
+        return -1;
+    }
+    if (!perp__source_add(b->source, b->arena, name, text, n)) {
+        b->failed = 1;
+        return -1;
+    }
+    int first = b->source->length - (int)n;
+    const perp__statement *statements = perp__parse(b->source, b->arena, first);
+    int file = b->arena->failed ? -1 : add_file(b, name, statements);
+    if (file >= 0) check_used(b, statements);
+    if (file >= 0) read_uses_of(b, file);
+    return file;
+}
+
 /* Only definitions can be used. */
 static void check_used(perp__builder *b, const perp__statement *s)
 {
@@ -212,26 +237,122 @@ static int use_file(perp__builder *b, int user, const perp__statement *s)
         return b->used[file].is_open ? -1 : file;
     }
     if (!text) return -1;
-    if (b->nused == MOST_FILES || (size_t)b->source->length + n + 2 > PERP__MODEL_MAX)
-        perp__error(b->source, s->name_at, s->name_end,
-                    "too much is used: more than %d files or %d MB", MOST_FILES,
-                    PERP__MODEL_MAX >> 20);
-    else if (!perp__source_add(b->source, b->arena, name, text, n))
-        b->failed = 1;
-    else {
-        int first = b->source->length - (int)n;
-        const perp__statement *statements = perp__parse(b->source, b->arena, first);
-        if (!b->arena->failed) file = add_file(b, name, statements);
-        if (file >= 0) check_used(b, statements);
-        if (file >= 0) read_uses_of(b, file);
-    }
+    file = join_file(b, s, name, text, n);
     free(text);
     return file;
+}
+
+/* Robots ----------------------------------------------------------------------------------------- */
+
+/* Each message of the diag, as one about the statement's file. */
+static void say_robot(perp__builder *b, const perp__statement *s, const perp_diag *diag)
+{
+    size_t at = 0;
+    perp_message m;
+    while (perp_diag_next(diag, &at, &m)) {
+        char place[32] = "";
+        if (m.line) snprintf(place, sizeof place, ":%d:%d", m.line, m.column);
+        perp__error(b->source, s->robot_at, s->robot_end, "%.*s%s%s%.*s", m.file ? m.nfile : 0,
+                    m.file ? m.file : "", place, m.file ? ": " : "", m.ntext, m.text);
+    }
+}
+
+static void keep_note(void *builder, const perp_robot_ignored *note)
+{
+    perp__builder *b = builder;
+    perp_model *m = b->model;
+    if (!perp__arena_grow(b->arena, &m->ignored, &m->cignored, m->nignored + 1, sizeof *m->ignored))
+        return; /* the arena remembers */
+    m->ignored[m->nignored] = *note;
+    m->ignored[m->nignored].file = perp__arena_string(b->arena, note->file, strlen(note->file));
+    m->ignored[m->nignored++].what = perp__arena_string(b->arena, note->what, strlen(note->what));
+}
+
+static void keep_ignored(perp__builder *b, const perp_robot *robot)
+{
+    perp_robot_ignored note;
+    for (int k = 0; perp_robot_note(robot, k, &note); k++) keep_note(b, &note);
+}
+
+/* The text of the robot's part; where its file is not there but its text is, as in an FMU, that. */
+static perp_status read_robot(perp__builder *b, const perp__statement *s, const char *path,
+                              const char *name, perp__text *text, perp_diag *diag)
+{
+    perp_robot *robot = NULL;
+    char part[256], *own = NULL;
+    size_t n;
+    perp__robot_how how = {s->key, s->touch, keep_note, b};
+    perp_status status = perp_robot_read(path, &robot, diag);
+    perp__robot_part_name(path, part, sizeof part);
+    if (status == PERP_OK) status = perp__robot_text(robot, path, part, &how, text, diag);
+    if (status == PERP_OK) keep_ignored(b, robot);
+    perp_robot_destroy(robot);
+    if (status != PERP_ERR_FILE || read_regular(b, name, &own, &n) != PERP_OK) return status;
+    perp__text_bytes(text, own, n);
+    free(own);
+    return text->failed ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+/* The place of the robot's text among the files; -1 with an error. */
+static int use_robot(perp__builder *b, int user, const perp__statement *s)
+{
+    const char *from = b->used[user].name, *slash = strrchr(from, '/');
+    int folder = slash && s->robot[0] != '/' ? (int)(slash - from) + 1 : 0;
+    size_t size = (size_t)folder + strlen(s->robot) + 12;
+    if (s->key) size += strlen(s->key);
+    if (s->touch) size += strlen(s->touch);
+    char *path = perp__arena_alloc(b->arena, size), *name = perp__arena_alloc(b->arena, size);
+    perp__text text = {0};
+    perp_diag diag = {0};
+    if (!path || !name) {
+        b->failed = 1;
+        return -1;
+    }
+    snprintf(path, size, "%.*s%s", folder, from, s->robot);
+    snprintf(name, size, "%s%s%s%s%s.perp", path, s->key ? "." : "", s->key ? s->key : "",
+             s->touch ? "." : "", s->touch ? s->touch : "");
+    int file = find_file(b, name);
+    if (file >= 0) return file;
+    perp_status status = read_robot(b, s, path, name, &text, &diag);
+    if (status == PERP_OK)
+        file = join_file(b, s, name, text.at, text.length);
+    else if (status == PERP_ERR_MEMORY)
+        b->failed = 1;
+    else
+        say_robot(b, s, &diag);
+    perp__text_clear(&text);
+    perp_diag_clear(&diag);
+    return file;
+}
+
+static void read_robot_of(perp__builder *b, int user, const perp__statement *s)
+{
+    int file = use_robot(b, user, s);
+    if (file < 0 || b->failed) return;
+    if (!perp__arena_grow(b->arena, &b->robot, &b->crobot, b->nrobot + 1, sizeof *b->robot))
+        b->failed = 1;
+    else
+        b->robot[b->nrobot++] = (perp__robot_use){s, file};
+}
+
+const perp__statement *perp__robot_part(perp__builder *b, const perp__statement *s, int *file)
+{
+    for (int i = 0; i < b->nrobot; i++) {
+        const perp__used *used = &b->used[b->robot[i].file];
+        if (b->robot[i].s != s || !used->ndefined) continue;
+        *file = b->robot[i].file;
+        return used->defined[0];
+    }
+    if (!perp__source_has_error(b->source, s->robot_at))
+        perp__error(b->source, s->at, s->end,
+                    "a robot stands in the model itself, not in a part, a loop or an if");
+    return NULL;
 }
 
 static void read_uses_of(perp__builder *b, int user)
 {
     for (const perp__statement *s = b->used[user].first_use; s && !b->failed; s = s->next) {
+        if (s->robot) read_robot_of(b, user, s);
         if (s->kind != STATEMENT_USE) continue;
         int file = use_file(b, user, s);
         perp__used *u = &b->used[user];
@@ -246,6 +367,13 @@ static void read_uses_of(perp__builder *b, int user)
 void perp__read_uses(perp__builder *b, const perp__statement *statements)
 {
     if (add_file(b, b->source->name, statements) == 0) read_uses_of(b, 0);
+}
+
+int perp_model_ignored(const perp_model *model, int k, perp_robot_ignored *ignored)
+{
+    if (k < 0 || k >= model->nignored) return 0;
+    *ignored = model->ignored[k];
+    return 1;
 }
 
 /* Definitions --------------------------------------------------------------------------------- */

@@ -331,7 +331,7 @@ static void add_shape(mjcf *m, mjcf_geom *g)
                             .affinity = (unsigned)g->conaffinity,
                             .priority = g->priority,
                             .dimension = g->condim == 1 ? 1 : 3};
-    g->shape = perp__add_shape(m->r, &shape, &rule, g->name);
+    g->shape = perp__add_shape(m->r, &shape, &rule, g->name, g->node);
 }
 
 void mjcf_add_shapes(mjcf *m)

@@ -23,10 +23,15 @@ int perp__add_body(perp__robot_reader *r, const perp_body *body, const char *joi
 }
 
 int perp__add_shape(perp__robot_reader *r, const perp_shape *shape, const perp_touch_rule *rule,
-                    const char *name)
+                    const char *name, const perp__xml_node *node)
 {
     int n = r->to->is.nshape;
-    if (!ROOM(r, shape, n) || !ROOM(r, rule, n) || !ROOM(r, shape_name, n)) return -1;
+    if (!ROOM(r, shape, n) || !ROOM(r, rule, n) || !ROOM(r, shape_name, n) ||
+        !ROOM(r, shape_place, n))
+        return -1;
+    perp__place place = perp__xml_place(node, NULL);
+    place.file = perp__arena_string(&r->to->arena, place.file, strlen(place.file));
+    r->to->shape_place[n] = place;
     r->to->shape[n] = *shape;
     r->to->rule[n] = *rule;
     r->to->shape_name[n] = name;

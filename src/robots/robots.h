@@ -16,7 +16,7 @@ typedef struct perp__key {
 struct perp_robot {
     perp__arena arena; /* of all that is here, but meshes */
     perp_robot_parts is;
-    int cbody, cjoint, claw, cref, cshape, crule, cshape_name, cactuator, cactuator_name, cequality,
+    int cbody, cjoint, claw, cref, cshape, crule, cshape_name, cshape_place, cactuator, cactuator_name, cequality,
         cpair, cpair_mu, capart; /* room of the lists */
     perp_body *body;
     const char **joint;
@@ -25,6 +25,7 @@ struct perp_robot {
     perp_shape *shape;
     perp_touch_rule *rule;
     const char **shape_name;
+    perp__place *shape_place; /* where each is in its file */
     perp_actuator *actuator;
     const char **actuator_name;
     perp_equality *equality;
@@ -92,7 +93,7 @@ int perp__read_word(perp__robot_reader *r, const perp__xml_node *node, const cha
 /* parts.c. Add one to a list; its index, -1: memory is out. */
 int perp__add_body(perp__robot_reader *r, const perp_body *body, const char *joint);
 int perp__add_shape(perp__robot_reader *r, const perp_shape *shape, const perp_touch_rule *rule,
-                    const char *name);
+                    const char *name, const perp__xml_node *node);
 int perp__add_actuator(perp__robot_reader *r, const perp_actuator *actuator, const char *name);
 int perp__add_equality(perp__robot_reader *r, const perp_equality *equality);
 int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu);

@@ -222,7 +222,7 @@ static void read_collision(urdf *u, const perp__xml_node *node, const link *l)
     perp__quaternion_of_rotation(pose.R, shape.rotation);
     const char *name = perp__xml_get(node, "name");
     perp__robot_ignore(u->r, node, NULL, "collision: URDF has no friction, 1 is taken");
-    perp__add_shape(u->r, &shape, &rule, name ? name : l->name);
+    perp__add_shape(u->r, &shape, &rule, name ? name : l->name, node);
 }
 
 static void read_link(urdf *u, const link *l)

@@ -4,7 +4,7 @@
 #include "failing_malloc.h"
 #include "unit.h"
 
-#include "perp/robots.h"
+#include "perp/model.h"
 
 static perp_status a_robot_read(void *path, perp_diag *diag)
 {
@@ -14,6 +14,15 @@ static perp_status a_robot_read(void *path, perp_diag *diag)
     if (status == PERP_OK) status = perp_robot_create_bodies(robot, NULL, &b, diag);
     perp_bodies_destroy(b);
     perp_robot_destroy(robot);
+    return status;
+}
+
+static perp_status a_robot_in_a_model(void *text, perp_diag *diag)
+{
+    perp_model *model = NULL;
+    perp_status status = perp_model_parse(text, strlen(text), "m.perp", &model, diag);
+    perp_model_destroy(model);
+    if (status == PERP_ERR_MODEL && strstr(text, "hand.xml")) return PERP_OK; /* which is refused */
     return status;
 }
 
@@ -28,6 +37,11 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     perp_diag_clear(&diag);
     if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
     for (int i = 0; i < 3; i++) assert_true(tell_each(a_robot_read, files[i], 1) > 8);
+    static char model[] = "robot r = \"" PERP_SOURCE_DIR
+                          "/examples/robots/cartpole.xml\"(key = \"leaning\", cart_q = 0.1)\n",
+                refused[] = "robot r = \"" PERP_SOURCE_DIR "/examples/robots/hand.xml\"\n";
+    assert_true(tell_each(a_robot_in_a_model, model, 1) > 8);
+    assert_true(tell_each(a_robot_in_a_model, refused, 1) > 8);
 }
 
 int main(void)

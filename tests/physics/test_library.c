@@ -143,6 +143,70 @@ static void quaternions_turn_as_they_must(void **state)
     CHECK("space", "backward-euler", rows);
 }
 
+#define SPACE  "param g = 9.81\nWorld o([0, 0, -g])\n"
+#define TILTED "param g = 9.81\nWorld o([g*sin(0.4), 0, -g*cos(0.4)])\n"
+#define FREE                                                                                       \
+    "Free j(z = 0.1)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [0.008, 0.008, 0.008, 0, 0, 0])\n"
+#define ROLL                                                                                       \
+    FREE "BallPlane c(o, b, [0, 0, 0], level, [0, 0, 0], 0.1)\nRub r(c.touch, c.t1, c.t2, mu)\n"
+#define TURNED "output y = atan2(b.R[2,1], b.R[1,1])\n"
+
+static void trees_in_space_move_as_they_must(void **state)
+{
+    (void)state;
+    const double g = 9.81, s = sin(0.4), c = cos(0.4), turn = 2 * STEPS * atan(h * 3 / 2);
+    const row rows[] = {
+        {SPACE FREE "output y = b.p[3]", "y", 0.1 + fallen(-g), 1e-12},
+        {SPACE
+         "Slide j([0, 0, 1], rotation([1, 1, 0, 0]), [0, 1, 0])\nFrame b(o, j)\nMass m(b, 2, [0, "
+         "0, 0], [0, 0, 0, 0, 0, 0])\noutput y = b.p[3]",
+         "y", 1 + fallen(-g), 1e-12},
+        /* what holds a mass at arm's length; the same over a frame that is fixed on the arm */
+        {SPACE
+         "Hinge j([0, 0, 0], level, [0, 1, 0])\nFrame b(o, j)\nMass m(b, 2, [1, 0, 0], [0, 0, 0, "
+         "0, 0, 0])\nvar f\nj.q = 0\nj.tau += f",
+         "f", -2 * g, 1e-9},
+        {SPACE
+         "Hinge j([0, 0, 0], about([0, 0, 1], pi/2), [1, 0, 0])\nFrame a(o, j)\nFixed k([0, 1, 0], "
+         "level)\nFrame b(a, k)\nMass m(b, 2, [0, 0, 0], [0, 0, 0, 0, 0, 0])\nvar f\nj.q = "
+         "0\nj.tau += f",
+         "f", 2 * g, 1e-9},
+        /* a constant rate: each step turns by 2 atan(h w/2) */
+        {SPACE
+         "Free j(wz = 3)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 2, 3, 0, 0, 0])\n" TURNED,
+         "y", turn, 1e-10},
+        {SPACE
+         "Ball j([1, 2, 3], level, wz = 3)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 2, 3, 0, 0, "
+         "0])\n" TURNED,
+         "y", turn, 1e-10},
+        {"World o([0, 0, 0])\nFree j\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, "
+         "0])\nSpot "
+         "s(b, [0, 1, 0])\nPush f(b, s.p, [0, 0, 1])\noutput y = b.p[3]",
+         "y", fallen(0.5), 1e-12},
+        {"World o([0, 0, 0])\nFree j\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, "
+         "0])\nSpot "
+         "s(b, [0, 1, 0])\nPush f(b, s.p, b.R @ [0, 0, 1])\noutput y = j.wx",
+         "y", 0.5, 1e-9},
+        {SPACE
+         "Free j(x = -1)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, 0])\nWeld w(o, b, "
+         "[0, 0, 0], [1, 0, 0], level)",
+         "w.M[2]", 2 * g, 1e-8},
+        {SPACE
+         "Free j(z = -1)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, 0])\nConnect w(o, "
+         "b, [0, 0, 0], [0, 0, 1])",
+         "w.F[3]", 2 * g, 1e-8},
+        {TILTED "param mu = 0.5\n" ROLL "output y = b.p[1]", "y",
+         fallen(g * s / (1 + 0.008 / (2 * 0.01))), 1e-7},
+        {TILTED "param mu = 0.05\n" ROLL "output y = b.p[1]", "y", fallen(g * (s - 0.05 * c)),
+         1e-7},
+        {SPACE "Free j(z = 0.3)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, "
+               "0])\nBallBall c(o, "
+               "b, [0, 0, 0], [0, 0, 0], 0.1, 0.2)\nRub r(c.touch, c.t1, c.t2, 0.5)",
+         "c.touch.fn", 2 * g, 1e-8},
+    };
+    CHECK("space", "backward-euler", rows);
+}
+
 static void laws_of_friction_hold(void **state)
 {
     (void)state;
@@ -413,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_joints_and_contacts_move_as_they_must),
         cmocka_unit_test(quaternions_turn_as_they_must),
+        cmocka_unit_test(trees_in_space_move_as_they_must),
         cmocka_unit_test(laws_of_friction_hold),
         cmocka_unit_test(drives_turn_as_they_must),
         cmocka_unit_test(circuits_have_their_currents),

@@ -230,7 +230,7 @@ static void messages_name_the_instance(void **state)
         "m.perp:3:17: unknown name 'z'; in one.p (m.perp:5:10), in one (m.perp:7:1)");
     refuse_model("part P { var y\n y = }\nP a\n", "m.perp:2:6: expected an expression");
     refuse_model("part P { var y }\nP a\nstate x = 0\nder(x) = 1\n", "var 'a.y' is never used");
-    refuse_model(PARTS "Block b(mass = 2)\n", "m.perp:14:9: unknown parameter or state 'mass'");
+    refuse_model(PARTS "Block b(mass = 2)\n", "m.perp:14:9: unknown parameter, state or input 'mass'");
     refuse_model(PARTS "Block b(1, 2, 3)\n", "m.perp:14:15: Block takes 2 arguments");
     refuse_model(PARTS "Block b(m = 1, m = 2)\n", "m.perp:14:16: 'm' is given twice");
     refuse_model(PARTS "Block b\nSpring s(b)\n", "m.perp:15:1: Spring needs 'b'");
@@ -286,7 +286,7 @@ static void circles_are_named(void **state)
     refuse_model("function g = 3\n", "m.perp:1:12: expected '(', found '='");
     refuse_model("part P\n{\n}\n", "m.perp:1:7: expected '{' and the statements of the part");
     refuse_model("part P { state x = 0\nder(x) = 1\nlet y = x }\nP p(y = 1)\n",
-                 "unknown parameter or state 'y'\n");
+                 "unknown parameter, state or input 'y'\n");
     refuse_model("state z = 0\nder(z) = choose(z, 1, 2)\n", "m.perp:2:17: expected a condition");
     expect_too_deep("der(x) = x", ".x", 100, "more than 64 names inside each other");
     expect_too_deep("let a0 = 1\nder(x) = a3000\n", "let a%d = a%d + 1\n", 3000,
@@ -342,6 +342,25 @@ static void expect_said(const char *folder, const char *text, const char *expect
     char said[2000];
     if (!strstr(said_of(folder, text, said, sizeof said), expected) || !expected[0] != !said[0])
         fail_msg("%s\nexpected '%s' in\n%s", text, expected, said);
+}
+
+/* Feedback, functions of time, and none: then it is an input. */
+#define DRIVEN "part M { input u in [0, 9]\nstate x = 1\nlet twice = 2*u\nder(x) = twice }\n"
+
+static void inputs_that_are_given_are_what_is_given(void **state)
+{
+    (void)state;
+    const double growth = pow(1 / (1 - 0.02), 50);
+    assert_near(end_of(DRIVEN "M m(u = m.x)\n", "m.x"), growth, 1e-9);
+    assert_near(end_of(DRIVEN "M m[i in 1..2](u = m[3 - i].x)\n", "m[2].x"), growth, 1e-9);
+    assert_near(end_of(DRIVEN "input w = 3\nM m(u = w)\n", "m.x"), 4, 1e-12);
+    perp_model *model = parse_model(DRIVEN "M a(u = 1)\nM b\n");
+    assert_int_equal(perp_model_count(model, PERP_INPUT), 1);
+    perp_model_destroy(model);
+    refuse_model(DRIVEN "M m(twice = 2)\n", "unknown parameter, state or input 'twice'");
+    refuse_model(DRIVEN "M m(u = y)\n", "unknown name 'y'");
+    refuse_model(DRIVEN "M m(u = 1, u = 2)\n", "'u' is given twice");
+    refuse_model(DRIVEN "M m(u = \"fast\")\n", "expected an expression");
 }
 
 static void files_are_used(void **state)
@@ -428,6 +447,7 @@ int main(void)
         cmocka_unit_test(messages_name_the_instance),
         cmocka_unit_test(parts_draw_themselves),
         cmocka_unit_test(circles_are_named),
+        cmocka_unit_test(inputs_that_are_given_are_what_is_given),
         cmocka_unit_test(files_are_used),
         cmocka_unit_test(files_are_found_in_folders),
         cmocka_unit_test(a_thousand_instances_compile_in_a_second),

@@ -1,0 +1,281 @@
+/* Robots as a part of the language: the equations beside the kernel's inverse dynamics (src/bodies), their motion beside its steps, and what is refused. */
+
+#include "runs.h"
+
+#include <math.h>
+
+typedef struct pair {
+    perp_robot *robot;
+    perp_bodies *bodies; /* at q, v */
+    perp_model *model;
+    perp_simulation *sim;
+    double *u;
+} pair;
+
+static double draw(unsigned long *seed)
+{
+    *seed = *seed * 6364136223846793005UL + 1442695040888963407UL;
+    return (double)(*seed >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+static int is_single(perp_joint joint)
+{
+    return joint == PERP_JOINT_HINGE || joint == PERP_JOINT_SLIDE;
+}
+
+/* What the model calls entry k of a joint's q (0) or v (1), "r.elbow.q". */
+static void name_of(const perp_robot_parts *p, int body, int is_v, int k, char *name, size_t size)
+{
+    static const char *const free_q[] = {"x", "y", "z", "qw", "qx", "qy", "qz"}, *const free_v[] = {
+                                                                                     "vx", "vy",
+                                                                                     "vz", "wx",
+                                                                                     "wy", "wz"};
+    const char *joint = p->joint[body] ? p->joint[body] : p->body[body].name;
+    snprintf(name, size, "r.%s.%s", joint,
+             is_single(p->body[body].joint) ? (is_v ? "v" : "q") : (is_v ? free_v : free_q)[k]);
+}
+
+static double value_of(const pair *is, const char *name)
+{
+    int column = perp_simulation_find_column(is->sim, name);
+    if (column < 0) fail_msg("no column %s", name);
+    return perp_simulation_value(is->sim, column);
+}
+
+/* q (0) or v (1) of the model, in the kernel's order. */
+static void read_state(const pair *is, int is_v, double *x)
+{
+    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    char name[200];
+    for (int i = 0; i < p.nbody; i++) {
+        int first =
+            is_v ? perp_bodies_v_of(is->bodies, i + 1) : perp_bodies_q_of(is->bodies, i + 1);
+        int n = is_single(p.body[i].joint) ? 1 : is_v ? 6 : 7;
+        for (int k = 0; first >= 0 && k < n; k++) {
+            name_of(&p, i, is_v, k, name, sizeof name);
+            x[first + k] = value_of(is, name);
+        }
+    }
+}
+
+/* A robot file, as both, at a state that is drawn: joints within their limits, quaternions of length 1, controls too. */
+static pair make_pair(const char *file, unsigned long seed, const char *settings,
+                      perp_integrator method, double step)
+{
+    pair is = {0};
+    char path[1024], name[200];
+    static char text[20000];
+    perp_diag diag = {0};
+    snprintf(path, sizeof path, "%s/%s", PERP_SOURCE_DIR, file);
+    perp_status status = perp_robot_read(path, &is.robot, &diag);
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
+    assert_int_equal(status, PERP_OK);
+    perp_robot_parts p = perp_robot_get_parts(is.robot);
+    perp_bodies_options o = p.options;
+    o.step = step;
+    assert_int_equal(perp_robot_create_bodies(is.robot, &o, &is.bodies, &diag), PERP_OK);
+    is.u = calloc((size_t)p.nactuator + 1, sizeof *is.u);
+    int n = snprintf(text, sizeof text, "model m\nrobot r = \"%s\"(%s", path, settings);
+    for (int i = 0; i < p.nactuator; i++) {
+        is.u[i] = 0.5 * draw(&seed);
+        n += snprintf(text + n, sizeof text - (size_t)n, ", %s_u = %.17g", p.actuator_name[i],
+                      is.u[i]);
+    }
+    snprintf(text + n, sizeof text - (size_t)n, ")\n");
+    is.model = parse_model(text);
+    double *q = malloc((size_t)perp_bodies_nq(is.bodies) * sizeof *q),
+           *v = malloc((size_t)perp_bodies_nv(is.bodies) * sizeof *v);
+    memcpy(q, perp_bodies_q(is.bodies), (size_t)perp_bodies_nq(is.bodies) * sizeof *q);
+    for (int k = 0; k < perp_bodies_nv(is.bodies); k++) v[k] = 2 * draw(&seed);
+    for (int i = 0; i < p.nbody; i++) {
+        int at = perp_bodies_q_of(is.bodies, i + 1);
+        const perp_joint_law *law = &p.law[i];
+        if (at < 0) continue;
+        if (is_single(p.body[i].joint))
+            q[at] = law->lower != 0 || law->upper != 0
+                        ? 0.5 * (law->lower + law->upper) +
+                              0.3 * draw(&seed) * (law->upper - law->lower)
+                        : 2 * draw(&seed);
+        else
+            for (int k = 0; k < 7; k++) q[at + k] += draw(&seed);
+    }
+    assert_int_equal(perp_bodies_set(is.bodies, q, v), PERP_OK);
+    if (p.nactuator) assert_int_equal(perp_bodies_set_control(is.bodies, is.u), PERP_OK);
+    for (int i = 0; i < p.nbody; i++) {
+        for (int is_v = 0; is_v < 2; is_v++) {
+            int at = is_v ? perp_bodies_v_of(is.bodies, i + 1) : perp_bodies_q_of(is.bodies, i + 1);
+            int size = is_single(p.body[i].joint) ? 1 : is_v ? 6 : 7;
+            const double *x = is_v ? perp_bodies_v(is.bodies) : perp_bodies_q(is.bodies);
+            for (int k = 0; at >= 0 && k < size; k++) {
+                name_of(&p, i, is_v, k, name, sizeof name);
+                set_value(is.model, name, x[at + k]);
+            }
+        }
+    }
+    perp_simulation_options so = perp_simulation_options_default(is.model);
+    so.integrator = method;
+    so.step = step;
+    so.to = 1;
+    if (perp_simulation_create(is.model, &so, &is.sim, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    free(q);
+    free(v);
+    return is;
+}
+
+static void end_pair(pair *is)
+{
+    perp_simulation_destroy(is->sim);
+    perp_model_destroy(is->model);
+    perp_bodies_destroy(is->bodies);
+    perp_robot_destroy(is->robot);
+    free(is->u);
+}
+
+/* Forces of the joints by the definitions of perp/joints.h; their |terms| to `size`. No limit acts. */
+static void laws_of(const pair *is, const double *q, const double *v, double *tau, double *size)
+{
+    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    memset(tau, 0, (size_t)perp_bodies_nv(is->bodies) * sizeof *tau);
+    memset(size, 0, (size_t)perp_bodies_nv(is->bodies) * sizeof *size);
+    for (int i = 0; i < p.nbody; i++) {
+        int at = perp_bodies_v_of(is->bodies, i + 1), n = is_single(p.body[i].joint) ? 1 : 6;
+        for (int k = at; at >= 0 && k < at + n; k++) {
+            double dry = p.law[i].friction * (v[k] > 0 ? 1 : -1);
+            tau[k] -= p.body[i].damping * v[k] + dry;
+            size[k] += fabs(p.body[i].damping * v[k]) + fabs(dry);
+        }
+        if (p.law[i].stiffness > 0)
+            tau[at] -=
+                p.law[i].stiffness * (q[perp_bodies_q_of(is->bodies, i + 1)] - p.law[i].rest);
+    }
+    for (int i = 0; i < p.nactuator; i++) {
+        const perp_actuator *a = &p.actuator[i];
+        int at = perp_bodies_v_of(is->bodies, a->body);
+        double x = q[perp_bodies_q_of(is->bodies, a->body)],
+               f = a->gain * is->u[i] + a->bias - a->kp * a->gear * x - a->kv * a->gear * v[at];
+        if (a->lower != 0 || a->upper != 0) f = fmin(fmax(f, a->lower), a->upper);
+        tau[at] += a->gear * f;
+        size[at] += fabs(a->gear * f);
+    }
+    for (int i = 0; i < p.nequality; i++) {
+        const perp_equality *e = &p.equality[i];
+        char name[32];
+        if (e->kind != PERP_EQUALITY_JOINT) continue;
+        snprintf(name, sizeof name, "r.loop%d_f", i + 1);
+        double f = value_of(is, name), slope = 0, x = q[perp_bodies_q_of(is->bodies, e->body[1])];
+        for (int k = 1; k < 5; k++) slope += k * e->polynomial[k] * pow(x, k - 1);
+        tau[perp_bodies_v_of(is->bodies, e->body[0])] += f;
+        tau[perp_bodies_v_of(is->bodies, e->body[1])] -= f * slope;
+    }
+}
+
+/* One step of backward Euler satisfies the equations at its end with the accelerations (v+ - v)/h: these, by the kernel's inverse dynamics,
+ * need the forces of the joints. */
+static double worst_law(const char *file, unsigned long seed)
+{
+    const double h = 1e-3;
+    perp_diag diag = {0};
+    pair is = make_pair(file, seed, "touch = \"none\"", PERP_BACKWARD_EULER, h);
+    int nq = perp_bodies_nq(is.bodies), nv = perp_bodies_nv(is.bodies);
+    double *q = calloc((size_t)(nq + 5 * nv), sizeof *q), *v = q + nq, *a = v + nv, *tau = a + nv,
+           *law = tau + nv, *size = law + nv, worst = 0;
+    if (perp_simulation_step(is.sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    read_state(&is, 0, q);
+    read_state(&is, 1, v);
+    for (int k = 0; k < nv; k++) a[k] = (v[k] - perp_bodies_v(is.bodies)[k]) / h;
+    assert_int_equal(perp_bodies_set(is.bodies, q, v), PERP_OK);
+    assert_int_equal(perp_bodies_inverse(is.bodies, a, tau), PERP_OK);
+    laws_of(&is, q, v, law, size);
+    for (int k = 0; k < nv; k++)
+        worst = fmax(worst, fabs(tau[k] - law[k]) / (1 + fabs(tau[k]) + size[k]));
+    free(q);
+    end_pair(&is);
+    return worst;
+}
+
+static const char *const files[] = {
+    "examples/robots/cartpole.xml", "examples/robots/arm.xml",     "examples/robots/quadruped.xml",
+    "examples/robots/hand.xml",     "examples/robots/bicycle.xml", "examples/robots/gripper.urdf"};
+
+static void the_equations_are_those_of_the_kernel(void **state)
+{
+    (void)state;
+    for (int f = 0; f < 6; f++)
+        for (unsigned long seed = 1; seed <= 3; seed++) {
+            double worst = worst_law(files[f], seed);
+            printf("%s, %lu: %.1e\n", files[f], seed, worst);
+            assert_true(worst < 1e-10);
+        }
+}
+
+#define ROBOTS PERP_SOURCE_DIR "/examples/robots/"
+#define CART   "robot r = \"" ROBOTS "cartpole.xml\""
+
+static void what_cannot_be_said_is_refused_with_its_place(void **state)
+{
+    (void)state;
+    pair probe = make_pair("examples/robots/cartpole.xml", 1, "touch = \"none\"",
+                           PERP_BACKWARD_EULER, 1e-3); /* skips without expat */
+    end_pair(&probe);
+    refuse_model("robot r = \"" ROBOTS "arm.xml\"\n",
+                 "examples/robots/arm.xml:38:17: 'fore_roll' (cylinder) may touch 'floor' (plane)");
+    refuse_model("robot r = \"" ROBOTS "arm.xml\"\n",
+                 "pairs of shapes may touch without equations");
+    refuse_model("robot r = \"" ROBOTS "none.xml\"\n", "m.perp:1:11: ");
+    refuse_model("robot r = \"" ROBOTS "../../README.md\"\n", "README.md:1:");
+    refuse_model(CART "(key = \"upright\")\n", "it has no keyframe 'upright'; there are: leaning");
+    refuse_model(CART "(touch = \"some\")\n", "expected all, ground or none");
+    refuse_model(CART "(touch = \"all\", touch = \"none\")\n", "'touch' is given twice");
+    refuse_model(CART "(name = \"c\")\n", "only key and touch are given in quotes");
+    refuse_model(CART "(pole_mass = 2)\n", "unknown parameter, state or input 'pole_mass'");
+    refuse_model("part P { " CART "(push_u = 0) }\nP p\n",
+                 "a robot stands in the model itself, not in a part, a loop or an if");
+    refuse_model("if 1 > 0 { " CART "(push_u = 0) }\n", "a robot stands in the model itself");
+    refuse_model("state r = 0\nder(r) = 1\n" CART "(push_u = 0)\n", "'r' is already declared");
+}
+
+static void a_word_of_robots_is_a_name_elsewhere(void **state)
+{
+    (void)state;
+    perp_model_destroy(parse_model("part robot { state x = 1\nder(x) = -x }\nrobot arm\n"));
+    perp_model_destroy(
+        parse_model("state robot = 1, key = 2\nder(robot) = -robot\nder(key) = 1\n"));
+}
+
+/* Two of one file, each by its own key, and what their files hold beside. */
+static void robots_stand_beside_each_other(void **state)
+{
+    (void)state;
+    perp_robot_ignored note;
+    pair probe =
+        make_pair("examples/robots/cartpole.xml", 1, "touch = \"none\"", PERP_BACKWARD_EULER, 1e-3);
+    end_pair(&probe);
+    perp_model *model =
+        parse_model(CART "(key = \"leaning\", cart_friction = 1)\nrobot s = \"" ROBOTS
+                         "cartpole.xml\"(push_u = r.pole.q, pole_q = 0.5)\n");
+    perp_symbol_kind kind;
+    int at;
+    assert_int_equal(perp_model_find(model, "r.pole.q", &kind, &at), 1);
+    assert_near(perp_model_symbol(model, kind, at).value, 0.1, 1e-15);
+    assert_int_equal(perp_model_find(model, "s.pole.q", &kind, &at), 1);
+    assert_near(perp_model_symbol(model, kind, at).value, 0.5, 1e-15);
+    assert_int_equal(perp_model_find(model, "r.push_u", &kind, &at), 1);
+    assert_int_equal(kind, PERP_INPUT);
+    assert_int_equal(perp_model_find(model, "s.push_u", &kind, &at), 0);
+    assert_int_equal(perp_model_ignored(model, 0, &note), 1);
+    assert_true(strstr(note.file, "cartpole.xml") && note.line > 0 && note.what[0]);
+    assert_int_equal(perp_model_ignored(model, 1000, &note), 0);
+    perp_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_equations_are_those_of_the_kernel),
+        cmocka_unit_test(what_cannot_be_said_is_refused_with_its_place),
+        cmocka_unit_test(a_word_of_robots_is_a_name_elsewhere),
+        cmocka_unit_test(robots_stand_beside_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
