@@ -105,8 +105,8 @@ typedef struct perp__problem {
     perp_status
         status; /* PERP_OK; PERP_ERR_MEMORY or PERP_ERR_STOPPED: no point has a value from then on */
     double *trial, *up, *down; /* n each: work space */
-    double *square;            /* 4 np np + np, and */
-    int *index;                /* 4 np: for the damped step */
+    double *square;            /* two matrices and perp__invert_doubles, and */
+    int *index;                /* 3 np: for the damped step */
 } perp__problem;
 
 typedef struct perp__minimum {

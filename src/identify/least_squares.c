@@ -25,8 +25,8 @@ int perp__problem_allocate(perp__problem *p)
     p->width = PERP_IDENTIFY_NARROW;
     size_t np = (size_t)p->np, n = (size_t)p->n;
     p->so_far.cost = INFINITY;
-    p->trial = malloc((3 * n + 4 * np * np + np) * sizeof(double) + 1);
-    p->index = malloc(4 * np * sizeof *p->index + 1);
+    p->trial = malloc((3 * n + 2 * np * np + perp__invert_doubles(p->np)) * sizeof(double) + 1);
+    p->index = malloc(3 * np * sizeof *p->index + 1);
     if (!p->trial || !p->index) return 0;
     p->up = p->trial + n;
     p->down = p->up + n;

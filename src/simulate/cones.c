@@ -47,7 +47,7 @@ struct perp__cones {
     int nc, nall;               /* those of the problem come first; all, the others are open */
     int *row;                   /* ny: the row of T for each condition; and as many, scratch */
     double *x;                  /* ny x AT_ONCE: right-hand sides and solutions */
-    double *inverse, *T, *work; /* without sparse factors: ny x ny each, work twice that */
+    double *inverse, *T, *work; /* without sparse factors: ny x ny each; of perp__invert */
     int *index;
 
     int nb, cblock, *block_row, *block_column, crow, ccolumn;
@@ -79,8 +79,8 @@ static int allocate(perp__step *s)
     c->mu = c->u + 3 * most;
     c->scale = c->mu + most;
     if (s->sparse) return 1;
-    c->inverse = malloc((4 * ny * ny + ny + 1) * sizeof(double));
-    c->index = malloc((4 * ny + 1) * sizeof(int));
+    c->inverse = malloc((2 * ny * ny + perp__invert_doubles(s->ny) + 1) * sizeof(double));
+    c->index = malloc((3 * ny + 1) * sizeof(int));
     if (!c->inverse || !c->index) return 0;
     c->T = c->inverse + ny * ny;
     c->work = c->T + ny * ny;

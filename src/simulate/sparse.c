@@ -33,7 +33,7 @@ struct perp__sparse {
     double *value, *factor;      /* ny: by what each row was multiplied */
     int *row;                    /* ny: the row that each condition has in the factors */
     char *varies;                /* nrow: an entry comes from the tape */
-    double *pivoted;             /* of a nonlinear step: the values that the pivots are of */
+    double *pivoted;             /* where values change: those that the pivots are of */
     int is_refactored;           /* the factors are of others, with these pivots */
     enum { CURRENT, SLOPES_CHANGED, NO_FACTORS } state;
     int in_units; /* the factors are */
@@ -119,7 +119,7 @@ static int factor_values(perp__step *s, int has_pivots)
     struct perp__sparse *m = s->sparse;
     m->is_refactored = has_pivots && perp__sparse_lu_refactor(m->lu, m->value);
     if (m->is_refactored) return 1;
-    if (s->nonlinear) memcpy(m->pivoted, m->value, (size_t)m->start[s->ny] * sizeof(double));
+    if (!s->constant) memcpy(m->pivoted, m->value, (size_t)m->start[s->ny] * sizeof(double));
     if (perp__sparse_lu_factor(m->lu, m->value)) return 1;
     if (perp__sparse_lu_out_of_memory(s->sparse->lu)) s->out_of_memory = 1;
     return 0;
@@ -144,7 +144,7 @@ int perp__sparse_allocate(perp__step *s)
         m->place = malloc(nonzeros * sizeof(int));
         m->row = calloc(ny + 1, sizeof(int));
         m->varies = calloc((size_t)s->nrow + 1, 1);
-        m->pivoted = calloc(s->nonlinear ? nonzeros : 1, sizeof(double));
+        m->pivoted = calloc(s->constant ? 1 : nonzeros, sizeof(double));
         m->force = calloc((size_t)s->np + 1, 1);
         m->singular = calloc(ny + 1, sizeof(int));
         m->slack_a = calloc(2 * (size_t)s->np + 1, sizeof(double));
@@ -272,7 +272,7 @@ static int factor_chosen(perp__step *s, int *solves)
 {
     struct perp__sparse *m = s->sparse;
     m->in_units = !s->nonlinear;
-    int changed = m->state == NO_FACTORS, has_pivots = s->nonlinear && !changed, is_other = changed;
+    int changed = m->state == NO_FACTORS, has_pivots = !s->constant && !changed, is_other = changed;
     for (int i = 0; i < s->ny; i++) {
         int row = chosen_row(s, i);
         int same = m->state != NO_FACTORS && m->row[i] == row;
@@ -534,8 +534,8 @@ int perp__sparse_stand(perp__step *s, char *choice)
     return has_solved;
 }
 
-/* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change from step to step,
- * to the last digit; and what is 0 comes out as 0. */
+/* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change within a step, and
+ * with pivots of other slopes, to the last digit; and what is 0 comes out as 0. */
 static int solve_mode(perp__step *s, int is_near, int *solves)
 {
     double *y = s->ws + s->sym.y;
@@ -543,7 +543,7 @@ static int solve_mode(perp__step *s, int is_near, int *solves)
     if (s->sparse->shift > 0) return solve_shifted(s, solves);
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y, 1)) return 0;
-    if (s->nonlinear) return perp__sparse_refine(s);
+    if (s->nonlinear || s->sparse->is_refactored) return perp__sparse_refine(s);
     perp__step_settle(s, s->sparse->row);
     return 1;
 }
@@ -708,7 +708,7 @@ static int factor_again(perp__step *s)
 {
     struct perp__sparse *m = s->sparse;
     if (m->state == NO_FACTORS) return 1;
-    if (!s->nonlinear) return perp__sparse_lu_factor(m->lu, m->value);
+    if (s->constant) return perp__sparse_lu_factor(m->lu, m->value);
     return perp__sparse_lu_factor(m->lu, m->pivoted) &&
            (!m->is_refactored || perp__sparse_lu_refactor(m->lu, m->value));
 }
@@ -726,7 +726,7 @@ void perp__sparse_pass(perp__step *s, perp__pass *pass)
     perp__pass_doubles(pass, m->factor, ny);
     perp__pass_doubles(pass, &m->shift, 1);
     perp__pass_ints(pass, m->singular, ny, 0, s->nrow - 1);
-    if (s->nonlinear) perp__pass_doubles(pass, m->pivoted, nonzeros);
+    if (!s->constant) perp__pass_doubles(pass, m->pivoted, nonzeros);
     if (pass->mode != PERP__LOAD) return;
     m->state = state;
     if (!factor_again(s)) m->state = NO_FACTORS, pass->is_bad = 1;

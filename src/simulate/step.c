@@ -76,12 +76,17 @@ static int slots(const perp__step *s, size_t bytes, int most)
     return n < 1 ? 1 : n > (size_t)most ? most : (int)n;
 }
 
+/* Scratch of the dense path; a matrix that is to be inverted stands behind it. */
+static size_t work_doubles(const perp__step *s)
+{
+    size_t sides = perp__sides_doubles(s->ny), invert = perp__invert_doubles(s->ny);
+    return sides > invert ? sides : invert;
+}
+
 /* Caches and work space of the dense path. */
 static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np, bytes = ny * ny * sizeof(double);
-    size_t work = perp__sides_doubles(s->ny);
-    if (work < 2 * ny * ny) work = 2 * ny * ny;
     s->A = malloc(((size_t)s->nrow * ny + 1) * sizeof(double));
     if (!s->A) return PERP_ERR_MEMORY;
     s->cache.nmode = slots(s, bytes, MAX_MODES);
@@ -89,7 +94,7 @@ static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
     s->cache.mode = calloc((size_t)s->cache.nmode, sizeof *s->cache.mode);
     s->cache.elimination = calloc((size_t)s->cache.nelimination, sizeof *s->cache.elimination);
     if (!s->cache.mode || !s->cache.elimination) return PERP_ERR_MEMORY;
-    s->lcp.work = malloc((work + ny * ny + 1) * sizeof(double));
+    s->lcp.work = malloc((work_doubles(s) + ny * ny + 1) * sizeof(double));
     s->lcp.index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
     s->lcp.regular = malloc((np * np + 1) * sizeof(double));
     if (!s->lcp.work || !s->lcp.index || !s->lcp.regular) return PERP_ERR_MEMORY;
@@ -332,7 +337,7 @@ static perp__mode *find_mode(perp__step *s)
                                    : s->cache.key[p] == 1 ? rows->b
                                                           : rows->off;
     }
-    double *B = s->lcp.work + 2 * ny * ny;
+    double *B = s->lcp.work + work_doubles(s);
     for (size_t i = 0; i < ny; i++)
         memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
     m->singular =
@@ -419,7 +424,7 @@ static void elimination_rows(const perp__step *s, perp__elimination *e)
 static int invert_T(perp__step *s, perp__elimination *e)
 {
     size_t ny = (size_t)s->ny;
-    double *T = s->lcp.work + 2 * ny * ny;
+    double *T = s->lcp.work + work_doubles(s);
     elimination_rows(s, e);
     for (size_t i = 0; i < ny; i++)
         memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
