@@ -17,11 +17,13 @@ typedef struct perp__inertia {
 /* A body; vectors are in its own frame, pairs of them (angular, linear) at its origin. */
 typedef struct perp__link {
     perp_body is;
-    int q, v, nv;             /* where its joint's entries begin; how many velocities */
-    double offset[9];         /* its rotation in the parent where q = 0 */
-    double E[9], r[3];        /* rotation from its frame to the parent's; its origin there */
-    double R[9], p[3];        /* the same to the world */
-    double S[6][6];           /* row k: motion per unit of its kth velocity */
+    int q, v, nv;       /* where its joint's entries begin; how many velocities */
+    double offset[9];   /* its rotation in the parent where q = 0 */
+    double E[9], r[3];  /* rotation from its frame to the parent's; its origin there */
+    double R[9], p[3];  /* the same to the world */
+    double S[6][6];     /* row k: motion per unit of its kth velocity */
+    double world[6][6]; /* the same in world axes, at its origin */
+    int tip, root; /* the last velocity on the way to it, -1: none; the body its tree begins with */
     double rate[6];           /* of S times v, in its frame: of free joints */
     perp__inertia own, whole; /* whole: with all that hangs on it */
     double vel[6], acc[6], force[6];
@@ -59,6 +61,11 @@ typedef struct perp__broad {
     int n, npair, cpair;
 } perp__broad;
 
+/* What of a shape does not change. */
+typedef struct perp__form {
+    double R[9], extent; /* its rotation in its body; the radius of a ball about it */
+} perp__form;
+
 /* The friction problem of a step. */
 typedef struct perp__contact_problem {
     perp__rows *rows;
@@ -89,14 +96,15 @@ struct perp_bodies {
     int n, nq, nv, nshape;
     perp_shape *shape;
     perp__placed *placed; /* the shapes, at the begin of the step */
-    double *travel;       /* how far each may come within it */
+    perp__form *form;
+    double *travel; /* how far each may come within it */
     perp__broad broad;
     perp__filter filter;
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
     int *up;        /* the next that dry friction does not hold in this step */
     int *body_of;   /* the body of a velocity */
-    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M,
-        *D;                     /* M: then its factors L, D of L' D L */
+    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
+        *over;                  /* M: then its factors L, D of L' D L; 1/D */
     double (*size)[2];          /* of a body: sums of |terms| of its torque and force */
     perp_touch *touch, *before; /* before: those of the step before, where a step begins */
     int ntouch, ctouch, nbefore, cbefore;

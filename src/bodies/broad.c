@@ -21,6 +21,24 @@ static int by_shapes(const void *x, const void *y)
     return a->shape[0] != b->shape[0] ? a->shape[0] - b->shape[0] : a->shape[1] - b->shape[1];
 }
 
+/* What is nearly in order, as boxes are from step to step, is sorted by insertion; where that moves much, by qsort. */
+static void sort(void *all, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    enum { MOST = 64, MOVES = 8 };
+    char *at = all, one[MOST];
+    size_t moves = 0;
+    for (size_t i = 1; i < n && moves <= MOVES * n; i++) {
+        size_t j = i;
+        while (j > 0 && compare(at + (j - 1) * size, at + i * size) > 0) j--;
+        if (j == i) continue;
+        moves += i - j;
+        memcpy(one, at + i * size, size);
+        memmove(at + (j + 1) * size, at + j * size, (i - j) * size);
+        memcpy(at + j * size, one, size);
+    }
+    if (moves > MOVES * n) qsort(all, n, size, compare);
+}
+
 /* The axis of the largest spread becomes the first. */
 static void turn_boxes(perp__box *box, int n)
 {
@@ -45,7 +63,7 @@ int perp__broad_pairs(perp__broad *b)
     perp__box *box = b->box;
     b->npair = 0;
     if (b->n) turn_boxes(box, b->n);
-    qsort(box, (size_t)b->n, sizeof *box, by_low);
+    sort(box, (size_t)b->n, sizeof *box, by_low);
     for (int i = 0; i < b->n; i++)
         for (int j = i + 1; j < b->n && box[j].low[0] <= box[i].high[0]; j++) {
             if (box[j].low[1] > box[i].high[1] || box[i].low[1] > box[j].high[1] ||
@@ -65,35 +83,35 @@ static perp__placed place(const perp_bodies *b, int shape)
     const perp_shape *s = &b->shape[shape];
     const perp__link *l = &b->link[s->body];
     perp__placed placed = {.shape = s};
-    double own[9];
-    perp__rotation_of(s->rotation, own);
-    perp__multiply3(l->R, own, placed.R);
+    perp__multiply3(l->R, b->form[shape].R, placed.R);
     perp__rotate3(l->R, s->position, placed.p);
     perp__move3(placed.p, 1, l->p, placed.p);
     return placed;
 }
 
 /* How far any point of a shape may come within a step, at the present velocities and with what gravity adds. */
-static double travel(const perp_bodies *b, const perp__placed *s)
+static double travel(const perp_bodies *b, const perp__placed *s, double extent, double fall)
 {
     const perp__link *l = &b->link[s->shape->body];
-    double far[3], fall = b->o.step * perp__length3(b->o.gravity);
+    double far[3];
     if (!s->shape->body) return 0;
     perp__move3(s->p, -1, l->p, far);
-    double spin = perp__length3(l->vel) * (perp__length3(far) + perp__shape_extent(s->shape));
+    double spin = perp__length3(l->vel) * (perp__length3(far) + extent);
     return b->o.step * (perp__length3(l->vel + 3) + spin + 2 * fall);
 }
 
-static int are_far(const perp__placed *x, const perp__placed *y, double margin)
+static int are_far(const perp_bodies *b, int i, int j, double margin)
 {
+    const perp__placed *x = &b->placed[i], *y = &b->placed[j];
+    double reach = b->form[j].extent + margin;
     double from[3];
     perp__move3(y->p, -1, x->p, from);
     if (x->shape->kind == PERP_SHAPE_PLANE) {
         double n[3] = {x->R[2], x->R[5], x->R[8]};
-        return perp__dot3(from, n) > perp__shape_extent(y->shape) + margin;
+        return perp__dot3(from, n) > reach;
     }
-    return perp__length3(from) >
-           perp__shape_extent(x->shape) + perp__shape_extent(y->shape) + margin;
+    reach += b->form[i].extent;
+    return perp__dot3(from, from) > reach * reach;
 }
 
 /* A box about where a shape may come within the step. */
@@ -105,8 +123,8 @@ static perp__box box_about(const perp__placed *s, int which, double travel)
         double d[3] = {k == 0, k == 1, k == 2}, x[3], rounding;
         perp__shape_support(s, d, x);
         box.high[k] = s->p[k] + x[k] + round;
-        for (int i = 0; i < 3; i++) d[i] = -d[i];
-        perp__shape_support(s, d, x);
+        for (int i = 0; i < 3; i++) d[i] = -d[i], x[i] = -x[i];
+        if (s->shape->kind == PERP_SHAPE_MESH) perp__shape_support(s, d, x);
         box.low[k] = s->p[k] + x[k] - round;
         rounding = 1e-15 * (fabs(box.low[k]) + fabs(box.high[k]));
         box.low[k] -= rounding, box.high[k] += rounding;
@@ -118,10 +136,13 @@ static perp__box box_about(const perp__placed *s, int which, double travel)
 static int find_pairs(perp_bodies *b)
 {
     perp__broad *broad = &b->broad;
-    broad->n = 0;
-    for (int i = 0; i < b->nshape; i++)
-        if (b->shape[i].kind != PERP_SHAPE_PLANE)
-            broad->box[broad->n++] = box_about(&b->placed[i], i, b->travel[i]);
+    int is_first = !broad->n;
+    for (int i = 0; i < b->nshape && is_first; i++)
+        if (b->shape[i].kind != PERP_SHAPE_PLANE) broad->box[broad->n++].which = i;
+    for (int k = 0; k < broad->n; k++) { /* as they were sorted last */
+        int i = broad->box[k].which;
+        broad->box[k] = box_about(&b->placed[i], i, b->travel[i]);
+    }
     if (!perp__broad_pairs(broad)) return 0;
     for (int i = 0; i < b->nshape; i++)
         for (int j = 0; j < b->nshape && b->shape[i].kind == PERP_SHAPE_PLANE; j++) {
@@ -130,7 +151,7 @@ static int find_pairs(perp_bodies *b)
                 return 0;
             broad->pair[broad->npair++] = (perp__pair){{i < j ? i : j, i < j ? j : i}};
         }
-    if (broad->npair) qsort(broad->pair, (size_t)broad->npair, sizeof *broad->pair, by_shapes);
+    if (broad->npair) sort(broad->pair, (size_t)broad->npair, sizeof *broad->pair, by_shapes);
     return 1;
 }
 
@@ -138,7 +159,7 @@ static int touch_pair(perp_bodies *b, int i, int j)
 {
     const perp__placed *x = &b->placed[i], *y = &b->placed[j];
     double margin = b->travel[i] + b->travel[j];
-    if (are_far(x, y, margin)) return 1;
+    if (are_far(b, i, j, margin)) return 1;
     if (!perp__grow(&b->touch, &b->ctouch, b->ntouch + PERP_MANIFOLD, sizeof *b->touch)) return 0;
     perp_touch *t = b->touch + b->ntouch;
     memset(t, 0, PERP_MANIFOLD * sizeof *t);
@@ -155,10 +176,11 @@ static int touch_pair(perp_bodies *b, int i, int j)
 
 int perp__bodies_find_touches(perp_bodies *b)
 {
+    double fall = b->o.step * perp__length3(b->o.gravity);
     b->ntouch = 0;
     for (int i = 0; i < b->nshape; i++) {
         b->placed[i] = place(b, i);
-        b->travel[i] = travel(b, &b->placed[i]);
+        b->travel[i] = travel(b, &b->placed[i], b->form[i].extent, fall);
     }
     if (!find_pairs(b)) return 0;
     for (int k = 0; k < b->broad.npair; k++) {

@@ -144,6 +144,8 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
         b->parent_of[b->nv + k] = b->up[b->nv + k] = k ? b->nv + k - 1 : up;
         b->body_of[b->nv + k] = i;
     }
+    l->tip = l->nv ? b->nv + l->nv - 1 : up;
+    l->root = is->parent ? b->link[is->parent].root : i;
     double *q = b->q + b->nq;
     if (is->joint == PERP_JOINT_FREE) {
         memcpy(q, is->position, sizeof is->position);
@@ -160,6 +162,7 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->link, nbody + 1);
     PERP_TAKE(a, b->shape, nshape + 1);
     PERP_TAKE(a, b->placed, nshape + 1);
+    PERP_TAKE(a, b->form, nshape + 1);
     PERP_TAKE(a, b->travel, nshape + 1);
     PERP_TAKE(a, b->broad.box, nshape + 1);
     PERP_TAKE(a, b->parent_of, nv + 1);
@@ -177,6 +180,7 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->load, 6 * (nbody + 1));
     PERP_TAKE(a, b->M, (size_t)nv * (size_t)nv + 1);
     PERP_TAKE(a, b->D, nv + 1);
+    PERP_TAKE(a, b->over, nv + 1);
     PERP_TAKE(a, b->joints.law, nbody + 1);
     PERP_TAKE(a, b->joints.implicit, nv + 1);
     PERP_TAKE(a, b->joints.push, nv + 1);
@@ -206,10 +210,13 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
     b->nshape = nshape;
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(b->link[0].R, one, sizeof one);
+    b->link[0].tip = -1;
     for (int i = 0; i < nbody; i++) add_body(b, i + 1, &body[i]);
     for (int i = 0; i < nshape; i++) {
         b->shape[i] = shape[i];
         perp__rotation_take(shape[i].rotation, b->shape[i].rotation);
+        perp__rotation_of(b->shape[i].rotation, b->form[i].R);
+        b->form[i].extent = perp__shape_extent(&b->shape[i]);
     }
     perp__bodies_place(b, b->q);
     perp__bodies_mass(b, b->M);

@@ -9,12 +9,10 @@
 
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out)
 {
-    double from[3], local[3], move[3];
+    double from[3], move[3];
     perp__move3(point, -1, l->p, from);
-    perp__rotate_back3(l->R, from, local);
-    perp__cross3(l->S[k], local, move);
-    perp__move3(move, 1, l->S[k] + 3, local);
-    perp__rotate3(l->R, local, out);
+    perp__cross3(l->world[k], from, move);
+    perp__move3(move, 1, l->world[k] + 3, out);
 }
 
 double *perp__contact_value(const perp_bodies *b, int which)
@@ -22,32 +20,32 @@ double *perp__contact_value(const perp_bodies *b, int which)
     return b->c.value + (size_t)which * 3 * (size_t)b->c.n;
 }
 
-static int by_place(const void *x, const void *y)
+static int add_entries(perp_bodies *b, int n)
 {
-    return ((const perp__entry *)x)->at - ((const perp__entry *)y)->at;
+    if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + n, sizeof *b->c.entry)) return 0;
+    b->c.nentry += n;
+    return 1;
 }
 
-/* The entries of all velocities that move a body, with a sign; what is there already is added to. */
-static int add_chain(perp_bodies *b, perp__rows *row, int body, const perp_touch *t, double sign)
+/* The last velocity that moves a body. */
+static int tip_of(const perp_bodies *b, int body)
 {
-    const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
-    for (int i = body; i; i = b->link[i].is.parent) {
-        row->tree[sign > 0] = i;
-        for (int k = 0; k < b->link[i].nv; k++) {
-            int at = b->link[i].v + k, e = row->first;
-            double move[3];
-            if (isinf(b->D[at])) continue; /* held */
-            while (e < b->c.nentry && b->c.entry[e].at != at) e++;
-            if (e == b->c.nentry) {
-                if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + 1, sizeof *b->c.entry))
-                    return 0;
-                b->c.entry[b->c.nentry++] = (perp__entry){.at = at};
-            }
-            perp__point_motion(&b->link[i], k, t->point, move);
-            for (int d = 0; d < 3; d++) b->c.entry[e].J[d] += sign * perp__dot3(direction[d], move);
-        }
+    int at = b->link[body].tip;
+    return at >= 0 && isinf(b->D[at]) ? b->up[at] : at;
+}
+
+/* How many velocities two chains have; with `at` they are there, rising. */
+static int merge(const perp_bodies *b, int x, int y, int n, perp__entry *at)
+{
+    int count = 0;
+    while (x >= 0 || y >= 0) {
+        int last = x > y ? x : y;
+        count++;
+        if (at) at[n - count] = (perp__entry){.at = last};
+        x = x == last ? b->up[x] : x;
+        y = y == last ? b->up[y] : y;
     }
-    return 1;
+    return count;
 }
 
 /* Y = inv(L)' J' of one contact. */
@@ -67,23 +65,44 @@ static void reduce(perp_bodies *b, const perp__rows *row)
     }
 }
 
+/* What moves the first body counts less, what moves both not at all. */
+static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t, int body,
+                         double sign)
+{
+    const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
+    perp__entry *e = b->c.entry + row->first + row->n - 1;
+    for (int at = tip_of(b, body); at >= 0; at = b->up[at]) {
+        double move[3];
+        while (e->at != at) e--;
+        const perp__link *l = &b->link[b->body_of[at]];
+        perp__point_motion(l, at - l->v, t->point, move);
+        for (int d = 0; d < 3; d++) e->J[d] += sign * perp__dot3(direction[d], move);
+    }
+}
+
 static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t)
 {
-    return add_chain(b, row, b->shape[t->shape[1]].body, t, 1) &&
-           add_chain(b, row, b->shape[t->shape[0]].body, t, -1);
+    int body[2], tip[2];
+    for (int side = 0; side < 2; side++) {
+        body[side] = b->shape[t->shape[side]].body;
+        tip[side] = tip_of(b, body[side]);
+        row->tree[side] = b->link[body[side]].root;
+    }
+    row->n = merge(b, tip[0], tip[1], 0, NULL);
+    if (!add_entries(b, row->n)) return 0;
+    merge(b, tip[0], tip[1], row->n, b->c.entry + row->first);
+    for (int side = 0; side < 2; side++) move_entries(b, row, t, body[side], side ? 1 : -1);
+    return 1;
 }
 
 /* The row of a joint: all velocities above it have a part in Y. */
 static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
 {
-    int d = law->kind != PERP__LIMIT;
-    for (int at = law->at; at >= 0; at = b->up[at]) {
-        if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + 1, sizeof *b->c.entry)) return 0;
-        perp__entry *e = &b->c.entry[b->c.nentry++];
-        *e = (perp__entry){.at = at};
-        if (at == law->at) e->J[d] = law->J;
-    }
-    for (int i = law->body; i; i = b->link[i].is.parent) row->tree[1] = i;
+    row->n = merge(b, law->at, -1, 0, NULL);
+    if (!add_entries(b, row->n)) return 0;
+    merge(b, law->at, -1, row->n, b->c.entry + row->first);
+    b->c.entry[b->c.nentry - 1].J[law->kind != PERP__LIMIT] = law->J;
+    row->tree[1] = b->link[law->body].root;
     return 1;
 }
 
@@ -97,8 +116,6 @@ static int make_rows(perp_bodies *b)
         if (!(i < b->ntouch ? add_touch(b, row, &b->touch[i])
                             : add_law(b, row, &b->joints.row[i - b->ntouch])))
             return 0;
-        row->n = b->c.nentry - row->first;
-        qsort(b->c.entry + row->first, (size_t)row->n, sizeof *b->c.entry, by_place);
         reduce(b, row);
     }
     return 1;
@@ -113,7 +130,7 @@ static int make_block(const perp_bodies *b, const perp__rows *x, const perp__row
     memset(block, 0, 9 * sizeof *block);
     while (p < pend && q < qend) {
         if (p->at == q->at) {
-            double over = 1 / b->D[p->at];
+            double over = b->over[p->at];
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) block[3 * i + j] += p->Y[i] * q->Y[j] * over;
             shared = 1;

@@ -10,7 +10,7 @@
 /* Vectors of six ---------------------------------------------------------------------------------- */
 
 /* From the parent's frame to the body's: of a motion. */
-static void motion_down(const perp__link *l, const double *m, double *out)
+static inline void motion_down(const perp__link *l, const double *m, double *out)
 {
     double at[3];
     perp__cross3(m, l->r, at);
@@ -20,7 +20,7 @@ static void motion_down(const perp__link *l, const double *m, double *out)
 }
 
 /* From the body's frame to the parent's: a force, added. */
-static void force_up(const perp__link *l, const double *f, double *out)
+static inline void force_up(const perp__link *l, const double *f, double *out)
 {
     double n[3], g[3], moment[3];
     perp__rotate3(l->E, f, n);
@@ -32,12 +32,12 @@ static void force_up(const perp__link *l, const double *f, double *out)
     }
 }
 
-static double dot6(const double *a, const double *b)
+static inline double dot6(const double *a, const double *b)
 {
     return perp__dot3(a, b) + perp__dot3(a + 3, b + 3);
 }
 
-static void apply(const perp__inertia *in, const double *m, double *f)
+static inline void apply(const perp__inertia *in, const double *m, double *f)
 {
     const double *I = in->I, *h = in->h;
     double a[3], b[3];
@@ -50,7 +50,7 @@ static void apply(const perp__inertia *in, const double *m, double *f)
 }
 
 /* An inertia seen from the parent's frame, added. */
-static void inertia_up(const perp__link *l, perp__inertia *parent)
+static inline void inertia_up(const perp__link *l, perp__inertia *parent)
 {
     static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
     const perp__inertia *in = &l->whole;
@@ -110,6 +110,10 @@ void perp__bodies_place(perp_bodies *b, const double *q)
         perp__multiply3(p->R, l->E, l->R);
         perp__rotate3(p->R, l->r, l->p);
         for (int k = 0; k < 3; k++) l->p[k] += p->p[k];
+        for (int k = 0; k < l->nv; k++) {
+            perp__rotate3(l->R, l->S[k], l->world[k]);
+            perp__rotate3(l->R, l->S[k] + 3, l->world[k] + 3);
+        }
     }
 }
 
@@ -247,10 +251,11 @@ int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
     const int *parent = b->up;
     for (int k = b->nv - 1; k >= 0; k--) {
         D[k] = perp__joints_hold(b, k) ? (double)INFINITY : M[(size_t)k + (size_t)k * nv];
+        b->over[k] = 1 / D[k];
         if (isinf(D[k])) continue;
         if (!(D[k] > 0)) return 0;
         for (int i = parent[k]; i >= 0; i = parent[i]) {
-            double a = M[(size_t)k + (size_t)i * nv] / D[k];
+            double a = M[(size_t)k + (size_t)i * nv] * b->over[k];
             for (int j = i; j >= 0; j = parent[j])
                 M[(size_t)i + (size_t)j * nv] -= M[(size_t)k + (size_t)j * nv] * a;
             M[(size_t)k + (size_t)i * nv] = a;

@@ -178,7 +178,7 @@ static int allocate(perp_bodies *b)
 static double product(const perp_bodies *b, const double *x, const double *y)
 {
     double sum = 0;
-    for (int k = 0; k < b->nv; k++) sum += x[k] * y[k] / b->D[k];
+    for (int k = 0; k < b->nv; k++) sum += x[k] * y[k] * b->over[k];
     return sum;
 }
 
@@ -328,7 +328,7 @@ int perp__equality_reduce(perp_bodies *b)
                 const double *Y = e->Y + (size_t)e->order[r] * nv;
                 x[r] = 0;
                 for (int k = 0; k < b->c.rows[i].n; k++)
-                    x[r] += Y[entry[k].at] * entry[k].Y[d] / b->D[entry[k].at];
+                    x[r] += Y[entry[k].at] * entry[k].Y[d] * b->over[entry[k].at];
             }
             solve(e, x, 1);
             for (size_t r = 0; r < rank; r++) Z[3 * r + d] = x[r];

@@ -25,7 +25,6 @@ static int move_freely(perp_bodies *b)
 {
     size_t nv = (size_t)b->nv;
     double h = b->o.step;
-    perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
     perp__bodies_mass(b, b->M);
     perp__joints_begin(b);
     for (int k = 0; k < b->nv; k++) {
@@ -159,7 +158,7 @@ static double law_difference(const perp_bodies *b, int i)
            off = fabs(move + law->compliance * law->impulse + law->shift -
                       perp__contact_value(b, PERP__U)[d]);
     if (isnan(off)) return INFINITY;
-    if (off <= ROUNDING * b->o.step * b->scale[law->at] / b->D[law->at]) return 0;
+    if (off <= ROUNDING * b->o.step * b->scale[law->at] * b->over[law->at]) return 0;
     return off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move));
 }
 
@@ -339,7 +338,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (!info) info = &own;
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
     perp__bodies_place(b, b->q);
-    perp__bodies_velocities(b, b->v);
+    perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
     if (!keep_touches(b)) return perp__out_of_memory(diag, "bodies");
     info->touches = b->ntouch;
     perp_status status = settle(b, info);
