@@ -17,6 +17,9 @@
 #define CAUTION  0.8
 #define SHORTEST 1e-9
 
+/* So many of these in a row, off by too much or ended by an event each: they do not lead out of where they are, and a step would take 1e9. */
+#define HOPELESS 1000
+
 /* A run that may cost no more than so much is looked at from this part of its cost on: so many times the share of its time may be too much. */
 #define LOOK 0.25
 #define LATE 4
@@ -24,7 +27,7 @@
 struct perp__parts {
     double length; /* that the next is to have */
     double shortest;
-    long taken, unresolved;
+    long taken, unresolved, least; /* the last: of the shortest in a row, in the step in hand */
     double off; /* the sum of the estimated errors of parts, of what is allowed of each */
     int order, order_here;           /* of the method; of the part in hand */
     double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
@@ -214,6 +217,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
 {
     perp__parts *p = sim->parts;
     perp__step_result sum = {.outcome = PERP_SOLVED};
+    p->least = 0;
     if (p->lengths == REPLAY) return replay(sim, t0, t1);
     for (double t = t0; t < t1;) {
         sim->is_stopped |= costs_too_much(sim, t);
@@ -239,6 +243,11 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
             accept(sim, end, h);
             p->off += off;
             p->unresolved += off > 1;
+            p->least = is_least ? p->least + 1 : 0;
+            if (p->least == HOPELESS) {
+                sum.outcome = PERP_LIMIT, sum.fault = PERP__UNRESOLVED;
+                return sum;
+            }
             t = end;
             continue;
         }

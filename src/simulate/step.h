@@ -391,6 +391,7 @@ typedef enum perp__step_fault {
     PERP__UNDECIDED,        /* it holds only by numbers so large that rounding decides */
     PERP__BELOW_RESOLUTION, /* the first step moves nothing, though rates are not 0 */
     PERP__NOT_PASSED,       /* an event, or the time up to it (events.c) */
+    PERP__UNRESOLVED, /* parts of a step that are as short as they may be do not end (parts.c) */
     PERP__LINEARISED /* the conditions, linearised where Newton's iteration stands, have no solution */
 } perp__step_fault;
 

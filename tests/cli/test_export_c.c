@@ -170,7 +170,8 @@ static void code_runs_as_perp_simulate(void **state)
     }
 }
 
-/* All models that simulate and that C code takes, 200 steps: their states are those of the run. */
+/* All models that simulate and that C code takes, 200 steps: their states are those of the run. The cube lies on four corners from step 186 on: which of them carry
+ * it is not determined, and so its turning under friction is not. */
 static int try_example(const char *folder, const char *name)
 {
     char file[PATH], out[PATH], arguments[2 * PATH];
@@ -183,7 +184,8 @@ static int try_example(const char *folder, const char *name)
     double from = isnan(task.from) ? 0 : task.from;
     snprintf(arguments, sizeof arguments, "%s --method backward-euler", file);
     cli_result made = cli_run("export c %s -o '%s' --quiet", arguments, out);
-    snprintf(arguments + strlen(arguments), PATH, " --to %.17g", from + 200 * task.step);
+    snprintf(arguments + strlen(arguments), PATH, " --to %.17g",
+             from + (strcmp(name, "cube.perp") == 0 ? 180 : 200) * task.step);
     cli_result done =
         cli_run("simulate %s -o '%s' --quiet --estimate none", arguments, cli_path("all.csv"));
     if (made.code == 0 && done.code == 0 && strcmp(name, "tower.perp") != 0) {

@@ -561,6 +561,34 @@ static void a_step_of_many_parts_can_be_stopped(void **state)
     perp_model_destroy(model);
 }
 
+/* Bounds of friction that cross from the second step on: no part of it has a solution, and those before are ever shorter. */
+static void parts_that_lead_nowhere_end(void **state)
+{
+    (void)state;
+    static const perp_integrator by[] = {PERP_RADAU3, PERP_RADAU5, PERP_RADAU7};
+    perp_model *model = parse_model("param g = 9.81, angle = 0.6\nstate x = 0, v = 0\nvar f\n"
+                                    "der(x) = v\nder(v) = g*sin(angle) - f\n"
+                                    "-g*cos(angle) <= f <= g*cos(angle) perp v\n"
+                                    "simulate to 1 step 1e-3\n");
+    for (int k = 0; k < 3; k++) {
+        perp_diag diag = {0};
+        perp_simulation *sim;
+        perp_simulation_options o = perp_simulation_options_default(model);
+        o.integrator = by[k], o.accuracy = 1e-4, o.nparameter = PERP_ALL;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
+        for (int i = 0; i < 10; i++) step(sim);
+        assert_int_equal(perp_simulation_set_parameter(sim, 1, 1.68), PERP_OK);
+        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_NO_SOLUTION);
+        assert_non_null(strstr(perp_diag_text(&diag), "the accuracy asked for at step 11"));
+        assert_true(perp_simulation_time(sim) < 0.0105);
+        perp_simulation_set_parameter(sim, 1, 0.6);
+        step(sim);
+        perp_diag_clear(&diag);
+        perp_simulation_destroy(sim);
+    }
+    perp_model_destroy(model);
+}
+
 /* A ball that falls on the floor: m v (1 + e) in the step of the impact, whatever its length; divided steps (--tol) and clones have the sum, and the sum over all steps is what changed the
  * momentum. */
 static void moreau_has_impulses_of_forces(void **state)
@@ -624,6 +652,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moreau_has_impulses_of_forces),
         cmocka_unit_test(a_step_of_many_parts_can_be_stopped),
+        cmocka_unit_test(parts_that_lead_nowhere_end),
         cmocka_unit_test(a_driven_run_is_the_run_of_its_table),
         cmocka_unit_test(what_is_set_is_taken_through_events),
         cmocka_unit_test(a_function_of_time_is_not_taken_through_events),
