@@ -480,6 +480,14 @@ static double reach(perp__step *s)
     return largest;
 }
 
+/* Of vars there is nothing to go on from before the first step. */
+static void begin_vars(perp__step *s)
+{
+    double *y = s->ws + s->sym.y;
+    for (int i = s->nx; i < s->ny; i++)
+        if (!isfinite(y[i])) y[i] = 0;
+}
+
 /* Where a step with the shifted mode left more than a part of what there was before, the shift is lowered. 0 if the mode is singular then. */
 static int lower_shift(perp__step *s, double before, double now, int *solves)
 {
@@ -492,6 +500,7 @@ static int lower_shift(perp__step *s, double before, double now, int *solves)
  * mode, and of these to those near the former ones. */
 static int solve_shifted(perp__step *s, int *solves)
 {
+    begin_vars(s);
     double *lack = s->sizes.scratch, first = lack_of_mode(s, lack), before = first;
     for (int k = 0; k < SHIFTED_STEPS; k++) {
         if (!take_off(s, lack)) return 0;
@@ -648,6 +657,7 @@ static void find_mode_inside(perp__step *s, int *solves)
 {
     enum { STEPS = 60 };
     double *step = s->sizes.scratch, part = 0;
+    begin_vars(s);
     begin_slacks(s);
     double first = gap_inside(s), gap = first;
     for (int k = 0; k < STEPS && gap > PERP_INSIDE_GAP * first; k++) {
