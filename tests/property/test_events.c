@@ -494,7 +494,7 @@ static void a_switch_by_what_was_before_has_the_order_of_the_method(void **state
     perp_model_destroy(model);
     for (int i = 0; i < 3; i++) {
         char text[2][512];
-        double error[3], other[2], x[2];
+        double error[3], other[3], x[3];
         snprintf(text[0], sizeof text[0], switches[i], "pre");
         snprintf(text[1], sizeof text[1], switches[i], "");
         model = parse_model(text[0]);
