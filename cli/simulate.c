@@ -89,8 +89,8 @@ static const cli_option options[] = {
      .is_output = 1},
     {"estimate", "HOW",
      "say how far the states at the end are from those of the motion, by other runs that cost a "
-     "tenth of this one, of short ones up to a half or 5 ms: sampled (default); a half, or 50 ms: "
-     "full; none",
+     "tenth of this one, of short ones up to 30 ms with it or a half: sampled (default); a half, "
+     "or 50 ms: full; none",
      INTO(estimate), .words = estimates},
     {"sensitivity", "NAME,..",
      "further columns: the derivative of every column by these parameters, or initial values of "
@@ -1049,18 +1049,18 @@ static int check_outputs(const perp_model *model, const request *r)
 static int simulate_robot(request *r)
 {
     cli_robot_run robot = {.args = &r->args,
-                         .request = r,
-                         .file = r->file,
-                         .out = r->out,
-                         .report = r->report,
-                         .key = r->key,
-                         .set = &r->set,
-                         .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,
-                         .step = cli_is_given(&r->args, "step") ? r->o.step : (double)NAN,
-                         .every = r->every,
-                         .quiet = r->quiet,
-                         .as_json = r->as_json,
-                         .stream = r->stream};
+                           .request = r,
+                           .file = r->file,
+                           .out = r->out,
+                           .report = r->report,
+                           .key = r->key,
+                           .set = &r->set,
+                           .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,
+                           .step = cli_is_given(&r->args, "step") ? r->o.step : (double)NAN,
+                           .every = r->every,
+                           .quiet = r->quiet,
+                           .as_json = r->as_json,
+                           .stream = r->stream};
     int code = cli_simulate_robot(&robot);
     free(r->set.item);
     free(r->folder.item);

@@ -13,11 +13,12 @@
 
 enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32 };
 
-/* Work (perp__run_work) that is allowed in any case; and ENOUGH for a first reference of most models, up to half of the run's. Where the part is
- * more than a tenth, ENOUGH in any case. */
-#define LEAST   5e6
-#define ENOUGH  5e7
-#define SAMPLED 10
+/* Work (perp__run_work) that a short run and the first reference may take together, a further one up to LEAST; and what is ENOUGH for a first reference of most
+ * models, up to half of the run's. Where the part is more than a tenth, ENOUGH in any case. */
+#define TOGETHER 3.2e7
+#define LEAST    1e7
+#define ENOUGH   5e7
+#define SAMPLED  10
 
 /* Longer steps that fail are halved less often, and problems may take so many pivots or iterations. */
 enum { FEWER = 8, LEAST_ITERATIONS = 100 };
@@ -26,7 +27,7 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 #define KNOWN 10
 
 /* Of what is allowed the first run may take this part, that its steps can be taken again; the next costs so many times as much. */
-#define FOR_FIRST 0.6
+#define FOR_FIRST 0.75
 #define DEARER    1.5
 
 /* The accuracy of the first run, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
@@ -44,8 +45,11 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 #define NOTHING 1e-12
 #define CANCELS 1e-2
 
-/* Differences in so many directions, the signs of which go with these bits of a state's place: of the others where the first grew so much that a factor counts. */
-#define COUNTS 100
+/* Differences in so many directions, the signs of which go with these bits of a state's place: of the others where the first grew so much that a factor counts; and of
+ * less where there is room for them. One alone may tell a fifth (ALONE) of what sums of them grow by. */
+#define COUNTS  1000
+#define MATTERS 100
+#define ALONE   5
 static const int ways[] = {1, 0, 2};
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -66,7 +70,9 @@ typedef struct estimate {
     double *size, *end,
         *former; /* states: largest; at the end of the last run, and the one before */
     trace straight, moved[WAYS]; /* of the same steps from the start, and from near to it */
-    double most, spent;          /* work that the other runs may cost, and have */
+    double most, most_more,
+        spent;    /* work that the other runs may cost, beyond the first, and have */
+    int is_alone; /* one difference tells the growth */
     perp_diag *diag;
 } estimate;
 
@@ -85,6 +91,13 @@ static perp_status check(const perp_simulation *sim, perp_diag *diag)
     if (sim->was_moved) return refuse(sim, "its states were set or restored on the way", diag);
     if (is_set) return refuse(sim, "its parameters or inputs may have been set on the way", diag);
     return PERP_OK;
+}
+
+/* Beyond the first of the other runs; of a run that takes a moment, what is left of that. */
+static double allowed(const estimate *e, double part)
+{
+    double own = perp__run_work(e->sim);
+    return fmax(own / part, TOGETHER - own);
 }
 
 static perp_status make_other(estimate *e, perp_integrator by, long n, double accuracy)
@@ -215,14 +228,18 @@ static double growth_of(const estimate *e, int n)
 /* Growth in one direction, and where that is so much that a factor counts, in all that several are made of. */
 static perp_status find_growth(estimate *e, double *growth)
 {
+    double begin = e->spent;
     *growth = 0;
-    for (int i = 0; i < WAYS && (i == 0 || *growth > COUNTS); i++) {
+    for (int i = 0; i < WAYS; i++) {
+        int has_room = begin + WAYS * (e->spent - begin) / fmax(i, 1) <= e->most_more;
+        if (i > 0 && !(*growth > COUNTS || (*growth > MATTERS && has_room))) break;
         perp_simulation_reset(e->other);
         if (!move_start(e, ways[i])) return PERP_ERR_MEMORY;
         perp_status status = run_other(e, &e->moved[i], 1);
         if (i > 0 && status == PERP_ERR_NO_SOLUTION) return PERP_OK;
         if (status != PERP_OK) return status;
         *growth = growth_of(e, i + 1);
+        e->is_alone = i == 0 && *growth > MATTERS;
     }
     return PERP_OK;
 }
@@ -276,7 +293,8 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
 {
     double accuracy = FIRST, own = perp__run_work(e->sim);
     perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
-    e->most = fmax(own / part, part < SAMPLED ? ENOUGH : fmax(LEAST, fmin(own / 2, ENOUGH)));
+    e->most_more = allowed(e, part);
+    e->most = fmax(e->most_more, part < SAMPLED ? ENOUGH : fmin(own / 2, ENOUGH));
     for (int k = 0; k < LEVELS && status == PERP_OK; k++, accuracy *= FALL) {
         trace *rows = &e->straight, unused = {.nx = e->nx};
         double before = e->spent;
@@ -292,7 +310,7 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
         compare(e, k, error, unsure);
         double errors = errors_of_parts(e);
         if (k == 0) status = go_again(e, growth);
-        if (status == PERP_OK) bound(e, *growth * errors, unsure);
+        if (status == PERP_OK) bound(e, *growth * (e->is_alone ? ALONE : 1) * errors, unsure);
         e->most = fmax(own / part, LEAST);
         if (relative(e, error) > KNOWN * relative(e, unsure)) break;
         if (e->spent + DEARER * cost > e->most) break;
@@ -321,7 +339,7 @@ static perp_status beside_longer(estimate *e, int part, double *error, double *u
     if (n < LEAST_STEPS) n = done / 4 < LEAST_STEPS ? done / 4 : LEAST_STEPS;
     trace unused = {.nx = e->nx};
     perp_status status = make_other(e, sim->options.integrator, n, 0);
-    e->most = fmax(perp__run_work(sim) / part, LEAST);
+    e->most = e->most_more = allowed(e, part);
     if (status == PERP_OK) status = run_from_start(e, &unused, 1);
     free(unused.state);
     if (status == PERP_OK) status = make_other(e, sim->options.integrator, n / 2, 0);

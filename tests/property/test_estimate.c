@@ -79,11 +79,12 @@ static double ratio_of(const named *m, int part, double *right, double *said)
     return is_said ? *said / *right : (double)NAN;
 }
 
-/* Where half of the run's work may go into it within a factor 3 on 18 of 20, within 10 on all; where a tenth, that holds of those of which something is said. */
+/* Within a factor 3 on 18 of 20 and within 10 on all of which something is said: where half of the run's work may go into it on all 20, by default on all but the
+ * four-bar with long steps. */
 static void what_is_said_of_the_error_is_true(void **state)
 {
     (void)state;
-    static const int parts[] = {2, 10}, least[] = {NAMED, 12};
+    static const int parts[] = {2, 10}, least[] = {NAMED, 19};
     assert_int_equal(NAMED, 20);
     for (int k = 0; k < 2; k++) {
         int said = 0, within_3 = 0, within_10 = 0;
@@ -97,7 +98,7 @@ static void what_is_said_of_the_error_is_true(void **state)
         }
         printf("said: %d of %d, within 3: %d, within 10: %d\n", said, NAMED, within_3, within_10);
         assert_true(said >= least[k]);
-        assert_true(within_3 >= said - 2);
+        assert_true(within_3 >= 18);
         assert_int_equal(within_10, said);
     }
 }
@@ -197,7 +198,7 @@ static void what_an_estimate_costs_is_bounded(void **state)
                status == PERP_OK ? "" : ": not known");
         if (cases[i].is_said != (status == PERP_OK)) fail_msg("%s", perp_diag_text(&diag));
         if (!cases[i].is_said) assert_non_null(strstr(perp_diag_text(&diag), "is not estimated"));
-        assert_true(work > 0 && work < fmax(cases[i].most * own, 1e7));
+        assert_true(work > 0 && work < fmax(cases[i].most * own, 3.3e7 - own));
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
         perp_diag_clear(&diag);
