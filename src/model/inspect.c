@@ -1,6 +1,7 @@
 /* Signs are carried through the expressions: a root of what may be negative, a division by what may be 0. */
 
 #include "model/inspect.h"
+#include "model/scheme.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,4 +236,22 @@ int perp__inspect_unused(const perp_model *m, perp__source *findings)
                     "warning: '%s' of this model comes before the function of the language",
                     s->name);
     return inspect_guards(m, findings);
+}
+
+perp_status perp__check_steps(const perp_model *m, perp__said said, const char *method,
+                              double accuracy, perp_diag *diag)
+{
+    if (m->kind != PERP_DISCRETE) return PERP_OK;
+    int is_models = said.text && strcmp(said.text, method) == 0;
+    if (perp__scheme_make(method, 1).npoint > 1)
+        return perp__refuse(diag, is_models ? PERP_ERR_MODEL : PERP_ERR_ARG,
+                            is_models ? perp__said_place(&m->source, said)
+                                      : perp__in(m->source.name),
+                            "method %s is for rates (der); the model is discrete (next), its "
+                            "steps are as they are written\n",
+                            method);
+    if (!(accuracy > 0)) return PERP_OK;
+    return perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
+                        "the steps of a discrete model are as they are written; they have no "
+                        "accuracy\n");
 }

@@ -28,6 +28,11 @@ int perp__inspect_domains(const perp_model *model, perp__source *findings);
 /* Parameters and inputs that nothing uses, and guards that never change. */
 int perp__inspect_unused(const perp_model *model, perp__source *findings);
 
+/* Are these steps for such a model? A discrete one has no rates for the points of a method, and no accuracy.
+ * PERP_ERR_ARG after saying so, PERP_ERR_MODEL where it is the model that says the method. */
+perp_status perp__check_steps(const perp_model *model, perp__said said, const char *method,
+                              double accuracy, perp_diag *diag);
+
 /* Roots of all conditions of the model, malloc'ed; NULL when memory is out. */
 perp_expr *perp__condition_roots(const perp_model *model, int *n);
 

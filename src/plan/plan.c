@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include "base/words.h"
+#include "model/inspect.h"
 #include "model/plan_block.h"
 
 #include <math.h>
@@ -110,6 +111,9 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
     if ((unsigned)o->method >= PERP_PLAN_METHOD_COUNT)
         return perp__refuse_word(diag, PERP_ERR_MODEL, perp__said_place(&m->source, b->method),
                                  "method", b->method.text, &methods);
+    perp_status status =
+        perp__check_steps(m, b->method, perp_plan_method_name(o->method), o->motion_tol, diag);
+    if (status != PERP_OK) return status;
     if (!(o->theta >= 0.5 && o->theta <= 1))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "theta must be from 0.5 to 1");
     if (perp__scheme_make(perp_plan_method_name(o->method), o->theta).is_weighted &&

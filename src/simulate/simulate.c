@@ -65,13 +65,8 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         return perp__refuse_word(diag, PERP_ERR_ARG, place, "method", model->method.text,
                                  &integrators);
     const char *method = perp_integrator_name(o->integrator);
-    if (model->kind == PERP_DISCRETE && perp__scheme_make(method, 1).npoint > 1) {
-        int is_models = model->method.text && strcmp(model->method.text, method) == 0;
-        return perp__refuse(diag, PERP_ERR_ARG, is_models ? place : perp__in(file),
-                            "method %s is for rates (der); the model is discrete (next), its "
-                            "steps are as they are written\n",
-                            method);
-    }
+    perp_status status = perp__check_steps(model, model->method, method, o->accuracy, diag);
+    if (status != PERP_OK) return status;
     if (isnan(o->to))
         wrong =
             model->plan
@@ -96,8 +91,6 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "jit must be one of perp_jit";
     else if (!(o->accuracy >= 0) || o->accuracy >= 1)
         wrong = "the accuracy must be from 0, for whole steps, to below 1";
-    else if (o->accuracy > 0 && model->kind == PERP_DISCRETE)
-        wrong = "the steps of a discrete model are as they are written; they have no accuracy";
     else if (!(o->theta >= 0.5 && o->theta <= 1))
         wrong = "theta must be from 0.5 to 1";
     else if ((o->ninput > 0 && !o->input) || (o->nparameter > 0 && !o->parameter))

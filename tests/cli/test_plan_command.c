@@ -249,6 +249,17 @@ static void mistakes_are_named(void **state)
     cli_expect(1, NULL, "which model?", "plan");
     cli_expect(1, NULL, "unknown method 'radau'; did you mean 'radau3'?",
                "plan " PUSH " --method radau");
+    const char *steps = "input u\nstate x = 0\nnext(x) = x + u\n"
+                        "plan {\n horizon 1\n nodes 11\n method %s\n at end: x = 1\n}\n";
+    char text[256];
+    snprintf(text, sizeof text, steps, "radau5");
+    cli_expect(2, NULL, "steps.perp:7:9: method radau5 is for rates (der); the model is discrete",
+               "plan '%s'", cli_file("steps.perp", text));
+    snprintf(text, sizeof text, steps, "backward-euler");
+    const char *path = cli_file("steps.perp", text);
+    cli_expect(0, "10 steps (backward-euler)", NULL, "plan '%s' --no-plot", path);
+    cli_expect(1, NULL, "method radau3 is for rates (der)", "plan '%s' --method radau3", path);
+    cli_expect(1, NULL, "they have no accuracy", "plan '%s' --tol 1e-6", path);
     cli_expect(1, NULL, "unknown back end 'ipot'; did you mean 'ipopt'?",
                "plan " PUSH " --backend ipot");
     cli_expect(1, NULL, "unknown treatment of pairs 'x'", "plan " PUSH " --pairs x");
