@@ -713,6 +713,12 @@ int perp__sparse_factor_mode(perp__step *s)
     return factor_chosen(s, &solves);
 }
 
+int perp__sparse_apply_mode(perp__step *s)
+{
+    int solves = 0;
+    return perp__sparse_factor_mode(s) && solve_mode(s, 0, &solves);
+}
+
 /* The factors come back as they were made: with the pivots of the same matrix. */
 static int factor_again(perp__step *s)
 {

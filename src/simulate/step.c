@@ -570,6 +570,32 @@ static perp__verdict judge_refined(perp__step *s, const int *row, const double *
     return v;
 }
 
+/* The same of the answer by sparse factors. */
+static perp__step_result judge_sparse(perp__step *s, perp__step_result result)
+{
+    perp__verdict v = judge(s);
+    for (int round = 0; round < 2 && !(v.error <= s->tol); round++)
+        if (perp__sparse_refine(s)) v = judge(s);
+    return accept_or_not(s, &v, result);
+}
+
+/* The present mode's answer, by its own system: sparse factors, which the next step can use, too, or else the inverse. */
+static perp__step_result try_mode(perp__step *s, perp__step_result result)
+{
+    perp__step_result tried = result;
+    if (s->sparse && !s->nonlinear && perp__sparse_apply_mode(s))
+        tried = judge_sparse(s, result);
+    else
+        tried.outcome = PERP_LIMIT;
+    if (tried.outcome == PERP_SOLVED) return tried;
+    mode_key(s);
+    s->cache.current = find_mode(s);
+    if (s->cache.current->singular) return tried;
+    solve_mode(s, s->cache.current);
+    perp__verdict v = judge_refined(s, s->cache.current->row, s->cache.current->S, 0);
+    return accept_or_not(s, &v, result);
+}
+
 /* From the solver's z, w and basis to the unknowns: by the mode's own system, else by substitution.
  */
 static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
@@ -578,14 +604,8 @@ static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
     result.outcome = PERP_SOLVED;
     result.fault = PERP__FINE;
     read_mode(s, e);
-    mode_key(s);
-    s->cache.current = find_mode(s);
-    if (!s->cache.current->singular) {
-        solve_mode(s, s->cache.current);
-        perp__verdict v = judge_refined(s, s->cache.current->row, s->cache.current->S, 0);
-        perp__step_result accepted = accept_or_not(s, &v, result);
-        if (accepted.outcome == PERP_SOLVED) return accepted;
-    }
+    perp__step_result accepted = try_mode(s, result);
+    if (accepted.outcome == PERP_SOLVED) return accepted;
     back_substitute(s, e);
     perp__verdict v = judge_refined(s, e->row, e->T_inverse, e->nz);
     return accept_or_not(s, &v, result);
@@ -728,10 +748,7 @@ static perp__step_result solve_sparse(perp__step *s)
                                    .worst = -1};
     perp__step_result result = perp__sparse_solve(s);
     if (result.outcome != PERP_SOLVED || perp__shifts_modes(s) || s->newton.is_old) return result;
-    perp__verdict v = judge(s);
-    for (int round = 0; round < 2 && !(v.error <= s->tol); round++)
-        if (perp__sparse_refine(s)) v = judge(s);
-    return accept_or_not(s, &v, result);
+    return judge_sparse(s, result);
 }
 
 /* In a stack elimination and pivoting, in a problem that is as singular, cost more than what comes next. */
@@ -743,15 +760,17 @@ static int is_left_to_contacts(const perp__step *s, const perp__step_result *res
 static perp__step_result solve_affine(perp__step *s)
 {
     perp__verdict v;
+    perp__step_result result = {.outcome = PERP_SOLVED, .fault = PERP__FINE};
     if (s->sparse) {
-        perp__step_result result = solve_sparse(s);
+        result = solve_sparse(s);
         if (result.outcome == PERP_SOLVED || !s->A || s->newton.sparse_only ||
             is_left_to_contacts(s, &result))
             return result;
     }
     perp__step_fill(s);
-    if (!keep_mode(s, &v)) return solve_anew(s);
-    perp__step_result result = {.outcome = PERP_SOLVED, .fault = PERP__FINE};
+    int is_singular = result.fault == PERP__SINGULAR && !s->nonlinear;
+    if (is_singular || !keep_mode(s, &v)) return solve_anew(s);
+    result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
     keep_verdict(&result, &v);
     return result;
 }

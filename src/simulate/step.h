@@ -495,6 +495,8 @@ void perp__sparse_slopes_changed(perp__step *step);
 void perp__sparse_pass(perp__step *step, perp__pass *pass);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
+/* y of the present mode, from its rows alone; 0 if it is singular. */
+int perp__sparse_apply_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
 int perp__sparse_solve_rows(perp__step *step, double *x,
                             int count); /* by the factors, in place: ny x count */
