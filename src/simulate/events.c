@@ -301,7 +301,7 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
 {
     int np = e->model->npair;
     for (int k = 0; k < 2; k++) pass_step(&e->probe[k], pass);
-    if (e->has_past) pass_step(&e->limit, pass);
+    if (e->has_pre) pass_step(&e->limit, pass);
     perp__pass_ints(pass, &e->has_mode, 1, 0, 1);
     perp__pass_ints(pass, &e->was_in_mode, 1, 0, 1);
     perp__pass_chars(pass, e->mode, (size_t)np, 0, PERP__ROW_HI);
@@ -370,7 +370,7 @@ void perp__events_forget(perp__events *e)
 {
     if (!e) return;
     for (int k = 0; k < 2; k++) perp__step_forget(&e->probe[k]);
-    if (e->has_past) perp__step_forget(&e->limit);
+    if (e->has_pre) perp__step_forget(&e->limit);
     for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
     memset(e->held, 0, (size_t)e->model->npair);
