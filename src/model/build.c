@@ -59,8 +59,8 @@ perp__declared *perp__declare_name(perp__builder *b, const perp__statement *s, c
     int twin = perp__names_find(&b->name_of, name);
     if (twin >= 0 && b->name[twin].is_known) {
         perp__place first = perp__source_place(b->source, b->name[twin].at);
-        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %ld:%ld", name,
-                    first.line, first.column);
+        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %ld:%ld",
+                    perp__shown(name), first.line, first.column);
         return NULL;
     }
     if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name) ||
@@ -100,7 +100,8 @@ void perp__declare_sizes(perp__builder *b, const perp__statement *s, perp__decla
     for (int k = 0; k < s->ndim; k++) {
         if (perp__lower_integer(b, s->dim[k], "a size", &d->dim[k]) &&
             (d->dim[k] < 1 || d->dim[k] > MAX_ELEMENTS)) {
-            perp__error(b->source, s->dim[k]->at, s->dim[k]->end, "a size must be from 1 to %d",
+            perp__error(b->source, s->dim[k]->at, s->dim[k]->end,
+                        "the size of '%s' is %d; a size is from 1 to %d", s->name, d->dim[k],
                         MAX_ELEMENTS);
             d->dim[k] = 1;
         }
@@ -289,7 +290,8 @@ static void declare_one(perp__builder *b, const perp__statement *s)
     if (!may_stand(b, s)) return;
     if (b->space != &b->root && !perp__unroll(b, s, 1)) return;
     if (s->kind == STATEMENT_ADD) perp__add_share(b, s);
-    if (b->turn) return; /* declarations in loops: conditions.c */
+    if (b->turn && s->kind == STATEMENT_LET) perp__declare_late(b, s);
+    if (b->turn) return; /* other declarations in loops: conditions.c */
     const perp__syntax *given = s->kind == STATEMENT_INPUT ? perp__given(b, s->name) : NULL;
     if (s->kind == STATEMENT_PARAM)
         perp__declare_param_as(b, s, NULL);

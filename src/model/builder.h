@@ -145,10 +145,11 @@ typedef struct builder {
     perp__full_name_room full;
     perp__late *late, **last_late, *busy;
     perp__share *share, **last_share;
-    int is_declaring; /* instances are made as they are met */
-    int is_surveying; /* both branches of an if are read: for outlines */
-    int blocks_read;  /* a bit for each row of blocks.def; those in parts add to them */
-    int inside;       /* how many loops, ifs and parts the statement at hand is in */
+    int is_declaring;   /* instances are made as they are met */
+    int has_turn_names; /* lets stand in loops */
+    int is_surveying;   /* both branches of an if are read: for outlines */
+    int blocks_read;    /* a bit for each row of blocks.def; those in parts add to them */
+    int inside;         /* how many loops, ifs and parts the statement at hand is in */
     perp__scope scope;
     perp__first_rates first;
     int unrolled;     /* conditions, turns of loops and names in parts so far */
@@ -270,6 +271,13 @@ void perp__leave(perp__builder *b, perp__here before);
 const perp__syntax *perp__given(const perp__builder *b, const char *name);
 
 void perp__declare_late(perp__builder *b, const perp__statement *s);
+
+/* A let of the turns of loops at hand, the innermost first; NULL. */
+perp__declared *perp__find_in_turns(perp__builder *b, const char *name);
+
+/* A name without what tells it from its like: the number of its file, the turn of its loop. */
+const char *perp__shown(const char *name);
+
 void perp__add_share(perp__builder *b, const perp__statement *s);
 
 /* When all is declared: which sum each += means. */

@@ -275,11 +275,12 @@ static void add_facets(perp__builder *b, const perp__statement *s, const perp__c
 }
 
 /* The exact cone (Alart and Curnier 1991): f = P(f - r v), P the projection on the disc of radius
- * bound: f = w bound / max(bound, |w|), w = f - r v. Any r > 0 has the same solutions. */
-static void add_exact_cone(perp__builder *b, const perp__contact *c, perp_expr r)
+ * bound: f = w bound / max(bound, |w|), w = f - r v. Any r > 0 has the same solutions: 1/h here. */
+static void add_exact_cone(perp__builder *b, const perp__contact *c)
 {
     perp__graph *g = b->graph;
     perp_expr w[2], bound = c->bound,
+                    r = perp__div(g, perp__const(g, 1), perp__symbol(g, PERP__SYM_H)),
                     square = perp__const(g, PERP_TINY); /* so that |w| has a derivative at 0 */
     if (c->guard >= 0) bound = perp__mul(g, bound, c->guard);
     for (int i = 0; i < 2; i++) {
@@ -307,10 +308,10 @@ perp__contact *perp__add_contact(perp__builder *b, perp__contact contact)
 static int check_friction(perp__builder *b, const perp__statement *s, const perp__value *v,
                           int *facets)
 {
-    const perp__value *f = &v[0], *speed = &v[1], *bound = &v[2], *r = &v[3], *guard = &v[4];
+    const perp__value *f = &v[0], *speed = &v[1], *bound = &v[2], *guard = &v[3];
     *facets = 0;
-    if (b->failed || !f->e || !speed->e || !bound->e || !r->e) return 0;
-    if (f->n != speed->n || f->n > 2 || bound->n != 1 || r->n != 1 || guard->n != 1) {
+    if (b->failed || !f->e || !speed->e || !bound->e) return 0;
+    if (f->n != speed->n || f->n > 2 || bound->n != 1 || guard->n != 1) {
         perp__error(b->source, s->at, s->end,
                     "friction acts in one direction or two: f and v have one or two elements each, "
                     "bound has one");
@@ -327,15 +328,11 @@ static int check_friction(perp__builder *b, const perp__statement *s, const perp
 
 static void add_friction(perp__builder *b, const perp__statement *s)
 {
-    perp__graph *g = b->graph;
-    perp__value value[5];
+    perp__value value[4];
     value[0] = perp__lower_in(b, SCOPE_STEP, s->f);
     value[1] = perp__lower(b, s->v);
     value[2] = perp__lower(b, s->bound);
-    value[3] =
-        s->r ? perp__lower(b, s->r)
-             : perp__scalar_value(b, perp__div(g, perp__const(g, 1), perp__symbol(g, PERP__SYM_H)));
-    value[4] = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : (perp__value){.n = 1};
+    value[3] = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : (perp__value){.n = 1};
     int facets;
     if (!check_friction(b, s, value, &facets)) return;
     const perp__value *f = &value[0], *v = &value[1];
@@ -348,8 +345,7 @@ static void add_friction(perp__builder *b, const perp__statement *s)
                            .f = {f->e[0], f->e[f->n - 1]},
                            .v = {v->e[0], v->e[f->n - 1]},
                            .bound = value[2].e[0],
-                           .r = s->r ? value[3].e[0] : -1,
-                           .guard = s->guard ? perp__element(&value[4], 0) : -1,
+                           .guard = s->guard ? perp__element(&value[3], 0) : -1,
                            .pair = kind == PERP__CONTACT_CONE ? -1 : b->model->npair,
                            .equation = kind == PERP__CONTACT_LINE ? -1 : b->model->nequation,
                            .at = s->at,
@@ -360,7 +356,7 @@ static void add_friction(perp__builder *b, const perp__statement *s)
     else if (kind == PERP__CONTACT_FACETS)
         add_facets(b, s, c, facets);
     else
-        add_exact_cone(b, c, perp__element(&value[3], 0));
+        add_exact_cone(b, c);
 }
 
 void perp__add_condition(perp__builder *b, const perp__statement *s)
@@ -371,11 +367,10 @@ void perp__add_condition(perp__builder *b, const perp__statement *s)
         add_pairs(b, s);
     else if (s->kind == STATEMENT_FRICTION)
         add_friction(b, s);
-    else if (b->turn &&
-             (perp__is_declaration(s->kind) || s->kind == STATEMENT_LET ||
-              s->kind == STATEMENT_SUM || s->kind == STATEMENT_SIMULATE ||
-              s->kind == STATEMENT_PART || s->kind == STATEMENT_FUNCTION ||
-              s->kind == STATEMENT_USE || s->kind == STATEMENT_MODEL || s->kind == STATEMENT_BLOCK))
+    else if (b->turn && (perp__is_declaration(s->kind) || s->kind == STATEMENT_SUM ||
+                         s->kind == STATEMENT_SIMULATE || s->kind == STATEMENT_PART ||
+                         s->kind == STATEMENT_FUNCTION || s->kind == STATEMENT_USE ||
+                         s->kind == STATEMENT_MODEL || s->kind == STATEMENT_BLOCK))
         perp__error(b->source, s->at, s->end,
-                    "only equations, pairs, parts, += and loops can stand in a loop");
+                    "only equations, pairs, parts, lets, += and loops can stand in a loop");
 }

@@ -307,10 +307,6 @@ static int put_friction(flat *f, int i)
     perp__text_put(&f->body, "bound = ");
     put(f, &f->body, c->bound);
     if (c->kind == PERP__CONTACT_FACETS) perp__text_format(&f->body, ", facets = %d", n - 1);
-    if (c->kind == PERP__CONTACT_CONE && c->r >= 0) {
-        perp__text_put(&f->body, ", r = ");
-        put(f, &f->body, c->r);
-    }
     perp__text_put(&f->body, ")");
     put_guard(f, &f->body, c->guard);
     return n;
@@ -367,7 +363,6 @@ static perp_expr *roots_of(const perp_model *m, int *n)
         const perp__contact *c = &m->contact[i];
         for (int k = 0; k < c->n; k++) root[(*n)++] = c->f[k], root[(*n)++] = c->v[k];
         root[(*n)++] = c->bound;
-        if (c->r >= 0) root[(*n)++] = c->r;
     }
     for (int i = 0; i < m->nitem[PERP_OUTPUT] && root; i++)
         root[(*n)++] = m->item[PERP_OUTPUT][i].expr;

@@ -98,6 +98,8 @@ const char *perp__full_name(perp__builder *b, const char *name)
 perp__declared *perp__find_declared(perp__builder *b, const char *name)
 {
     if (!b->space->prefix) return NULL;
+    perp__declared *local = b->has_turn_names ? perp__find_in_turns(b, name) : NULL;
+    if (local) return local;
     int i = perp__names_find(&b->name_of, full_name(b, name));
     return i >= 0 && b->name[i].is_known ? &b->name[i] : NULL;
 }
@@ -116,11 +118,38 @@ static int add_functions(const perp__builder *b, const char **candidate, int n, 
     return n;
 }
 
+/* What the name is where it cannot be seen from, or what it is meant for: "; ..", or "". */
+static const char *elsewhere(perp__builder *b, const perp__syntax *s, char *text, size_t size)
+{
+    static const char *const rates[] = {"ddt", "diff", "deriv", "D"};
+    int file, i = perp__names_find(&b->name_of, s->text), is_call = s->kind == SYNTAX_CALL;
+    const perp__space *space = b->space;
+    const perp__statement *part = perp__find_definition(b, STATEMENT_PART, s->text, -1, -1, &file),
+                          *function = is_call ? NULL
+                                              : perp__find_definition(b, STATEMENT_FUNCTION,
+                                                                      s->text, -1, -1, &file);
+    text[0] = 0;
+    for (size_t k = 0; is_call && k < sizeof rates / sizeof *rates; k++)
+        if (perp__is_word(s->text, rates[k])) return "; a derivative is written der(x)";
+    if (!is_call && s->text[0] == 'd' && s->text[1] && perp__find_declared(b, s->text + 1))
+        snprintf(text, size, "; a derivative is written der(%s)", s->text + 1);
+    else if (part)
+        snprintf(text, size, "; '%s' is a part, of which a line '%s NAME' makes an instance",
+                 s->text, s->text);
+    else if (function)
+        snprintf(text, size, "; '%s' is a function, %s(..)", s->text, s->text);
+    else if (!is_call && space != &b->root && i >= 0 && b->name[i].is_known)
+        snprintf(text, size, "; %s '%s' sees what it is given, not the model's '%s'",
+                 space->prefix ? "the part" : "the function", space->of ? space->of->name : "",
+                 s->text);
+    return text;
+}
+
 void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *what)
 {
-    enum { MOST = 512 };
+    enum { MOST = 512, MOST_SHOWN = 16 };
     const char *candidate[MOST];
-    char text[512];
+    char text[512], more[300];
     int n = 0;
     if (perp__source_has_error(b->source, s->at))
         return; /* in each turn of a loop; a search costs */
@@ -143,8 +172,12 @@ void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *wha
     for (int i = 0; i < b->space->nbound && n < MOST; i++) candidate[n++] = b->space->bound[i].name;
     for (const perp__turn *turn = b->turn; turn && n < MOST; turn = turn->outer)
         candidate[n++] = turn->name;
-    perp__error(b->source, s->at, s->end, "%s",
-                perp_unknown_word(what, s->text, candidate, n, "", text, sizeof text));
+    const char *hint = elsewhere(b, s, more, sizeof more);
+    int is_member = strncmp(what, "name of ", 8) == 0; /* which are few */
+    perp__error(b->source, s->at, s->end, "%s%s",
+                perp_unknown_word(what, s->text, candidate, *hint ? 0 : n,
+                                  is_member && n <= MOST_SHOWN ? NULL : "", text, sizeof text),
+                hint);
 }
 
 /* The item of this kind whose first symbol it is, which rise alike; NULL if it belongs to something else. */
@@ -481,7 +514,7 @@ static perp__value lower_chain(perp__builder *b, const perp__syntax *s)
 static perp__value lower_list(perp__builder *b, const perp__syntax *s)
 {
     if (s->n == 0) {
-        perp__error(b->source, s->at, s->end, "an empty list");
+        perp__error(b->source, s->at, s->end, "an empty list; expected one element or more");
         return zero;
     }
     perp__value first = perp__lower(b, s->item[0]);

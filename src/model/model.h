@@ -82,7 +82,6 @@ typedef struct perp__contact {
     int n;                /* tangent directions, 1 or 2 */
     perp_expr f[2], v[2]; /* tangent forces and velocities; of one direction, twice the same */
     perp_expr bound;      /* mu times the normal force */
-    perp_expr r;          /* of friction(.., r = ..); -1: not said */
     perp_expr guard;      /* -1 none */
     int normal,
         side; /* the bound is a multiple, which reads no unknown, of this pair's side a or b (0, 1), in a

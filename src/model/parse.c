@@ -69,6 +69,22 @@ static int take_word(parser *p, const char *word)
     return at_word(p, word) ? (take(p), 1) : 0;
 }
 
+static int is_symbol(const perp__token *t, char symbol)
+{
+    return t->kind == TOKEN_OTHER && t->symbol == symbol;
+}
+
+/* The token behind the bracket or brace that opens here. */
+static const perp__token *behind(const perp__token *t, char open, char close)
+{
+    int depth = 0;
+    do {
+        depth += is_symbol(t, open) - is_symbol(t, close);
+        t++;
+    } while (depth > 0 && t->kind != TOKEN_END);
+    return t;
+}
+
 /* What other languages write otherwise: a hint for the token that was not expected, or "". */
 static const char *hint(const parser *p)
 {
@@ -77,14 +93,16 @@ static const char *hint(const parser *p)
         int doubled;
         const char *text;
     } habits[] = {{'*', 1, "; a power is written ^"},
-                  {'=', 1, "; an equation has one ="},
+                  {'=', 1, "; an equation has one =, a guard <= or >="},
                   {'/', 1, "; a comment begins with #"},
                   {'%', 0, "; a comment begins with #"},
+                  {'[', 0, "; elements are taken of names: let y = .., then y[1]"},
                   {';', 0, "; a statement ends with its line"}};
-    const perp__token *t = p->token, *before = t - 1;
+    const perp__token *t = p->token;
     for (size_t i = 0; i < sizeof habits / sizeof *habits && t->kind == TOKEN_OTHER; i++) {
         int is_doubled =
-            before->kind == TOKEN_OTHER && before->symbol == t->symbol && before->end == t->at;
+            (t[-1].kind == TOKEN_OTHER && t[-1].symbol == t->symbol && t[-1].end == t->at) ||
+            (t[1].kind == TOKEN_OTHER && t[1].symbol == t->symbol && t->end == t[1].at);
         if (t->symbol == habits[i].symbol && is_doubled >= habits[i].doubled) return habits[i].text;
     }
     return "";
@@ -243,9 +261,13 @@ static perp__syntax *parse_sum(parser *p, int at)
 
 static perp__syntax *parse_call(parser *p, const perp__token *name)
 {
-    if (perp__is_word(name->text, "sum") && p->token->kind == TOKEN_NAME &&
-        p->token[1].kind == TOKEN_NAME && perp__is_word(p->token[1].text, "in"))
+    int is_sum = perp__is_word(name->text, "sum") && p->token->kind == TOKEN_NAME;
+    if (is_sum && p->token[1].kind == TOKEN_NAME && perp__is_word(p->token[1].text, "in"))
         return parse_sum(p, name->at);
+    if (is_sum && is_symbol(p->token + 1, '=')) {
+        take(p);
+        expected(p, "'in' and the range: sum(i in 1..4, x[i])");
+    }
     perp__syntax *node = new_node(p, SYNTAX_CALL, name->at);
     node->text = name->text;
     parse_items(p, node, ')', "',' or ')'",
@@ -290,6 +312,10 @@ static perp__syntax *parse_primary(parser *p)
         node->number = take(p)->number;
         node->end = t->end;
         return node;
+    }
+    if (at_word(p, "if") && (t[1].kind == TOKEN_NAME || t[1].kind == TOKEN_NUMBER)) {
+        expected(p, "an expression; one of two is choose(x < 1, a, b)");
+        return new_node(p, SYNTAX_NUMBER, t->at);
     }
     if (t->kind == TOKEN_NAME && !is_statement_word(t->text)) return parse_name(p);
     if (take_symbol(p, '(')) {
@@ -404,8 +430,37 @@ static char comparison(const parser *p)
     return 0;
 }
 
+static perp__syntax *parse_guard(parser *p);
+
+/* Is the bracket that comes next around comparisons, and not around a term of one? Those in choose(x < 1, ..) are its own. */
+static int brackets_guard(const parser *p)
+{
+    const perp__token *t = p->token, *end = at_symbol(p, '(') ? behind(t, '(', ')') : t;
+    while (t < end && ++t < end) {
+        int is_call = is_symbol(t, '(') && t[-1].kind == TOKEN_NAME &&
+                      !perp__is_word(t[-1].text, "and") && !perp__is_word(t[-1].text, "or");
+        if (is_call)
+            t = behind(t, '(', ')') - 1;
+        else if (t->kind == TOKEN_LE || t->kind == TOKEN_GE || is_symbol(t, '<') ||
+                 is_symbol(t, '>'))
+            return 1;
+    }
+    return 0;
+}
+
+/* ( guard ), or two expressions compared */
 static perp__syntax *parse_comparison(parser *p)
 {
+    if (brackets_guard(p)) {
+        if (p->depth >= MAX_DEPTH) return parse_expression(p); /* which says that it is too deep */
+        p->depth++;
+        take(p);
+        perp__syntax *inside = parse_guard(p);
+        expect_symbol(p, ')', "'and', 'or' or ')'");
+        inside->text = "(";
+        p->depth--;
+        return inside;
+    }
     perp__syntax *node = new_node(p, SYNTAX_COMPARE, p->token->at);
     items list = {0};
     items_push(&list, parse_expression(p), 0, 0);
@@ -444,6 +499,7 @@ static perp__syntax *parse_guard(parser *p)
 /* A guard, or an expression without a comparison. */
 static perp__syntax *parse_condition(parser *p)
 {
+    if (brackets_guard(p)) return parse_guard(p);
     perp__syntax *node = parse_expression(p);
     if (p->bad || !comparison(p)) return node;
     perp__syntax *both = new_node(p, SYNTAX_COMPARE, node->at);
@@ -606,8 +662,11 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind, int has
     } else if (!p->bad && needs_value && has_value) {
         expected(p, kind == STATEMENT_PARAM   ? "'=' and the parameter's value"
                     : kind == STATEMENT_STATE ? "'=' and the initial value"
-                    : kind == STATEMENT_LET   ? "'=' and the expression that the name stands for"
-                                              : "'=' and the output's expression");
+                    : kind == STATEMENT_LET && at_symbol(p, '(')
+                        ? "'=' and the expression that the name stands for; with arguments it is a "
+                          "function"
+                    : kind == STATEMENT_LET ? "'=' and the expression that the name stands for"
+                                            : "'=' and the output's expression");
     }
     if (kind == STATEMENT_LET) {
         s->end = last_end(p);
@@ -787,14 +846,13 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
     }
 }
 
-/* friction(f = .., v = .., bound = .., facets = N | exact, r = ..) [when guard], in any order */
+/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order */
 static void parse_friction(parser *p, perp__statement *s)
 {
     struct {
         const char *name;
         perp__syntax **to;
-    } arguments[] = {
-        {"f", &s->f}, {"v", &s->v}, {"bound", &s->bound}, {"facets", &s->facets}, {"r", &s->r}};
+    } arguments[] = {{"f", &s->f}, {"v", &s->v}, {"bound", &s->bound}, {"facets", &s->facets}};
     const size_t n = sizeof arguments / sizeof *arguments;
     take(p);
     take(p);
@@ -802,7 +860,7 @@ static void parse_friction(parser *p, perp__statement *s)
         size_t k = 0;
         while (k < n && !at_word(p, arguments[k].name)) k++;
         if (k == n) {
-            expected(p, "one of f =, v =, bound =, facets =, r =");
+            expected(p, "one of f =, v =, bound =, facets =");
             return;
         }
         take(p);
@@ -965,10 +1023,13 @@ static void parse_robot(parser *p, perp__statement *s)
     take_robot_words(p, s);
 }
 
+/* Do these statements make names, or add to sums? */
 static int makes_parts(const perp__statement *s)
 {
     for (; s; s = s->next) {
-        if (s->kind == STATEMENT_INSTANCE || s->kind == STATEMENT_ADD || s->makes) return 1;
+        if (s->kind == STATEMENT_INSTANCE || s->kind == STATEMENT_ADD || s->kind == STATEMENT_LET ||
+            s->makes)
+            return 1;
     }
     return 0;
 }
@@ -1055,8 +1116,11 @@ static void finish_statement(parser *p, perp__statement *s)
                     : is_declaration(s->kind) && p->token[-1].kind != TOKEN_STRING
                         ? "a unit in quotes, ',' or the end of the line"
                         : "the end of the line");
-    if (p->bad) {
-        while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
+    while (p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) {
+        if (at_symbol(p, '{')) /* what is in it belongs to this statement */
+            p->token = behind(p->token, '{', '}');
+        else
+            take(p);
     }
 }
 
@@ -1099,8 +1163,14 @@ static int is_misspelt_keyword(parser *p)
     int n;
     const char *const *words = perp__statement_words(&n);
     char text[256];
-    perp__error(p->source, p->token->at, p->token->end, "%s",
-                perp_unknown_word("statement", p->token->text, words, n, NULL, text, sizeof text));
+    if (is_symbol(p->token + 2, '[') && !perp_nearest(p->token->text, words, n))
+        perp__error(p->source, p->token->at, p->token->end,
+                    "'%s' is no statement; an array of parts names its index: %s %s[i in 1..4]",
+                    p->token->text, p->token->text, p->token[1].text);
+    else
+        perp__error(
+            p->source, p->token->at, p->token->end, "%s",
+            perp_unknown_word("statement", p->token->text, words, n, NULL, text, sizeof text));
     p->bad = 1;
     return 1;
 }

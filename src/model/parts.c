@@ -2,6 +2,7 @@
  * functions. */
 
 #include "model/builder.h"
+#include "model/library.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,13 @@ static int append_turns(char *text, size_t size, size_t *n, const perp__turn *tu
     if (!turn) return 1;
     return append_turns(text, size, n, turn->outer) &&
            append_index(text, size, n, turn->outer ? ',' : '[', turn->value);
+}
+
+/* Declared so in full; NULL. */
+static perp__declared *known(const perp__builder *b, const char *full)
+{
+    int i = perp__names_find(&b->name_of, full);
+    return i >= 0 && b->name[i].is_known ? &b->name[i] : NULL;
 }
 
 /* Walks --------------------------------------------------------------------------------------- */
@@ -127,6 +135,7 @@ static int instance_name(perp__builder *b, const perp__statement *s, char *name,
     return 0;
 }
 
+static int declare_array(perp__builder *b, const perp__statement *s);
 static const perp__space *make_instance(perp__builder *b, const perp__statement *s,
                                         const char *name);
 static void make_inside(perp__builder *b, const perp__space *space);
@@ -161,6 +170,7 @@ static void visit_instances(perp__builder *b, const perp__statement *s, int all,
         return;
     }
     if (!bounds_of(b, s, &lo, &hi)) return;
+    if (hi < lo && b->is_declaring) declare_array(b, s);
     const perp__turn *outer = b->turn;
     int index_at = b->outline ? perp__word_behind(b, s->name_end, s->index) : s->at;
     for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100; i++) {
@@ -209,13 +219,33 @@ const perp__syntax *perp__given(const perp__builder *b, const char *name)
     return a ? a->value : NULL;
 }
 
+/* The library that has a part of this name; NULL. */
+static const char *library_with(const char *part)
+{
+    char line[MOST_CHAIN];
+    snprintf(line, sizeof line, "\npart %s", part);
+    size_t n = strlen(line);
+    for (int k = 0; k < perp__nlibrary; k++) {
+        const char *at = perp__library[k].text;
+        while ((at = strstr(at, line)) != NULL && at[n] != ' ' && at[n] != '(') at += n;
+        if (at) return perp__library[k].name;
+    }
+    return NULL;
+}
+
 /* Say that there is no such statement, as the parser says it; the parts that are known in the file count as well. */
 static void unknown_part(perp__builder *b, const perp__statement *s)
 {
     enum { MOST = 100 };
-    const char *candidate[MOST];
+    const char *candidate[MOST], *library = library_with(s->type);
     char text[512];
     int n, k = 0, length = (int)strlen(s->type);
+    if (library) {
+        perp__error(b->source, s->at, s->at + length,
+                    "no part '%s' here; one is in the library \"%s\": use \"%s\"", s->type, library,
+                    library);
+        return;
+    }
     const char *const *words = perp__statement_words(&n);
     while (k < n) candidate[k] = words[k], k++;
     for (int f = 0; f < b->nused; f++) {
@@ -304,6 +334,15 @@ static perp__late *new_late(perp__builder *b, perp__declared *d)
     return late;
 }
 
+/* The part with its head, as it is written. */
+static const char *signature(perp__builder *b, const perp__statement *part)
+{
+    int end = part->name_end;
+    for (const perp__statement *h = part->head; h; h = h->next) end = h->end;
+    while (part->head && end < part->end && b->source->text[end - 1] != ')') end++;
+    return perp__text_of(b, part->name_at, end);
+}
+
 /* What the head of the part takes: a parameter where it has a value of its own, else a name for the argument. */
 static void make_inside(perp__builder *b, const perp__space *space)
 {
@@ -314,8 +353,8 @@ static void make_inside(perp__builder *b, const perp__space *space)
             perp__declare_param_as(b, s, given ? given->value : NULL);
         } else if (!given) {
             b->source->note = space->note.outer;
-            perp__error(b->source, space->note.at, space->note.at, "%s needs '%s'", space->of->name,
-                        s->name);
+            perp__error(b->source, space->note.at, space->note.at, "%s needs '%s': it is %s",
+                        space->of->name, s->name, signature(b, space->of));
             b->source->note = &space->note;
         }
         const char *name = s->value ? NULL : perp__full_name(b, s->name);
@@ -347,8 +386,8 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
     for (const perp__statement *a = s->head; a && !b->failed; a = a->next, k++) {
         if (!a->name) {
             if (k >= n)
-                perp__error(b->source, a->value->at, a->end, "%s takes %d argument%s", s->type, n,
-                            n == 1 ? "" : "s");
+                perp__error(b->source, a->value->at, a->end, "%s takes %d argument%s: it is %s",
+                            s->type, n, n == 1 ? "" : "s", signature(b, space->of));
             continue;
         }
         const perp__statement *h = space->of->head;
@@ -372,13 +411,53 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
 
 /* Lets and sums ------------------------------------------------------------------------------- */
 
+/* "train[2].128[3]:u": a let of a turn of the loop whose index stands at byte 128. 0 when there is no room. */
+static int name_in_turn(const perp__builder *b, const perp__turn *turn, const char *name,
+                        char *full, size_t size)
+{
+    char at[16];
+    size_t n = 0;
+    snprintf(at, sizeof at, "%d", turn->at);
+    full[0] = 0;
+    return append(full, size, &n, b->space->prefix) && append(full, size, &n, at) &&
+           append_turns(full, size, &n, turn) && append(full, size, &n, "]:") &&
+           append(full, size, &n, name);
+}
+
+/* In the arena; NULL with an error. */
+static const char *full_name_in_turn(perp__builder *b, const perp__statement *s)
+{
+    char full[MOST_CHAIN];
+    const char *name = NULL;
+    b->has_turn_names = 1;
+    for (const perp__turn *turn = b->turn; turn; turn = turn->outer)
+        if (perp__is_word(turn->name, s->name))
+            perp__error(b->source, s->name_at, s->name_end, "'%s' is the index of the loop",
+                        s->name);
+    if (!name_in_turn(b, b->turn, s->name, full, sizeof full))
+        perp__error(b->source, s->at, s->end, "the full name of '%s' is longer than %d characters",
+                    s->name, MOST_CHAIN);
+    else if (!(name = perp__arena_string(b->arena, full, strlen(full))))
+        b->failed = 1;
+    return name;
+}
+
+perp__declared *perp__find_in_turns(perp__builder *b, const char *name)
+{
+    perp__declared *d = NULL;
+    char full[MOST_CHAIN];
+    for (const perp__turn *turn = b->turn; turn && !d; turn = turn->outer)
+        if (name_in_turn(b, turn, name, full, sizeof full)) d = known(b, full);
+    return d;
+}
+
 void perp__declare_late(perp__builder *b, const perp__statement *s)
 {
     int is_let = s->kind == STATEMENT_LET;
     perp__declared size = {0};
     if (!is_let) perp__declare_sizes(b, s, &size);
     if (!is_let && b->space != &b->root && !perp__unroll(b, s, size.n - 1)) return;
-    const char *name = perp__full_name(b, s->name);
+    const char *name = b->turn ? full_name_in_turn(b, s) : perp__full_name(b, s->name);
     perp__declared *d =
         name ? perp__declare_name(b, s, name, is_let ? PERP__LET : PERP__SUM) : NULL;
     perp__late *late = new_late(b, d);
@@ -505,8 +584,7 @@ static perp__value lower_sum_of(perp__builder *b, const perp__declared *d)
     return sum;
 }
 
-/* Without the number of its file. */
-static const char *shown(const char *name)
+const char *perp__shown(const char *name)
 {
     const char *colon = strchr(name, ':');
     return colon ? colon + 1 : name;
@@ -517,14 +595,15 @@ static void say_circle(perp__builder *b, const perp__late *late, const perp__syn
 {
     char chain[MOST_CHAIN];
     size_t n = 0;
-    append(chain, sizeof chain, &n, shown(late->name));
+    append(chain, sizeof chain, &n, perp__shown(late->name));
     for (const perp__late *at = b->busy; at && at != late; at = at->under) {
         append(chain, sizeof chain, &n, " in ");
-        append(chain, sizeof chain, &n, shown(at->name));
+        append(chain, sizeof chain, &n, perp__shown(at->name));
     }
     append(chain, sizeof chain, &n, " in ");
-    append(chain, sizeof chain, &n, shown(late->name));
-    perp__error(b->source, s->at, s->end, "'%s' needs its own value: %s", shown(late->name), chain);
+    append(chain, sizeof chain, &n, perp__shown(late->name));
+    perp__error(b->source, s->at, s->end, "'%s' needs its own value: %s", perp__shown(late->name),
+                chain);
 }
 
 perp__value perp__lower_late(perp__builder *b, const perp__declared *declared,
@@ -574,12 +653,6 @@ void perp__check_lates(perp__builder *b)
 }
 
 /* Paths --------------------------------------------------------------------------------------- */
-
-static perp__declared *known(const perp__builder *b, const char *full)
-{
-    int i = perp__names_find(&b->name_of, full);
-    return i >= 0 && b->name[i].is_known ? &b->name[i] : NULL;
-}
 
 static int is_path(const perp__syntax *s)
 {

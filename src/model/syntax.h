@@ -113,13 +113,13 @@ struct perp__statement {
     const char *table, *table_column; /* input NAME = table("file", "column") */
     int table_at, table_end;
 
-    perp__syntax *left, *right;               /* equation; left += right */
-    perp__side side[2];                       /* pair */
-    perp__syntax *guard;                      /* pair ... when guard; if guard */
-    perp__syntax *f, *v, *bound, *facets, *r; /* friction; facets NULL: the exact cone */
-    perp__statement *body, *otherwise;        /* for, part; if and its else */
-    int body_end;                             /* for, part: behind the last brace */
-    int makes;                                /* for, if: there are instances or += in it */
+    perp__syntax *left, *right;           /* equation; left += right */
+    perp__side side[2];                   /* pair */
+    perp__syntax *guard;                  /* pair ... when guard; if guard */
+    perp__syntax *f, *v, *bound, *facets; /* friction; facets NULL: the exact cone */
+    perp__statement *body, *otherwise;    /* for, part; if and its else */
+    int body_end;                         /* for, part: behind the last brace */
+    int makes;                            /* for, if: there are instances or += in it */
 
     /* function NAME(head) = value, part NAME(head) { body }; TYPE NAME[index in lo..hi](head), where what is given stands in the
      * head, with a name or without; use "TYPE" */

@@ -273,9 +273,26 @@ static void check_added(inspection *in)
     char where[300];
     for (const perp__added *a = in->m->added; a; a = a->before) {
         unit u;
-        if (!parse_unit(a->unit, &u)) continue;
+        if (!parse_unit(a->unit, &u) || perp__source_has_error(in->findings, a->at)) continue;
         snprintf(where, sizeof where, "with the sum '%s' that it is added to", a->sum);
         agree(in, unit_at(in, a->e), u, a->at, where);
+    }
+}
+
+/* Of parameters and initial values, which may be an instance's arguments; a pure number may stand for any. */
+static void check_values(inspection *in)
+{
+    char where[300];
+    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++) {
+        for (int i = 0; i < in->m->nitem[kind]; i++) {
+            const perp__item *item = &in->m->item[kind][i];
+            if (kind == PERP_INPUT || item->expr < 0) continue;
+            unit u = unit_at(in, item->expr);
+            if (same(&u, &one)) continue;
+            snprintf(where, sizeof where, "between the value of '%s' and what is declared",
+                     item->name);
+            agree(in, u, in->symbol[item->symbol], item->at, where);
+        }
     }
 }
 
@@ -378,17 +395,22 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     int n = plan ? list_plan(m, plan, most) : 0;
     int nadded = 0;
     for (const perp__added *a = m->added; a; a = a->before) nadded++;
-    size_t size = (size_t)nroot + 2 * (size_t)n + (size_t)nadded + 1;
+    int nvalue = 0;
+    for (int k = PERP_PARAM; k <= PERP_STATE; k++) nvalue += m->nitem[k];
+    size_t size = (size_t)nroot + 2 * (size_t)n + (size_t)nadded + (size_t)nvalue + 1;
     perp_expr *all = roots ? realloc(roots, size * sizeof *all) : NULL;
     if (all) roots = all;
     for (const perp__added *a = m->added; all && a; a = a->before) all[nroot++] = a->e;
+    for (int k = PERP_PARAM; k <= PERP_STATE && all; k++)
+        for (int i = 0; k != PERP_INPUT && i < m->nitem[k]; i++)
+            if (m->item[k][i].expr >= 0) all[nroot++] = m->item[k][i].expr;
     for (int i = 0; i < 2 * n && all; i++) {
         perp_expr e = i % 2 ? plan[i / 2].right : plan[i / 2].left;
         if (e >= 0) all[nroot++] = e;
     }
     inspection in = {.m = m, .findings = findings};
     int ok = plan && all && inspect(&in, all, nroot);
-    if (ok) check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
+    if (ok) check_values(&in), check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
     free(plan);
     free(roots);
     clear(&in);

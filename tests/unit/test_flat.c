@@ -47,11 +47,15 @@ static void compare(const char *path, const perp_model *a, const perp_model *b)
     int n = x ? perp_simulation_columns(x) : 0, ok = x != NULL;
     double *p = calloc((size_t)n + 1, sizeof *p), *q = calloc((size_t)n + 1, sizeof *q);
     if (x && n != perp_simulation_columns(y)) fail_msg("%s: other columns", path);
+    /* The table's derivatives are summed in another order: what shares lets is met in the order of its use. */
+    double rounding = strstr(path, "/table.perp") ? 1e-9 : 0;
     for (int k = 0; k < MOST_STEPS && ok; k++) {
+        double largest = 0;
         perp_simulation_row(x, p);
         perp_simulation_row(y, q);
+        for (int i = 0; i < n; i++) largest = fmax(largest, fabs(p[i]));
         for (int i = 0; i < n; i++)
-            if (!(p[i] == q[i] || (isnan(p[i]) && isnan(q[i]))))
+            if (!(fabs(p[i] - q[i]) <= rounding * largest || (isnan(p[i]) && isnan(q[i]))))
                 fail_msg("%s, row %d: %s is %.17g, flat %.17g", path, k,
                          perp_simulation_column_name(x, i), p[i], q[i]);
         ok = perp_simulation_step(x, NULL, NULL) == PERP_OK;

@@ -230,10 +230,12 @@ static void messages_name_the_instance(void **state)
         "m.perp:3:17: unknown name 'z'; in one.p (m.perp:5:10), in one (m.perp:7:1)");
     refuse_model("part P { var y\n y = }\nP a\n", "m.perp:2:6: expected an expression");
     refuse_model("part P { var y }\nP a\nstate x = 0\nder(x) = 1\n", "var 'a.y' is never used");
-    refuse_model(PARTS "Block b(mass = 2)\n", "m.perp:14:9: unknown parameter, state or input 'mass'");
-    refuse_model(PARTS "Block b(1, 2, 3)\n", "m.perp:14:15: Block takes 2 arguments");
+    refuse_model(PARTS "Block b(mass = 2)\n",
+                 "m.perp:14:9: unknown parameter, state or input 'mass'");
+    refuse_model(PARTS "Block b(1, 2, 3)\n", "m.perp:14:15: Block takes 2 arguments: it is Block(");
     refuse_model(PARTS "Block b(m = 1, m = 2)\n", "m.perp:14:16: 'm' is given twice");
-    refuse_model(PARTS "Block b\nSpring s(b)\n", "m.perp:15:1: Spring needs 'b'");
+    refuse_model(PARTS "Block b\nSpring s(b)\n",
+                 "m.perp:15:1: Spring needs 'b': it is Spring(a, b");
     refuse_model(PARTS "Block b\nBlock b\n", "m.perp:15:7: 'b' is already declared at 14:7");
     refuse_model(PARTS "Block b\nBlocc c\n", "unknown statement 'Blocc'; did you mean 'Block'?");
     refuse_model(PARTS "Block b\nb.x += 1\n", "'b.x' is no sum; only to a sum");
@@ -244,13 +246,103 @@ static void messages_name_the_instance(void **state)
     refuse_model(PARTS "Block b[i in 1..2]\nvar y\ny = b[3].x\n", "there is no part 'b[3]'");
     refuse_model(PARTS "Block b\nvar y\ny = b.z\n", "m.perp:16:7: unknown name of Block 'z'");
     refuse_model(PARTS "Block b\nvar y\ny = b\n", "'b' is a part; name what you mean of it: b.x");
-    refuse_model("param q = 1\npart P { state x = 0\n der(x) = q }\nP a\n",
-                 "unknown name 'q'; in a (m.perp:4:1)");
+    refuse_model(
+        "param q = 1\npart P { state x = 0\n der(x) = q }\nP a\n",
+        "m.perp:3:11: unknown name 'q'; the part 'P' sees what it is given, not the model's "
+        "'q'; in a (m.perp:4:1)");
     refuse_model("part P { simulate to 1 step 1 }\nP a\n", "cannot stand in a part");
     refuse_model("state y = 0\nder(y) = 1\nfor i in 1..2 { part P { state x = 0 } }\n",
-                 "only equations, pairs, parts, += and loops can stand in a loop");
+                 "only equations, pairs, parts, lets, += and loops can stand in a loop");
     refuse_model("for i in 1..2 { P p }\nP p\npart P { state x = 0\n der(x) = 1 }\n",
                  "'p' is already declared at 1:19");
+}
+
+/* What a loop's turn calls something is its own. */
+static void lets_in_loops_are_of_their_turn(void **state)
+{
+    (void)state;
+    const char *text = "param n = 3\nstate x[n] = 1\n"
+                       "for i in 1..n { let k = 10*i, u = k*x[i]\n der(x[i]) = -u }\n";
+    const char *same = "state x[3] = 1\nfor i in 1..3 { der(x[i]) = -10*i*x[i] }\n";
+    assert_true(end_of(text, "x[3]") == end_of(same, "x[3]"));
+    assert_true(end_of(text, "x[1]") == end_of(same, "x[1]"));
+    text = "let u = 5\nstate x[2] = 0, y = 0\nfor i in 1..2 { let u = i\n for j in i..i { let w = "
+           "u*j\n der(x[j]) = w } }\nfor i in 1..2 { let u = 7 }\nder(y) = u\n";
+    assert_true(fabs(end_of(text, "x[2]") - 0.5 * 4) < 1e-9 &&
+                fabs(end_of(text, "y") - 0.5 * 5) < 1e-9);
+    text = "part P(k) { state x = 0\n for i in 1..1 { let u = k*i\n der(x) = u } }\n"
+           "for i in 1..3 { let u = 2*i\n P p(u) }\nstate z = 0\n"
+           "for i in 1..3 { let q = p[i]\n if i > 2 { der(z) = q.x - q.x + i } }\n";
+    assert_true(fabs(end_of(text, "p[3].x") - 0.5 * 6) < 1e-9 &&
+                fabs(end_of(text, "z") - 0.5 * 3) < 1e-9);
+    refuse_model("state x[2] = 0\nfor i in 1..2 { let u = i\n der(x[i]) = u }\noutput y = u\n",
+                 "m.perp:4:12: unknown name 'u'\n");
+    refuse_model("state x = 0\nder(x) = 1\nfor i in 1..2 { let u = 1\n let u = 2 }\n",
+                 "m.perp:4:6: 'u' is already declared at 3:21");
+    refuse_model("state x = 0\nder(x) = 1\nfor i in 1..2 { let i = 1 }\n",
+                 "m.perp:3:21: 'i' is the index of the loop");
+    refuse_model("state x = 0\nder(x) = 1\nfor i in 1..2 { let u = i*z }\n",
+                 "m.perp:3:27: unknown name 'z'");
+    refuse_model("state x = 0\nder(x) = a\nfor i in 1..1 { let a = b, b = a }\n",
+                 "m.perp:3:32: 'a' needs its own value: a in b in a");
+}
+
+/* Guards have brackets; without them `and` and `or` are taken from the left. */
+static void guards_have_brackets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *guard;
+        int holds;
+    } cases[] = {{"a < 1 or b > 0 and c > 0", 0},
+                 {"a < 1 or (b > 0 and c > 0)", 1},
+                 {"(a < 1 or b > 0) and c > 0", 0},
+                 {"((a + 1)*2 < 9 and (c < 1))", 1},
+                 {"(a) < 1 and max(a, (b)) > 0", 1},
+                 {"(choose(a < 1, 1, 2)) < 2", 1},
+                 {"(choose((a < 1 or c > 0) and b > 5, 1, 2) < 2 or c > 0)", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "param a = 0, b = 1, c = 0\nstate x = 0, y = 0\nder(x) = choose(%s, 1, 0)\n"
+                 "if %s { der(y) = 1 } else { der(y) = 0 }\n",
+                 cases[i].guard, cases[i].guard);
+        assert_true(fabs(end_of(text, "x") - 0.5 * cases[i].holds) < 1e-9);
+        assert_true(fabs(end_of(text, "y") - 0.5 * cases[i].holds) < 1e-9);
+    }
+    refuse_model("param a = 1\nif (a > 0 { state x = 0 }\n",
+                 "expected 'and', 'or' or ')', found '{'");
+    refuse_model("param a = 1\nif (a) { state x = 0 }\n", "expected <=, <, >= or >, found '{'");
+    expect_too_deep("state x = 0\nder(x) = choose(", "(", 300, "more than 200 nested brackets");
+}
+
+/* What a stranger writes first. */
+static void messages_say_how_it_is_written(void **state)
+{
+    (void)state;
+#define X "state x = 1\nder(x) = -x\n"
+    refuse_model(X "output y = (x + 1)[1]\n", "found '['; elements are taken of names: let y = ..");
+    refuse_model(X "output y = if x > 1 then 2 else 3\n", "one of two is choose(x < 1, a, b)");
+    refuse_model(X "output y = x == 2\n", "an equation has one =, a guard <= or >=");
+    refuse_model(X "dx/dt = 2\n", "unknown name 'dx'; a derivative is written der(x)");
+    refuse_model(X "ddt(x) = 2\n", "unknown function 'ddt'; a derivative is written der(x)");
+    refuse_model(X "output y = sum(i = 1..3, i)\n",
+                 "expected 'in' and the range: sum(i in 1..4, x[i])");
+    refuse_model(X "let f(z) = 2*z\n", "with arguments it is a function, found '('");
+    refuse_model(X "function f(z) = 2*x\noutput y = f(1)\n",
+                 "unknown name 'x'; the function 'f' sees what it is given, not the model's 'x'");
+    refuse_model(X "function f(z) = 2*z\noutput y = f\n", "'f' is a function, f(..)");
+    refuse_model(X "part P { }\noutput y = P\n", "'P' is a part, of which a line 'P NAME' makes");
+    refuse_model(X "part P { }\nP p[3]\n", "an array of parts names its index: P p[i in 1..4]");
+    refuse_model(X "part P { }\nP p[i in 1..0]\noutput y = p[1].x\n", "there is no part 'p[1]'");
+    refuse_model(X "Spring s(1)\n", "one is in the library \"planar\": use \"planar\"");
+    refuse_model("param n = 0\nstate x[n] = 1\n", "the size of 'x' is 0; a size is from 1 to");
+    refuse_model(X "param c = []\n", "an empty list; expected one element or more");
+    refuse_model("part P(m) { state v = 1\n der(v) = m }\nP p(1)\noutput y = p.w\n",
+                 "unknown name of P 'w'; there are: m v\n");
+    refuse_model(X
+                 "if x { state y = 0\n der(y) = 1 }\n", /* what is in the braces is not looked at */
+                 "m.perp:3:6: expected <=, <, >= or >, found '{'\n");
 }
 
 static void parts_draw_themselves(void **state)
@@ -445,6 +537,9 @@ int main(void)
         cmocka_unit_test(what_jumps_takes_what_is_known),
         cmocka_unit_test(new_words_are_names_elsewhere),
         cmocka_unit_test(messages_name_the_instance),
+        cmocka_unit_test(lets_in_loops_are_of_their_turn),
+        cmocka_unit_test(guards_have_brackets),
+        cmocka_unit_test(messages_say_how_it_is_written),
         cmocka_unit_test(parts_draw_themselves),
         cmocka_unit_test(circles_are_named),
         cmocka_unit_test(inputs_that_are_given_are_what_is_given),
