@@ -208,6 +208,89 @@ static void derivatives_and_the_end_are_the_same(void **state)
     free(d);
 }
 
+/* Models with something to set: of the first conditions read what a state was before; the second is driven. */
+static const char *const driven[] = {
+    "model kept\nparam p = 0.9\nstate x = -0.281\nvar f, g\n"
+    "0 <= f perp x + 0.5*pre(x) >= 0 when x <= 0\ng = sin(x)\nder(x) = -x + p + f + 0.1*g\n"
+    "simulate to 0.6 step 0.01\n",
+    "model cart\nparam m = 2, mu = 0.1, weight = m*9.81\ninput F\nstate x = 0, v = 1\nvar f\n"
+    "der(x) = v\nm*der(v) = F - 30*x + f\n-mu*weight <= f <= mu*weight perp v\n"
+    "simulate to 0.6 step 0.01\n",
+};
+
+enum { DONE = 40 };
+
+/* The k-th thing that is done to a run: it depends on k alone. Its status, and the row behind it. */
+static int go(perp_simulation *sim, int k, double *row)
+{
+    perp_status status;
+    seed = 77 + (unsigned long long)k;
+    int what = draw(8), much = draw(100);
+    if (what == 0)
+        status = perp_simulation_set_parameter(sim, 0, 0.5 + 0.01 * much);
+    else if (what == 1)
+        status = perp_simulation_set_input(sim, 0, 0.4 * much - 20);
+    else if (what == 2)
+        status = perp_simulation_set_state(sim, 0, 0.01 * much - 0.5);
+    else if (what == 3)
+        status = perp_simulation_advance(sim, perp_simulation_time(sim) + 2e-4 * much, NULL, NULL);
+    else
+        status = perp_simulation_step(sim, NULL, NULL);
+    perp_simulation_row(sim, row);
+    return (int)status;
+}
+
+static void expect_the_same(perp_simulation *sim, int from, const int *status, const double *wanted)
+{
+    double row[8];
+    size_t columns = (size_t)perp_simulation_columns(sim);
+    for (int k = from; k < DONE; k++) {
+        assert_int_equal(go(sim, k, row), status[k]);
+        if (memcmp(row, wanted + 8 * k, columns * sizeof *row) != 0)
+            fail_msg("%s from %d: %d is another", perp_integrator_name(perp_simulation_method(sim)),
+                     from, k);
+    }
+}
+
+/* Parameters, inputs and states that are set on the way, and steps of other lengths. */
+static void driven_runs_go_on_the_same(void **state)
+{
+    (void)state;
+    static const int from[] = {1, 9, 18, 30};
+    for (int i = 0; i < 4 * PERP_INTEGRATOR_COUNT; i++) {
+        perp_model *m = parse_model(driven[i % 2]);
+        perp_simulation_options o = perp_simulation_options_default(m);
+        o.integrator = (perp_integrator)(i / 4), o.accuracy = i / 2 % 2 ? 1e-4 : 0;
+        o.ninput = o.nparameter = PERP_ALL;
+        perp_simulation *sim, *fresh, *clone;
+        double row[8 * DONE] = {0};
+        int status[DONE];
+        assert_int_equal(perp_simulation_create(m, &o, &sim, NULL), PERP_OK);
+        size_t size = perp_simulation_snapshot_size(sim);
+        unsigned char *bytes = malloc(size);
+        assert_true(bytes && perp_simulation_columns(sim) <= 8);
+        for (int place = 0; place < 4; place++) {
+            perp_simulation_reset(sim);
+            for (int k = 0; k < DONE; k++) {
+                if (k == from[place]) {
+                    assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
+                    assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
+                }
+                status[k] = go(sim, k, row + 8 * k);
+            }
+            assert_int_equal(perp_simulation_create(m, &o, &fresh, NULL), PERP_OK);
+            assert_int_equal(perp_simulation_restore(fresh, bytes, size, NULL), PERP_OK);
+            expect_the_same(clone, from[place], status, row);
+            expect_the_same(fresh, from[place], status, row);
+            perp_simulation_destroy(clone);
+            perp_simulation_destroy(fresh);
+        }
+        free(bytes);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(m);
+    }
+}
+
 static void expect_refusal(perp_simulation *sim, const void *bytes, size_t size, const char *word)
 {
     perp_diag diag = {0};
@@ -260,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restored_runs_take_the_steps_of_the_run),
         cmocka_unit_test(derivatives_and_the_end_are_the_same),
+        cmocka_unit_test(driven_runs_go_on_the_same),
         cmocka_unit_test(what_is_no_snapshot_of_this_simulation_is_refused),
     };
     return run_all(tests);
