@@ -349,6 +349,7 @@ static void add_friction(perp__builder *b, const perp__statement *s)
                            .pair = kind == PERP__CONTACT_CONE ? -1 : b->model->npair,
                            .equation = kind == PERP__CONTACT_LINE ? -1 : b->model->nequation,
                            .at = s->at,
+                           .r_at = s->r_at,
                            .text = of_instance(b, perp__text_of(b, s->at, s->end))});
     if (!c) return;
     if (kind == PERP__CONTACT_LINE)

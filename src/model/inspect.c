@@ -235,6 +235,10 @@ int perp__inspect_unused(const perp_model *m, perp__source *findings)
         perp__error(findings, s->at, s->end,
                     "warning: '%s' of this model comes before the function of the language",
                     s->name);
+    for (int i = 0; i < m->ncontact; i++)
+        if (m->contact[i].r_at)
+            perp__error(findings, m->contact[i].r_at, m->contact[i].r_at,
+                        "warning: 'r' of friction changes nothing and is not used; leave it out");
     return inspect_guards(m, findings);
 }
 

@@ -88,7 +88,7 @@ typedef struct perp__contact {
                               two-sided pair of a - lo or hi - a; -1 none */
     int pair, equation; /* the first that states it (of a split: the last), or -1 */
     int force[2];       /* of a split: the pairs of p and q */
-    int at;
+    int at, r_at; /* of an old r = .., which changes nothing; 0 none */
     const char *text;
 } perp__contact;
 

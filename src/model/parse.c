@@ -846,13 +846,15 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
     }
 }
 
-/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order */
+/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order; old models may have r = .. */
 static void parse_friction(parser *p, perp__statement *s)
 {
+    perp__syntax *old = NULL; /* the step of the projection: any r > 0 has the same solutions */
     struct {
         const char *name;
         perp__syntax **to;
-    } arguments[] = {{"f", &s->f}, {"v", &s->v}, {"bound", &s->bound}, {"facets", &s->facets}};
+    } arguments[] = {
+        {"f", &s->f}, {"v", &s->v}, {"bound", &s->bound}, {"facets", &s->facets}, {"r", &old}};
     const size_t n = sizeof arguments / sizeof *arguments;
     take(p);
     take(p);
@@ -863,6 +865,7 @@ static void parse_friction(parser *p, perp__statement *s)
             expected(p, "one of f =, v =, bound =, facets =");
             return;
         }
+        if (arguments[k].to == &old) s->r_at = p->token->at;
         take(p);
         expect_symbol(p, '=', "'='");
         if (k == 3 && take_word(p, "exact"))

@@ -117,6 +117,7 @@ struct perp__statement {
     perp__side side[2];                   /* pair */
     perp__syntax *guard;                  /* pair ... when guard; if guard */
     perp__syntax *f, *v, *bound, *facets; /* friction; facets NULL: the exact cone */
+    int r_at;                             /* friction: of an old r = .., which changes nothing; 0 */
     perp__statement *body, *otherwise;    /* for, part; if and its else */
     int body_end;                         /* for, part: behind the last brace */
     int makes;                            /* for, if: there are instances or += in it */

@@ -317,6 +317,8 @@ static void unused_names_are_told(void **state)
     expect("function mod(a, b) = a\nstate x = 0\nder(x) = mod(1, 2)\n",
            "warning: 'mod' of this model comes before the function of the language", NULL);
     expect("function f(a, b) = a\nstate x = 0\nder(x) = f(1, 2)\n", "0 warnings", "comes before");
+    expect("state v[2] = 1\nvar f[2]\nder(v) = f\nfriction(f = f, v = v, bound = 1, r = 5)\n",
+           ":4:35: warning: 'r' of friction changes nothing", NULL);
 }
 
 static void faults_are_those_of_simulate(void **state)
