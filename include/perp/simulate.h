@@ -149,7 +149,7 @@ PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 PERP_API perp_integrator perp_simulation_method(const perp_simulation *simulation);
 
 /// Of a run by a Radau method, steps so far that were left to backward Euler, in 16 parts each, and are of order 1: those that it could not take (at an
-/// event no sides could be found that hold, or its equations are singular), and behind each up to 63 more, untried. With an accuracy, parts of steps. 0 for other methods and NULL.
+/// event no sides could be found that hold, or its equations are singular), and behind each up to 63 more, untried; as many as the vain trial cost where that was more than 1000 such steps. With an accuracy, parts of steps. 0 for other methods and NULL.
 ///
 /// @param diag  nullable; appended: why, for the first of them
 PERP_API long perp_simulation_steps_by_euler(const perp_simulation *simulation, perp_diag *diag);

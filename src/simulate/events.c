@@ -39,8 +39,9 @@ enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
 /* They are passed by so many short steps, twice as many each time, then by so many that are twice as long. */
 enum { MOST_PASS = 1024 };
 
-/* After a step that it cannot take the method leaves so many more to backward Euler, twice as many after the next. */
-enum { MOST_WAIT = 63 };
+/* After a step that it cannot take the method leaves so many more to backward Euler, twice as many after the next. A vain trial that cost as
+ * much as so DEAR many steps that are left is made again after as many, so that a stack's run ends in twice the time of backward Euler's. */
+enum { MOST_WAIT = 63, DEAR = 1000, LONGEST_WAIT = 1 << 30 };
 
 /* A model of which radau5 is recommended: beyond, its steps cost much more than they gain. */
 enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
@@ -318,7 +319,7 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_longs(pass, &e->passed, 1);
     perp__pass_longs(pass, &e->left.steps, 1);
     perp__pass_longs(pass, e->left.by, REASONS);
-    perp__pass_ints(pass, &e->left.wait, 1, 0, MOST_WAIT);
+    perp__pass_ints(pass, &e->left.wait, 1, 0, LONGEST_WAIT);
     perp__pass_ints(pass, &e->left.next_wait, 1, 0, MOST_WAIT);
     perp__pass_doubles(pass, &e->left.t, 1);
     perp__pass_ints(pass, &e->left.why, 1, 0, REASONS - 1);
@@ -407,6 +408,12 @@ void perp__events_leave(perp__events *e)
     perp__saltation_leave(e->saltation);
     perp__events_forget(e);
     e->pass = pass;
+}
+
+void perp__events_weigh(perp__events *e, double trial, double step)
+{
+    double wait = fmin(trial / step, LONGEST_WAIT);
+    if (wait > DEAR) e->left.wait = (int)wait;
 }
 
 static int fails(perp__events *e, int why, int worst)

@@ -76,6 +76,9 @@ int perp__events_wait(perp__events *events);
 /* A step cannot be taken: it is left to backward Euler. Counted, and nothing is known of the modes. */
 void perp__events_leave(perp__events *events);
 
+/* What trying that in vain cost, and the same step by backward Euler, in multiplications. */
+void perp__events_weigh(perp__events *events, double trial, double step);
+
 /* How many such steps there were; why and where the first. */
 long perp__events_say_left(const perp_simulation *sim, perp_diag *diag);
 

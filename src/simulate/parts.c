@@ -3,6 +3,7 @@
 
 #include "simulate/parts.h"
 
+#include "base/tol.h"
 #include "model/scheme.h"
 #include "simulate/events.h"
 
@@ -125,8 +126,15 @@ static void go_back(perp_simulation *sim)
     pass_events(sim, PERP__LOAD);
 }
 
-/* The error of the halves, of what is allowed: of each state beside the largest that it was, and what it moves by in a step at its present rate. */
-static double judge(const perp_simulation *sim, double h)
+/* What may be rounding of state i, or left of its conditions by a step that holds. */
+static double unresolved(perp__step *s, int i, double reach)
+{
+    return fmax(s->tol * s->sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
+}
+
+/* The error of the halves, of what is allowed: of each state beside the largest that it was, and what it moves by in a step at its present rate.
+ * With the reach of the unknowns, less than is unresolved is no error. */
+static double error_of_halves(perp_simulation *sim, double h, double reach)
 {
     const perp__parts *p = sim->parts;
     const double *x = sim->step.ws + sim->step.sym.y, *x0 = p->begin + sim->step.sym.y;
@@ -135,9 +143,19 @@ static double judge(const perp_simulation *sim, double h)
         double moves = fabs(x[i] - x0[i]) / h * sim->options.step;
         double size = fmax(fmax(p->largest[i], moves), fmax(fabs(x[i]), fabs(x0[i])));
         double off = fabs(x[i] - p->whole[i]) / gain;
-        if (off > 0) worst = fmax(worst, off / (sim->options.accuracy * size));
+        if (off > (reach > 0 ? unresolved(&sim->step, i, reach) : 0))
+            worst = fmax(worst, off / (sim->options.accuracy * size));
     }
     return worst;
+}
+
+/* Where all that stands moves by what is unresolved no part would be short enough: that is looked at where the parts seem too long. */
+static double judge(perp_simulation *sim, double h)
+{
+    double off = error_of_halves(sim, h, 0);
+    if (off <= 1 || sim->events) return off;
+    perp__step_size(&sim->step);
+    return error_of_halves(sim, h, perp__step_reach(&sim->step));
 }
 
 static void add(perp__step_result *sum, perp__step_result r)

@@ -870,8 +870,10 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
 {
     perp__step_result sum = {.outcome = PERP_SOLVED};
     size_t symbols = (size_t)sim->step.sym.n * sizeof(double);
+    double trial = perp__events_work(sim->events), before = sim->step.count.work;
     memcpy(sim->beginning, sim->step.ws, symbols);
-    if (!perp__events_wait(sim->events)) {
+    int is_tried = !perp__events_wait(sim->events);
+    if (is_tried) {
         sum = perp__events_advance(sim, t0, t1);
         if (sum.outcome == PERP_SOLVED || sim->step.out_of_memory || sim->is_stopped) return sum;
         perp__events_leave(sim->events);
@@ -888,6 +890,9 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
         sum.solves += solves;
         if (r.outcome != PERP_SOLVED) break;
     }
+    if (is_tried)
+        perp__events_weigh(sim->events, perp__events_work(sim->events) - trial,
+                           sim->step.count.work - before);
     return sum;
 }
 

@@ -471,15 +471,6 @@ int perp__sparse_refine(perp__step *s)
     return take_off(s, lack);
 }
 
-/* The largest unknown in its unit, at least 1. */
-static double reach(perp__step *s)
-{
-    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
-    double largest = 1;
-    for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(y[i]) / unit[i]);
-    return largest;
-}
-
 /* Of vars there is nothing to go on from before the first step. */
 static void begin_vars(perp__step *s)
 {
@@ -505,8 +496,10 @@ static int solve_shifted(perp__step *s, int *solves)
     for (int k = 0; k < SHIFTED_STEPS; k++) {
         if (!take_off(s, lack)) return 0;
         double now = lack_of_mode(s, lack);
-        if (k > 0 && (now <= SHIFTED_ENOUGH * first || now <= PERP_TOL_MODE * reach(s))) break;
-        if (now > PERP_TOL_MODE * reach(s) && !lower_shift(s, before, now, solves)) return 0;
+        if (k > 0 && (now <= SHIFTED_ENOUGH * first || now <= PERP_TOL_MODE * perp__step_reach(s)))
+            break;
+        if (now > PERP_TOL_MODE * perp__step_reach(s) && !lower_shift(s, before, now, solves))
+            return 0;
         before = now;
     }
     return 1;

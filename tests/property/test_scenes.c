@@ -198,6 +198,52 @@ static void cubes_slide_by_every_method_of_impulses(void **state)
     }
 }
 
+/* Two boxes on each other, that stand. */
+static perp_simulation *two_boxes(const char *facets, perp_integrator by, double accuracy,
+                                  perp_model **model)
+{
+    const char *const values[] = {"n", "2", "level", "[0.5, 1.5]", "facets", facets, NULL};
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    *model = scene("stack_space", values);
+    perp_simulation_options o = perp_simulation_options_default(*model);
+    o.integrator = by, o.accuracy = accuracy, o.to = 0.1;
+    if (perp_simulation_create(*model, &o, &sim, &diag) != PERP_OK ||
+        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
+/* What stands moves by rounding and by what steps leave of their conditions: that asks for no shorter parts. */
+static void what_stands_takes_few_parts(void **state)
+{
+    (void)state;
+    static const char *const facets[] = {"exact", "4", "8"};
+    for (int k = 0; k < 3; k++) {
+        perp_model *model;
+        perp_simulation *sim = two_boxes(facets[k], PERP_BACKWARD_EULER, 1e-4, &model);
+        assert_true(perp_simulation_parts(sim, NULL, NULL) <= 60); /* of 20 steps */
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
+/* Radau5 cannot take the steps of a stack on eight facets, and a trial costs thousands of steps of backward Euler. */
+static void dear_trials_are_few(void **state)
+{
+    (void)state;
+    perp_model *model;
+    perp_simulation *sim = two_boxes("8", PERP_RADAU5, 0, &model);
+    const char *words;
+    long untried = 0;
+    for (int k = 0; perp_simulation_left_by_cause(sim, k, &words), words; k++)
+        if (strstr(words, "not tried")) untried = perp_simulation_left_by_cause(sim, k, NULL);
+    assert_int_equal(perp_simulation_steps_by_euler(sim, NULL), 20);
+    assert_true(untried >= 17);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +253,8 @@ int main(void)
         cmocka_unit_test(a_column_closes_at_once),
         cmocka_unit_test(cubes_slide_side_by_side),
         cmocka_unit_test(cubes_slide_by_every_method_of_impulses),
+        cmocka_unit_test(what_stands_takes_few_parts),
+        cmocka_unit_test(dear_trials_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
