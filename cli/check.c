@@ -120,12 +120,18 @@ static const char *kind_word(perp_motion_kind kind)
     return word[kind];
 }
 
+static void print_pair(const perp_model *model, perp_statement pair)
+{
+    if (strcmp(pair.file, perp_model_file(model)) == 0)
+        printf(" (with the pair in line %d on its other side)", pair.line);
+    else
+        printf(" (with the pair in %s:%d, %s, on its other side)", pair.file, pair.line, pair.text);
+}
+
 static void print_scale(const perp_model *model, const perp_time_scale *scale)
 {
     printf("a %s of %.3g s", kind_word(scale->kind), scale->time);
-    if (scale->pair >= 0)
-        printf(" (with the pair in line %d on its other side)",
-               perp_model_pair(model, scale->pair).line);
+    if (scale->pair >= 0) print_pair(model, perp_model_pair(model, scale->pair));
 }
 
 static int is_same(const perp_time_scale *a, const perp_time_scale *b)
@@ -251,6 +257,12 @@ static void add_json(cJSON *o, const perp_model *model, const perp_check_report 
     for (int k = 0; perp_model_ignored(model, k, &note); k++) cli_add_ignored(ignored, &note);
 }
 
+static void add_pair(cJSON *o, perp_statement pair)
+{
+    cJSON_AddStringToObject(o, "other_side_in", pair.file);
+    cJSON_AddNumberToObject(o, "other_side_of_line", pair.line);
+}
+
 static void add_scale(cJSON *o, const char *name, const perp_model *model,
                       const perp_time_scale *scale)
 {
@@ -261,8 +273,7 @@ static void add_scale(cJSON *o, const char *name, const perp_model *model,
     cJSON *to = cJSON_AddObjectToObject(o, name);
     cJSON_AddStringToObject(to, "kind", kind_word(scale->kind));
     cli_json_add_number(to, "time", scale->time);
-    if (scale->pair >= 0)
-        cJSON_AddNumberToObject(to, "other_side_of_line", perp_model_pair(model, scale->pair).line);
+    if (scale->pair >= 0) add_pair(to, perp_model_pair(model, scale->pair));
 }
 
 static void add_advice(cJSON *o, const perp_model *model, const perp_time_scales *scales,

@@ -554,28 +554,36 @@ static double percent(long part, long whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+static int is_same_place(const perp_statement *a, const perp_statement *b)
+{
+    return a->line == b->line && a->column == b->column && strcmp(a->file, b->file) == 0;
+}
+
 /* One line a statement: the pairs of an array or a loop are counted together. */
 static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
 {
-    long *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
+    perp_statement *at = malloc(((size_t)s->pairs + 1) * sizeof *at);
     if (!at) cli_exit_code(PERP_ERR_MEMORY);
     for (int i = 0; at && i < s->pairs; i++) {
-        perp_statement pair = perp_model_pair(model, i);
-        at[i] = (long)pair.line << 20 | pair.column; /* a line has 2^16 bytes at most */
+        at[i] = perp_model_pair(model, i);
     }
     for (int i = 0, k; at && i < s->pairs; i++) {
-        for (k = 0; k < i && at[k] != at[i]; k++) {
+        for (k = 0; k < i && !is_same_place(&at[k], &at[i]); k++) {
         }
         if (k < i) continue;
-        perp_statement pair = perp_model_pair(model, i);
+        perp_statement pair = at[i];
         const char *a = perp_model_pair_side(model, i, 0), *b = perp_model_pair_side(model, i, 1);
         long n[4] = {0}, total = 0;
         for (int j = i; j < s->pairs; j++) {
-            if (at[j] != at[i] || strcmp(perp_model_pair_side(model, j, 0), a) != 0) continue;
+            if (!is_same_place(&at[j], &at[i]) || strcmp(perp_model_pair_side(model, j, 0), a) != 0)
+                continue;
             for (k = 0; k < 4; k++) n[k] += s->sides[j][k];
             total += s->steps;
         }
-        fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
+        if (strcmp(pair.file, perp_model_file(model)) == 0)
+            fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
+        else
+            fprintf(out, "  %s:%d %s\n          ", pair.file, pair.line, pair.text);
         if (perp_model_pair_is_two_sided(model, i))
             fprintf(out,
                     "%s at its lower bound %.1f %%, between %.1f %%, at its upper bound %.1f %%", a,
@@ -812,6 +820,7 @@ static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary 
         static const char *const words[2][4] = {{"first", "both_zero", "second", "off"},
                                                 {"at_lower", "between", "at_upper", "off"}};
         cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "file", pair.file);
         cJSON_AddNumberToObject(o, "line", pair.line);
         cJSON_AddStringToObject(o, "text", pair.text);
         for (int k = 0; k < 4; k++)

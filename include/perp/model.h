@@ -39,13 +39,15 @@ typedef struct perp_symbol {
     const char *unit; ///< "" if none
     double value;     ///< parameter: its value; state: its initial value; others: NaN
     double lo, hi;    ///< range given by `in [lo, hi]`; -inf, inf if none
-    int line, column; ///< where it was declared
+    int line, column; ///< where it was declared,
+    const char *file; ///< in this text: of the model, or of a library or part that it uses
 } perp_symbol;
 
 /// A complementarity pair, or an equation, for reports.
 typedef struct perp_statement {
     const char *text; ///< as written, on one line
     int line, column;
+    const char *file; ///< of the model, or of a library or part that it uses
 } perp_statement;
 
 /// The `simulate` block of a model; NaN or NULL where it is silent.

@@ -36,8 +36,7 @@ static perp_status take_parameters(perp__study *s)
                                 same < i ? "is to be estimated twice"
                                          : "sets the size of the model and cannot be estimated");
         if (!isfinite(p.lo) || !isfinite(p.hi) || !(p.lo < p.hi))
-            return perp__refuse(s->diag, PERP_ERR_ARG,
-                                (perp__place){perp_model_file(s->model), p.line, p.column},
+            return perp__refuse(s->diag, PERP_ERR_ARG, (perp__place){p.file, p.line, p.column},
                                 "'%s' needs a range to be estimated: param %s = %g in [lo, hi]\n",
                                 p.name, p.name, p.value);
         s->param[i] = index;

@@ -617,11 +617,11 @@ int perp_model_count(const perp_model *model, perp_symbol_kind kind)
 perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, int i)
 {
     if (i < 0 || i >= perp_model_count(model, kind))
-        return (perp_symbol){"", "", NAN, NAN, NAN, 0, 0};
+        return (perp_symbol){"", "", NAN, NAN, NAN, 0, 0, ""};
     const perp__item *item = &model->item[kind][i];
     perp__place place = perp__source_place(&model->source, item->at);
-    return (perp_symbol){item->name, item->unit,      item->value,      item->lo,
-                         item->hi,   (int)place.line, (int)place.column};
+    return (perp_symbol){item->name, item->unit,      item->value,       item->lo,
+                         item->hi,   (int)place.line, (int)place.column, place.file};
 }
 
 int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind, int *index)
@@ -636,7 +636,7 @@ int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind 
 static perp_statement statement(const perp_model *model, const char *text, int at)
 {
     perp__place place = perp__source_place(&model->source, at);
-    return (perp_statement){text, (int)place.line, (int)place.column};
+    return (perp_statement){text, (int)place.line, (int)place.column, place.file};
 }
 
 int perp_model_equations(const perp_model *model)
@@ -646,7 +646,7 @@ int perp_model_equations(const perp_model *model)
 
 perp_statement perp_model_equation(const perp_model *model, int i)
 {
-    if (i < 0 || i >= model->nequation) return (perp_statement){"", 0, 0};
+    if (i < 0 || i >= model->nequation) return (perp_statement){"", 0, 0, ""};
     return statement(model, model->equation[i].text, model->equation[i].at);
 }
 
@@ -657,7 +657,7 @@ int perp_model_pairs(const perp_model *model)
 
 perp_statement perp_model_pair(const perp_model *model, int i)
 {
-    if (i < 0 || i >= model->npair) return (perp_statement){"", 0, 0};
+    if (i < 0 || i >= model->npair) return (perp_statement){"", 0, 0, ""};
     return statement(model, model->pair[i].text, model->pair[i].at);
 }
 

@@ -204,8 +204,8 @@ static void note_changing(const perp_simulation *sim, perp_diag *diag)
         if (at.text == last) continue;
         last = at.text;
         if (said++ < SHOWN)
-            perp__diag_append(diag, "%s:%d:%d: coefficients change here: %s\n", m->source.name,
-                              at.line, at.column, at.text);
+            perp__diag_append(diag, "%s:%d:%d: coefficients change here: %s\n", at.file, at.line,
+                              at.column, at.text);
         else
             perp__diag_append(diag, "%s: and in more places\n", m->source.name);
     }

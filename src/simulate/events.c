@@ -1152,7 +1152,7 @@ long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)
     }
     perp_statement s = left->worst < m->nequation ? perp_model_equation(m, left->worst)
                                                   : perp_model_pair(m, left->worst - m->nequation);
-    perp__diag_append(diag, ":\n  %s:%d: %s\n", m->source.name, s.line, s.text);
+    perp__diag_append(diag, ":\n  %s:%d: %s\n", s.file, s.line, s.text);
     return left->steps;
 }
 

@@ -385,7 +385,7 @@ void perp__simulation_restart(perp_simulation *sim, double from, long steps)
 static void say_pair(const perp_model *m, int pair, perp_diag *diag)
 {
     perp_statement s = perp_model_pair(m, pair);
-    perp__diag_append(diag, "  %s:%d: %s\n", m->source.name, s.line, s.text);
+    perp__diag_append(diag, "  %s:%d: %s\n", s.file, s.line, s.text);
 }
 
 /* The step problem at the initial state must have a set of complementary variables. */
@@ -403,7 +403,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     if (s->out_of_memory) return PERP_ERR_MEMORY;
     if (bad_row >= 0 && bad_row < s->nown) {
         perp_statement q = perp_model_equation(m, s->marks.equation[bad_row]);
-        perp__refuse(diag, PERP_ERR_MODEL, (perp__place){m->source.name, q.line, q.column},
+        perp__refuse(diag, PERP_ERR_MODEL, (perp__place){q.file, q.line, q.column},
                      "this equation depends on the others, so a step is not determined: %s\n",
                      q.text);
     } else {
@@ -663,7 +663,7 @@ static void say_statement(const perp_model *m, int condition, perp_diag *diag)
 {
     perp_statement s = condition < m->nequation ? perp_model_equation(m, condition)
                                                 : perp_model_pair(m, condition - m->nequation);
-    perp__diag_append(diag, "  %s:%d: %s", m->source.name, s.line, s.text);
+    perp__diag_append(diag, "  %s:%d: %s", s.file, s.line, s.text);
 }
 
 /* The first condition with a coefficient that is no number, where the step was linearised last. */

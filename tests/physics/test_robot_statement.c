@@ -209,6 +209,99 @@ static void the_equations_are_those_of_the_kernel(void **state)
         }
 }
 
+/* The kernel from the state of a pair, without contacts, in n steps of h: q at the end. */
+static void step_kernel(const pair *is, double h, int n, double *q)
+{
+    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    perp_bodies_options o = p.options;
+    perp_bodies *b = NULL;
+    perp_diag diag = {0};
+    o.step = h;
+    assert_int_equal(perp_robot_create_bodies(is->robot, &o, &b, &diag), PERP_OK);
+    for (int i = 0; i < p.nshape; i++)
+        assert_int_equal(perp_bodies_set_rule(b, i, &(perp_touch_rule){.dimension = 3}), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, perp_bodies_q(is->bodies), perp_bodies_v(is->bodies)),
+                     PERP_OK);
+    if (p.nactuator) assert_int_equal(perp_bodies_set_control(b, is->u), PERP_OK);
+    for (int k = 0; k < n; k++)
+        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
+    perp_bodies_destroy(b);
+}
+
+/* The kernel's steps are of order 1, those of radau5 of order 5: half the step, half the difference. */
+static void the_kernel_converges_to_the_motion_of_the_model(void **state)
+{
+    (void)state;
+    const double T = 0.02;
+    for (int f = 0; f < 3; f++) {
+        pair is = make_pair(files[f], 2, "touch = \"none\"", PERP_RADAU5, 1e-3);
+        int nq = perp_bodies_nq(is.bodies);
+        double *q = calloc(2 * (size_t)nq, sizeof *q), *end = q + nq, off[3] = {0};
+        perp_diag diag = {0};
+        for (int k = 0; k < 20; k++)
+            if (perp_simulation_step(is.sim, NULL, &diag) != PERP_OK)
+                fail_msg("%s", perp_diag_text(&diag));
+        read_state(&is, 0, end);
+        for (int k = 0; k < 3; k++) {
+            int n = 40 << k;
+            step_kernel(&is, T / n, n, q);
+            for (int i = 0; i < nq; i++) off[k] = fmax(off[k], fabs(q[i] - end[i]));
+        }
+        printf("%s: off by %.2e, %.2e, %.2e\n", files[f], off[0], off[1], off[2]);
+        assert_true(off[0] < 5e-3);
+        assert_near(off[0] / off[1], 2, 0.2);
+        assert_near(off[1] / off[2], 2, 0.2);
+        free(q);
+        end_pair(&is);
+    }
+}
+
+/* An arm that presses: it comes to rest at one place with one force, by both. */
+static void a_pressed_contact_carries_the_same(void **state)
+{
+    (void)state;
+    const char *path = PERP_SOURCE_DIR "/tests/data/robots/press.xml";
+    const double q[2] = {-0.7, 1.36}, u[2] = {1.54, -2.04}, h = 1e-3;
+    char text[2000];
+    perp_robot *robot = NULL;
+    perp_bodies *b = NULL;
+    perp_diag diag = {0};
+    perp_status status = perp_robot_read(path, &robot, &diag);
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
+    assert_int_equal(status, PERP_OK);
+    assert_int_equal(perp_robot_create_bodies(robot, NULL, &b, &diag), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set_control(b, u), PERP_OK);
+    snprintf(text, sizeof text,
+             "robot r = \"%s\"(shoulder_u = %g, elbow_u = %g, shoulder_q = %g, elbow_q = %g)\n"
+             "simulate { to 1.5\n step %g\n method backward-euler }\n",
+             path, u[0], u[1], q[0], q[1], h);
+    run r = run_model(parse_model(text), 0, 0);
+    for (int k = 0; k < 1500; k++)
+        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    const perp_touch *touch;
+    assert_int_equal(perp_bodies_touches(b, &touch), 1);
+    double fn = last(&r, "r.tip_floor.touch.fn"), fx = last(&r, "r.tip_floor_rub.f[1]"),
+           force[3] = {0};
+    for (int i = 0; i < 3; i++)
+        force[i] =
+            (touch->impulse[0] * touch->normal[i] + touch->impulse[1] * touch->tangent[0][i] +
+             touch->impulse[2] * touch->tangent[1][i]) /
+            h;
+    printf("pressed: %.6f N, %.6f N across; kernel %.6f, %.6f; q %.3g, %.3g apart\n", fn, fx,
+           fabs(force[2]), fabs(force[0]), last(&r, "r.shoulder.q") - perp_bodies_q(b)[0],
+           last(&r, "r.elbow.q") - perp_bodies_q(b)[1]);
+    assert_true(fn > 1 && fabs(fx) > 0.1 && fabs(fx) < 0.55 * fn); /* it sticks */
+    assert_near(fn, fabs(force[2]), 1e-3 * fn);
+    assert_near(fabs(fx), fabs(force[0]), 1e-3 * fn);
+    assert_near(last(&r, "r.shoulder.v"), 0, 1e-9);
+    assert_near(last(&r, "r.shoulder.q"), perp_bodies_q(b)[0], 2e-3);
+    free_run(&r);
+    perp_bodies_destroy(b);
+    perp_robot_destroy(robot);
+}
+
 #define ROBOTS PERP_SOURCE_DIR "/examples/robots/"
 #define CART   "robot r = \"" ROBOTS "cartpole.xml\""
 
@@ -273,6 +366,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_equations_are_those_of_the_kernel),
+        cmocka_unit_test(the_kernel_converges_to_the_motion_of_the_model),
+        cmocka_unit_test(a_pressed_contact_carries_the_same),
         cmocka_unit_test(what_cannot_be_said_is_refused_with_its_place),
         cmocka_unit_test(a_word_of_robots_is_a_name_elsewhere),
         cmocka_unit_test(robots_stand_beside_each_other),

@@ -70,6 +70,13 @@ static void instances_have_parameters_that_can_be_set(void **state)
     assert_true(perp_model_find(m, "b[2].x", &kind, &i) && kind == PERP_STATE);
     assert_true(perp_model_symbol(m, kind, i).value == 1);
     assert_string_equal(perp_model_pair(m, 2).text, "b[2]: -bound <= f <= bound perp v");
+    assert_string_equal(perp_model_pair(m, 2).file, "test.perp");
+    perp_model_destroy(m);
+    m = load_model("parts/rectifier.perp");
+    assert_string_equal(perp_model_pair(m, 0).file, "lib/electrical.perp");
+    assert_true(perp_model_find(m, "up[1].threshold", &kind, &i) && kind == PERP_PARAM);
+    assert_string_equal(perp_model_symbol(m, kind, i).file, "lib/electrical.perp");
+    assert_string_equal(perp_model_symbol(m, PERP_PARAM, 1000).file, "");
     perp_model_destroy(m);
 }
 
