@@ -16,6 +16,7 @@ static struct {
     __typeof__(Clp_setLogLevel) *set_log_level;
     __typeof__(Clp_loadProblem) *load;
     __typeof__(Clp_setOptimizationDirection) *set_direction;
+    __typeof__(Clp_setMaximumIterations) *set_most;
     __typeof__(Clp_primal) *primal;
     __typeof__(Clp_status) *status;
     __typeof__(Clp_getColSolution) *solution;
@@ -32,6 +33,7 @@ static perp_status load(void)
                                    {"Clp_setLogLevel", &clp.set_log_level},
                                    {"Clp_loadProblem", &clp.load},
                                    {"Clp_setOptimizationDirection", &clp.set_direction},
+                                   {"Clp_setMaximumIterations", &clp.set_most},
                                    {"Clp_primal", &clp.primal},
                                    {"Clp_status", &clp.status},
                                    {"Clp_getColSolution", &clp.solution},
@@ -48,11 +50,12 @@ int perp__lp_available(void)
 
 static void take_end(Clp_Simplex *model, const perp__lp *lp, perp__lp_end *end)
 {
-    enum { OPTIMAL, INFEASIBLE, UNBOUNDED };
+    enum { OPTIMAL, INFEASIBLE, UNBOUNDED, LIMIT };
     int status = clp.status(model);
     if (status == OPTIMAL && end->price)
         memcpy(end->price, clp.price(model), (size_t)lp->nrow * sizeof *end->price);
     end->is_infeasible = status == INFEASIBLE;
+    end->is_cut = status == LIMIT;
     double *ray = status == UNBOUNDED ? clp.unbounded(model) : NULL;
     end->is_unbounded = ray != NULL;
     if (ray && end->unbounded)
@@ -80,6 +83,7 @@ perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end 
     clp.load(model, lp->ncolumn, lp->nrow, lp->start, lp->index, lp->value, lp->lo, lp->hi,
              lp->cost, lp->row_lo, lp->row_hi);
     clp.set_direction(model, 1);
+    if (lp->most > 0) clp.set_most(model, lp->most);
     clp.primal(model, 0);
     int optimal = clp.status(model) == 0;
     if (optimal) memcpy(x, clp.solution(model), (size_t)lp->ncolumn * sizeof(double));

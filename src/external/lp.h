@@ -15,6 +15,7 @@ typedef struct perp__lp {
     double *value;
     double *lo, *hi, *cost;  /* ncolumn */
     double *row_lo, *row_hi; /* nrow */
+    int most;                /* iterations; 0: as many as Clp takes, which may cycle */
 } perp__lp;
 
 /* Is Clp in this build and on this machine? The first call loads it; without memory for that, perp__lp_solve says so. */
@@ -27,9 +28,10 @@ typedef struct perp__lp_end {
         *infeasible;   /* nrow: multipliers of the rows whose sum no x within its bounds can keep */
     double *unbounded; /* ncolumn: a direction along which the cost falls for ever */
     int is_infeasible, is_unbounded; /* by Clp's word */
+    int is_cut;                      /* it made the most iterations */
 } perp__lp_end;
 
-/* PERP_OK and x (ncolumn), PERP_ERR_NO_SOLUTION (infeasible or unbounded), PERP_ERR_MEMORY or PERP_ERR_UNAVAILABLE. */
+/* PERP_OK and x (ncolumn), PERP_ERR_NO_SOLUTION (infeasible, unbounded or cut), PERP_ERR_MEMORY or PERP_ERR_UNAVAILABLE. */
 perp_status perp__lp_solve(const perp__lp *lp, double *x);
 perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end *end);
 

@@ -171,7 +171,9 @@ static int has_no_descent(certifier *c)
 {
     const double ZERO = 1e-9;
     if (c->left-- <= 0 || c->plan->stopped) return -1;
-    perp_status status = perp__lp_solve_with_end(&c->lp, c->x, &(perp__lp_end){.price = c->price});
+    perp__lp_end end = {.price = c->price};
+    perp_status status = perp__lp_solve_with_end(&c->lp, c->x, &end);
+    if (end.is_cut) c->left = 0; /* the others would take as long */
     c->failed |= status == PERP_ERR_MEMORY;
     if (status != PERP_OK) return -1;
     if (bound_by_prices(c) >= -c->tol) return 1;
@@ -214,6 +216,7 @@ int perp__plan_certify(perp_plan *plan, double *direction)
         if (plan->sides->side[at] == PERP__SIDE_OPEN) c.pair[c.npair++] = at;
     c.left = MOST_WORK / (c.lp.ncolumn + c.lp.nrow + 1);
     if (c.left > MOST_PROGRAMS) c.left = MOST_PROGRAMS;
+    c.lp.most = 3 * (c.lp.ncolumn + c.lp.nrow); /* a few times what a simplex method takes */
     fill_matrix(&c);
     fill_bounds(&c, perp__sides_fix(plan->sides));
     found = has_no_descent(&c);

@@ -16,6 +16,8 @@ static void pieces_are_planned_through_contact(void **state)
         {"control/drone.perp", "n[1]", PERP_PLAN_STATIONARY_S, 0.6034384, 0.001, 1},
         {"control/puck.perp", "p", PERP_PLAN_STATIONARY_S, 9.360414, 0.1, 1},
         {"control/rebound.perp", "p", PERP_PLAN_LOCAL_MINIMUM, 13.91616, 0.05, 100},
+        {"control/acrobot.perp", "right", PERP_PLAN_LOCAL_MINIMUM, 674.0547, 0.03, 50},
+        {"control/regrasp.perp", "n[1]", PERP_PLAN_STATIONARY_S, 0.03017972, 0.005, 1},
         {"control/turbo_hysteresis.perp", "on", PERP_PLAN_LOCAL_MINIMUM, 152.0 / 15, 0.005, 1},
     };
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {

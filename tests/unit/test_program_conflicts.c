@@ -1,5 +1,6 @@
 /* Programs without a point or without an end: what is proved of them, which conditions contradict each other, the ray. */
 
+#include "external/lp.h"
 #include "unit.h"
 
 #include "program/intervals.h"
@@ -204,9 +205,48 @@ static void a_program_without_end_has_a_ray(void **state)
     perp_program_destroy(program);
 }
 
+/* Many vertices on the way: one that takes too long says so, and claims nothing. */
+static void a_linear_program_is_cut(void **state)
+{
+    (void)state;
+    enum { N = 8 };
+    int start[N + 1], index[N * N];
+    double value[N * N], lo[N] = {0}, hi[N], cost[N], row_lo[N], row_hi[N], x[N] = {0};
+    for (int j = 0; j < N; j++) {
+        start[j + 1] = (j + 1) * N;
+        hi[j] = row_hi[j] = 100 + j;
+        cost[j] = -1 - 0.1 * j;
+        row_lo[j] = -1e30;
+        for (int i = 0; i < N; i++) {
+            index[j * N + i] = i;
+            value[j * N + i] = i == j ? 3 : 1.0 / (1 + i + 2 * j);
+        }
+    }
+    start[0] = 0;
+    perp__lp lp = {.nrow = N,
+                   .ncolumn = N,
+                   .start = start,
+                   .index = index,
+                   .value = value,
+                   .lo = lo,
+                   .hi = hi,
+                   .cost = cost,
+                   .row_lo = row_lo,
+                   .row_hi = row_hi,
+                   .most = 1};
+    perp__lp_end end = {0};
+    if (!perp__lp_available()) skip();
+    assert_int_equal(perp__lp_solve_with_end(&lp, x, &end), PERP_ERR_NO_SOLUTION);
+    assert_true(end.is_cut && !end.is_infeasible && !end.is_unbounded);
+    lp.most = 100;
+    assert_int_equal(perp__lp_solve_with_end(&lp, x, &end), PERP_OK);
+    assert_true(!end.is_cut && x[0] > 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_linear_program_is_cut),
         cmocka_unit_test(conditions_that_contradict_each_other_are_named),
         cmocka_unit_test(values_lie_in_their_intervals),
         cmocka_unit_test(a_program_without_end_has_a_ray),
