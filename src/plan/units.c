@@ -124,6 +124,20 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    (size_t)u->nkind * sizeof *u->net);
 }
 
+/* A derivative so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. */
+static const double CANCELLED = 1e-14;
+
+static void drop_rounding(sizer *u)
+{
+    size_t n = (size_t)u->nkind;
+    for (int i = 0; i < u->g->nrow; i++) {
+        double *net = u->net + (size_t)i * n, *sum = u->sum + (size_t)i * n, most = 0;
+        for (size_t j = 0; j < n; j++) most = fmax(most, sum[j]);
+        for (size_t j = 0; j < n; j++)
+            if (net[j] < CANCELLED * most) net[j] = 0;
+    }
+}
+
 /* Size the kinds that are still unknown: the least, over the rows they enter, of the largest known term of the row
  * divided by their derivative. 1: at least one was sized. */
 static int size_by_rows(sizer *u)
@@ -219,6 +233,7 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
     if (is_soft(g)) size_by_bounds(u);
     perp__program_derivatives(g, NULL, w, p, NULL, 1, jac, grad, NULL);
     for (size_t s = 0; s <= SAMPLES; s++) measure_step(u, jac, (K - 1) * s / SAMPLES);
+    drop_rounding(u);
     while (size_by_rows(u)) continue;
     keep_in_ranges(u);
     while (size_by_rows(u)) continue; /* by those that have nothing but their range */

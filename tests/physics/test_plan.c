@@ -115,6 +115,23 @@ static void smooth_problems_reach_their_known_optima(void **state)
 
 /* From x0, v0 to rest at 1 the least effort is 12 (1 - x0)^2 - 12 (1 - x0) v0 + 4 v0^2, with slopes
  * -24 and -12 at the start; along the optimum u = 6 - 12 t the costates are -24 and -2 u. */
+/* What is left of terms that cancel is no size: 12 N^2/(N^2 - 1) with N steps of backward Euler. */
+static void rounding_in_a_row_is_no_scale(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("state x = 0, v = 0, y = 1\ninput F in [-100, 100]\n"
+                                "der(x) = v\nder(v) = F + 1e-17*y\nder(y) = 0\n"
+                                "plan { horizon 1\n nodes 11\n minimize integral(F^2)\n"
+                                " at end: x = 1, v = 0 }\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    o.restarts = 0;
+    perp_plan *plan = solve(m, &o, &r);
+    assert_stationary(&r, 400.0 / 33, 1e-9);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 static void costates_are_the_slopes_of_the_cost(void **state)
 {
     (void)state;
@@ -686,6 +703,7 @@ int main(void)
         cmocka_unit_test(phases_share_a_horizon),
         cmocka_unit_test(a_parameter_has_a_value_in_each_phase),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
+        cmocka_unit_test(rounding_in_a_row_is_no_scale),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(costates_begin_with_the_plan),
         cmocka_unit_test(solving_again_changes_nothing),

@@ -302,6 +302,36 @@ static void a_pressed_contact_carries_the_same(void **state)
     perp_robot_destroy(robot);
 }
 
+static void skip_without_expat(void)
+{
+    perp_robot *robot = NULL;
+    perp_status status =
+        perp_robot_read(PERP_SOURCE_DIR "/examples/robots/cartpole.xml", &robot, NULL);
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
+    assert_int_equal(status, PERP_OK);
+    perp_robot_destroy(robot);
+}
+
+/* examples/robots/swing.perp: its plan is a minimum, and its motion ends at rest and upright. */
+static void a_robot_of_a_file_is_planned(void **state)
+{
+    (void)state;
+    skip_without_expat();
+    perp_model *m = load_model("robots/swing.perp");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan *plan = NULL;
+    perp_plan_result r;
+    perp_diag diag = {0};
+    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+    assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);
+    assert_near(r.cost, 1.421831, 1e-5);
+    assert_true(r.replay < 0.02);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+    perp_diag_clear(&diag);
+}
+
 #define ROBOTS PERP_SOURCE_DIR "/examples/robots/"
 #define CART   "robot r = \"" ROBOTS "cartpole.xml\""
 
@@ -368,6 +398,7 @@ int main(void)
         cmocka_unit_test(the_equations_are_those_of_the_kernel),
         cmocka_unit_test(the_kernel_converges_to_the_motion_of_the_model),
         cmocka_unit_test(a_pressed_contact_carries_the_same),
+        cmocka_unit_test(a_robot_of_a_file_is_planned),
         cmocka_unit_test(what_cannot_be_said_is_refused_with_its_place),
         cmocka_unit_test(a_word_of_robots_is_a_name_elsewhere),
         cmocka_unit_test(robots_stand_beside_each_other),
