@@ -114,13 +114,13 @@ static int same_node(const perp__node *x, const perp__node *y)
 static int rehash(perp__graph *graph)
 {
     int n = graph->nbucket ? 2 * graph->nbucket : 256;
-    int *bucket = malloc((size_t)n * sizeof *bucket);
+    perp__bucket *bucket = malloc((size_t)n * sizeof *bucket);
     if (!bucket) return 0;
-    for (int i = 0; i < n; i++) bucket[i] = -1;
+    for (int i = 0; i < n; i++) bucket[i].node = -1;
     for (int i = 0; i < graph->count; i++) {
-        uint64_t h = node_hash(&graph->node[i]);
-        while (bucket[h & (uint64_t)(n - 1)] >= 0) h++;
-        bucket[h & (uint64_t)(n - 1)] = i;
+        unsigned h = (unsigned)node_hash(&graph->node[i]), k = h, last = (unsigned)n - 1;
+        while (bucket[k & last].node >= 0) k++;
+        bucket[k & last].node = i, bucket[k & last].hash = h;
     }
     free(graph->bucket);
     graph->bucket = bucket;
@@ -133,15 +133,15 @@ static perp_expr intern(perp__graph *graph, int op, int a, int b, double value)
     if (graph->failed) return 0;
     if (2 * graph->count >= graph->nbucket && !rehash(graph)) goto failed;
     perp__node node = {op, a, b, graph->source, value};
-    uint64_t h = node_hash(&node), mask = (uint64_t)(graph->nbucket - 1);
-    for (; graph->bucket[h & mask] >= 0; h++) {
-        int i = graph->bucket[h & mask];
-        if (same_node(&graph->node[i], &node)) return i;
+    unsigned h = (unsigned)node_hash(&node), k = h, last = (unsigned)graph->nbucket - 1;
+    for (; graph->bucket[k & last].node >= 0; k++) {
+        int i = graph->bucket[k & last].node;
+        if (graph->bucket[k & last].hash == h && same_node(&graph->node[i], &node)) return i;
     }
     if (!perp__grow(&graph->node, &graph->capacity, graph->count + 1, sizeof *graph->node))
         goto failed;
     graph->node[graph->count] = node;
-    graph->bucket[h & mask] = graph->count;
+    graph->bucket[k & last].node = graph->count, graph->bucket[k & last].hash = h;
     return graph->count++;
 failed:
     graph->failed = 1;

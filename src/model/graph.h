@@ -30,10 +30,15 @@ typedef struct perp__node {
     double value; /* of a constant */
 } perp__node;
 
+typedef struct perp__bucket {
+    int node;      /* -1: empty */
+    unsigned hash; /* part of it: another node is mostly told without being read */
+} perp__bucket;
+
 typedef struct perp__graph {
     perp__node *node;
     int count, capacity;
-    int *bucket; /* open addressing, -1 empty */
+    perp__bucket *bucket; /* open addressing */
     int nbucket;
     int source; /* given to nodes made from now on */
     int strict; /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are made */

@@ -8,18 +8,20 @@
 #include <stdlib.h>
 
 /* FNV-1a; the last step brings the upper bits, which are mixed best, down to where the place is read. */
-static uint64_t hash(const char *text)
+static unsigned hash(const char *text)
 {
     uint64_t h = PERP__HASH_OF_NOTHING;
     for (; *text; text++) h = perp__hash_byte(h, (unsigned char)*text);
-    return h ^ h >> 32;
+    return (unsigned)(h ^ h >> 32);
 }
 
-/* Where the name is, or would be: the next free place behind its own. */
-static perp__name *place_of(const perp__names *names, const char *text)
+/* Where the name of this hash is, or would be: the next free place behind its own. */
+static perp__name *place_of(const perp__names *names, const char *text, unsigned h)
 {
-    size_t last = (size_t)names->size - 1, i = (size_t)hash(text) & last;
-    while (names->place[i].text && !perp__is_word(names->place[i].text, text)) i = (i + 1) & last;
+    size_t last = (size_t)names->size - 1, i = h & last;
+    const perp__name *place = names->place;
+    while (place[i].text && (place[i].hash != h || !perp__is_word(place[i].text, text)))
+        i = (i + 1) & last;
     return &names->place[i];
 }
 
@@ -30,7 +32,11 @@ static int enlarge(perp__names *names)
     larger.place = calloc((size_t)larger.size, sizeof *larger.place);
     if (!larger.place) return 0;
     for (int i = 0; i < names->size; i++) {
-        if (names->place[i].text) *place_of(&larger, names->place[i].text) = names->place[i];
+        const perp__name *name = &names->place[i];
+        size_t k = name->hash & (size_t)(larger.size - 1);
+        if (!name->text) continue;
+        while (larger.place[k].text) k = (k + 1) & (size_t)(larger.size - 1);
+        larger.place[k] = *name;
     }
     free(names->place);
     *names = larger;
@@ -40,14 +46,15 @@ static int enlarge(perp__names *names)
 int perp__names_add(perp__names *names, const char *text, int value)
 {
     if (names->count >= names->size / 2 && !enlarge(names)) return 0;
-    *place_of(names, text) = (perp__name){text, value};
+    unsigned h = hash(text);
+    *place_of(names, text, h) = (perp__name){text, value, h};
     names->count++;
     return 1;
 }
 
 int perp__names_find(const perp__names *names, const char *text)
 {
-    const perp__name *place = names->count ? place_of(names, text) : NULL;
+    const perp__name *place = names->count ? place_of(names, text, hash(text)) : NULL;
     return place && place->text ? place->value : -1;
 }
 

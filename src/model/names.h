@@ -14,6 +14,7 @@ static inline int perp__is_word(const char *a, const char *b)
 typedef struct perp__name {
     const char *text; /* NULL: an empty place */
     int value;
+    unsigned hash; /* part of it: another name is mostly told without being read */
 } perp__name;
 
 typedef struct perp__names {

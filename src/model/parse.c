@@ -22,7 +22,9 @@ typedef struct parser {
     int brackets;                 /* open ( and [: newlines inside them do not count */
     int bad;                      /* the statement at hand has an error: say no more about it */
     int first;                    /* the byte where the file begins */
-    perp__syntax spare_node;      /* when memory is out */
+    perp__statement *next;        /* room for so many spare ones, of those taken at once */
+    int spare, taken;
+    perp__syntax spare_node; /* when memory is out */
     perp__statement spare_statement;
 } parser;
 
@@ -547,9 +549,23 @@ int perp__is_reserved(const char *name)
            is_in(name, other_words, sizeof other_words / sizeof *other_words);
 }
 
+/* Many lie side by side: they are walked over several times, and the memory of a long text is far. */
+static perp__statement *take_statement(parser *p)
+{
+    enum { MOST_AT_ONCE = 32 };
+    if (p->spare == 0) {
+        p->taken = p->taken == 0 ? 1 : p->taken < MOST_AT_ONCE ? 2 * p->taken : MOST_AT_ONCE;
+        p->next = perp__arena_alloc(p->arena, (size_t)p->taken * sizeof *p->next);
+        if (!p->next) return NULL;
+        p->spare = p->taken;
+    }
+    p->spare--;
+    return p->next++;
+}
+
 static perp__statement *new_statement(parser *p, perp__statement_kind kind)
 {
-    perp__statement *s = perp__arena_alloc(p->arena, sizeof *s);
+    perp__statement *s = take_statement(p);
     if (!s) {
         p->bad = 1;
         return &p->spare_statement;

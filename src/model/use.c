@@ -44,7 +44,9 @@ static void note_shadow(perp__builder *b, const perp__statement *s)
 static int list_definitions(perp__builder *b, perp__used *file)
 {
     for (const perp__statement *s = file->statements; s; s = s->next) {
-        if ((s->kind == STATEMENT_USE || s->robot) && !file->first_use) file->first_use = s;
+        if (!file->first_use &&
+            (s->kind == STATEMENT_USE || (s->kind == STATEMENT_INSTANCE && s->robot)))
+            file->first_use = s;
         if (s->kind != STATEMENT_PART && s->kind != STATEMENT_FUNCTION) continue;
         note_shadow(b, s);
         const perp__statement *twin = defined_in(file, s->kind, s->name);
