@@ -464,9 +464,15 @@ static double node_value(const perp__node *node, const double *symbol, const dou
     return perp__apply(node->op, value[node->a], value[node->b]);
 }
 
+void perp__graph_values_to(const perp__graph *graph, perp_expr last, const double *symbol,
+                           double *value)
+{
+    for (int i = 0; i <= last; i++) value[i] = node_value(&graph->node[i], symbol, value);
+}
+
 void perp__graph_values(const perp__graph *graph, const double *symbol, double *value)
 {
-    for (int i = 0; i < graph->count; i++) value[i] = node_value(&graph->node[i], symbol, value);
+    perp__graph_values_to(graph, graph->count - 1, symbol, value);
 }
 
 /* The value of reach[k], those before it being known, and of its operands; 0 for those that it does not have. */

@@ -86,6 +86,10 @@ int perp__node_place(const int *reach, int n, int node);
 /* Values of all nodes given the symbols' values; value has graph->count entries. */
 void perp__graph_values(const perp__graph *graph, const double *symbol, double *value);
 
+/* The same up to a node, which is all that its own value needs: operands stand before what is made of them. */
+void perp__graph_values_to(const perp__graph *graph, perp_expr last, const double *symbol,
+                           double *value);
+
 /* The value of one expression. 0 when memory is out. */
 int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbol, double *value);
 

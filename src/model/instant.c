@@ -284,8 +284,11 @@ void perp__put_numbers(const perp_model *m, const perp__numbers *from, perp__rea
 
 void perp__put_inputs(const perp_model *m, double t, int offset, double *symbol, double *value)
 {
+    perp_expr last = -1;
     symbol[PERP__SYM_T] = t;
-    perp__graph_values(&m->graph, symbol, value);
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
+        if (m->item[PERP_INPUT][i].expr > last) last = m->item[PERP_INPUT][i].expr;
+    perp__graph_values_to(&m->graph, last, symbol, value);
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         int hint = 0;

@@ -53,11 +53,11 @@ static double unknown(const checker *u, int c, int j)
     return u->w[(size_t)(c * u->g->nb + j) * (size_t)u->g->K + (size_t)u->step];
 }
 
-/* The value of an expression; all nodes are evaluated, which needs no scratch of the graph: several
+/* The value of an expression; all nodes up to it are evaluated, which needs no scratch of the graph: several
  * threads may share the model. */
 static double value_of(const checker *u, perp_expr e)
 {
-    perp__graph_values(&u->m->graph, u->symbol, u->value);
+    perp__graph_values_to(&u->m->graph, e, u->symbol, u->value);
     return u->value[e];
 }
 

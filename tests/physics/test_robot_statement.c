@@ -3,6 +3,7 @@
 #include "runs.h"
 
 #include <math.h>
+#include <time.h>
 
 typedef struct pair {
     perp_robot *robot;
@@ -332,6 +333,131 @@ static void a_robot_of_a_file_is_planned(void **state)
     perp_diag_clear(&diag);
 }
 
+/* The quadruped of examples/robots/crouch.perp, its motors as planned, by the graph or by the kernel. */
+enum { NODES = 21, MOTORS = 12 };
+
+typedef struct crouch {
+    perp_model *model;
+    perp_plan *plan;
+    double u[NODES][MOTORS], h, *row; /* u[k]: over step k, from 1 */
+} crouch;
+
+static int plan_column(const perp_plan *plan, const char *name)
+{
+    for (int i = 0; i < perp_plan_columns(plan); i++)
+        if (strcmp(perp_plan_column_name(plan, i), name) == 0) return i;
+    fail_msg("no column %s", name);
+    return -1;
+}
+
+static crouch plan_crouch(void)
+{
+    crouch c = {.model = load_model("robots/crouch.perp")};
+    perp_plan_options o = perp_plan_options_default(c.model);
+    perp_plan_result r;
+    perp_diag diag = {0};
+    int n = 0;
+    if (perp_plan_create(c.model, &o, &c.plan, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    clock_t from = clock();
+    assert_int_equal(perp_plan_solve(c.plan, &r, &diag), PERP_OK);
+    printf("planned: %s, %d iterations, %.2f s of CPU time\n", perp_plan_outcome_name(r.on_mesh),
+           r.iterations, (double)(clock() - from) / CLOCKS_PER_SEC);
+    assert_int_equal(r.on_mesh, PERP_PLAN_LOCAL_MINIMUM);
+    assert_int_equal(perp_plan_rows(c.plan), NODES);
+    c.row = calloc((size_t)perp_plan_columns(c.plan), sizeof *c.row);
+    c.h = r.horizon / (NODES - 1);
+    for (int k = 0; k < NODES; k++) {
+        perp_plan_row(c.plan, k, c.row);
+        n = 0;
+        for (int i = 0; i < perp_plan_columns(c.plan); i++) {
+            const char *name = perp_plan_column_name(c.plan, i), *end = name + strlen(name) - 2;
+            if (strcmp(end, "_u") == 0 && strncmp(name, "r.", 2) == 0) c.u[k][n++] = c.row[i];
+        }
+    }
+    assert_int_equal(n, MOTORS);
+    perp_diag_clear(&diag);
+    return c;
+}
+
+/* The model by backward Euler, n steps for each of the plan's, in the kernel's order of q; the largest difference from the plan's states at
+ * its nodes. */
+static double replay_model(const crouch *c, int n, pair *is, double *q)
+{
+    perp_simulation_options o = perp_simulation_options_default(c->model);
+    perp_diag diag = {0};
+    double worst = 0;
+    o.integrator = PERP_BACKWARD_EULER;
+    o.step = c->h / n;
+    o.to = 1;
+    o.ninput = PERP_ALL;
+    o.tol = 1e-12;
+    if (perp_simulation_create(c->model, &o, &is->sim, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    for (int k = 1; k < NODES; k++) {
+        for (int i = 0; i < MOTORS; i++)
+            assert_int_equal(perp_simulation_set_input(is->sim, i, c->u[k][i]), PERP_OK);
+        for (int j = 0; j < n; j++)
+            if (perp_simulation_step(is->sim, NULL, &diag) != PERP_OK)
+                fail_msg("step %d: %s", k, perp_diag_text(&diag));
+        perp_plan_row(c->plan, k, c->row);
+        for (int i = 1; i < plan_column(c->plan, "r.fl_foot_floor.touch.fn"); i++)
+            worst = fmax(worst, fabs(value_of(is, perp_plan_column_name(c->plan, i)) - c->row[i]));
+    }
+    read_state(is, 0, q);
+    perp_simulation_destroy(is->sim);
+    return worst;
+}
+
+static void replay_kernel(const crouch *c, int n, const pair *is, double *q)
+{
+    perp_bodies *b = NULL;
+    perp_diag diag = {0};
+    perp_bodies_options o = perp_robot_get_parts(is->robot).options;
+    o.step = c->h / n;
+    assert_int_equal(perp_robot_create_bodies(is->robot, &o, &b, &diag), PERP_OK);
+    assert_int_equal(perp_robot_set_key(is->robot, 0, b), PERP_OK);
+    for (int k = 1; k < NODES; k++) {
+        assert_int_equal(perp_bodies_set_control(b, c->u[k]), PERP_OK);
+        for (int j = 0; j < n; j++)
+            if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    }
+    memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
+    perp_bodies_destroy(b);
+}
+
+static void a_planned_quadruped_is_replayed_by_both(void **state)
+{
+    (void)state;
+    skip_without_expat();
+    enum { NQ = 19, FINE = 32 };
+    perp_diag diag = {0};
+    pair is = {0};
+    crouch c = plan_crouch();
+    double q[NQ], coarse[NQ], fine[NQ], off[3] = {0};
+    assert_int_equal(
+        perp_robot_read(PERP_SOURCE_DIR "/examples/robots/walker.xml", &is.robot, &diag), PERP_OK);
+    assert_int_equal(perp_robot_create_bodies(is.robot, NULL, &is.bodies, &diag), PERP_OK);
+    double worst = replay_model(&c, 1, &is, q);
+    printf("replayed by the model: off by %.1e\n", worst);
+    assert_true(worst < 1e-9);
+    replay_model(&c, FINE, &is, coarse);
+    replay_model(&c, 2 * FINE, &is, fine);
+    for (int k = 0; k < 3; k++) {
+        replay_kernel(&c, 4 << k, &is, q);
+        for (int i = 0; i < NQ; i++) off[k] = fmax(off[k], fabs(q[i] - 2 * fine[i] + coarse[i]));
+    }
+    printf("replayed by the kernel at h, h/2, h/4 of %g s: off by %.2e, %.2e, %.2e\n", c.h / 4,
+           off[0], off[1], off[2]);
+    assert_near(off[0] / off[1], 2, 0.3);
+    assert_near(off[1] / off[2], 2, 0.3);
+    free(c.row);
+    perp_plan_destroy(c.plan);
+    perp_model_destroy(c.model);
+    perp_bodies_destroy(is.bodies);
+    perp_robot_destroy(is.robot);
+}
+
 #define ROBOTS PERP_SOURCE_DIR "/examples/robots/"
 #define CART   "robot r = \"" ROBOTS "cartpole.xml\""
 
@@ -399,6 +525,7 @@ int main(void)
         cmocka_unit_test(the_kernel_converges_to_the_motion_of_the_model),
         cmocka_unit_test(a_pressed_contact_carries_the_same),
         cmocka_unit_test(a_robot_of_a_file_is_planned),
+        cmocka_unit_test(a_planned_quadruped_is_replayed_by_both),
         cmocka_unit_test(what_cannot_be_said_is_refused_with_its_place),
         cmocka_unit_test(a_word_of_robots_is_a_name_elsewhere),
         cmocka_unit_test(robots_stand_beside_each_other),
