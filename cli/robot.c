@@ -58,7 +58,7 @@ static counts count(const perp_robot_parts *p, const perp_bodies *b)
     return n;
 }
 
-/* Of what overlaps where a run begins the worst, by the contacts of its first step: a step that begins so throws it apart. */
+/* Of what overlaps where a run begins the worst, by the contacts of its first step, at whose end it is moved apart. */
 static void say_overlap(const perp_robot *robot, const perp_bodies *b, const char *file)
 {
     const double little = 1e-6;
@@ -188,14 +188,14 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
 
 typedef struct result {
     long steps;
-    double time, step, contact_error, newton_error, seconds;
+    double time, step, contact_error, newton_error, overlap, seconds;
     int touches; /* the most of any step */
 } result;
 
 #define FIELD(field) CLI_JSON(result, field)
 static const cli_json_field result_fields[] = {
-    FIELD(steps),        FIELD(time),    FIELD(step),   FIELD(contact_error),
-    FIELD(newton_error), FIELD(seconds), FIELD(touches)};
+    FIELD(steps),        FIELD(time),    FIELD(step),    FIELD(contact_error),
+    FIELD(newton_error), FIELD(overlap), FIELD(seconds), FIELD(touches)};
 #undef FIELD
 
 /* t, q, v, how many contacts, the larger of the two errors. */
@@ -338,6 +338,7 @@ static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, pe
         r->time = info.time;
         r->contact_error = fmax(r->contact_error, info.contact_error);
         r->newton_error = fmax(r->newton_error, info.newton_error);
+        r->overlap = fmax(r->overlap, info.overlap);
         if (info.touches > r->touches) r->touches = info.touches;
         if (w && (k % run->every == 0 || k == steps)) status = write_row(w, b, &info, row);
     }
@@ -356,9 +357,9 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
             p.nbody, perp_bodies_nv(b), p.nshape);
     fprintf(out,
             "%ld steps of %g s to t = %g s%s: each verified, laws of contacts and joints to %.1e, "
-            "Newton's law to %.1e; %d contacts at most; %.3g s\n",
+            "Newton's law to %.1e; %d contacts at most, overlap %.1e m; %.3g s\n",
             r->steps, r->step, r->time, status == PERP_OK ? "" : ", where it stopped",
-            r->contact_error, r->newton_error, r->touches, r->seconds);
+            r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",
                 ignored);

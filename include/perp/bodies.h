@@ -90,6 +90,7 @@ typedef struct perp_bodies_info {
     double contact_error; ///< of the contacts' and joints' laws, each on its own scale
     double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
     int iterations;       ///< of the friction solver
+    double overlap;       ///< the deepest that is left at its end [m], 0: of nothing
 } perp_bodies_info;
 
 typedef struct perp_bodies perp_bodies;
@@ -108,7 +109,7 @@ PERP_API void perp_bodies_destroy(perp_bodies *bodies);
 /// affinity of the other.
 typedef struct perp_touch_rule {
     unsigned type, affinity; ///< of a shape without a rule both are 1
-    int priority;  ///< of two shapes the friction and dimension of the higher count; of equals the larger; 0
+    int priority; ///< of two shapes the friction and dimension of the higher count; of equals the larger; 0
     int dimension; ///< 1: no friction; 3: as its mu says, which is so without a rule
 } perp_touch_rule;
 
@@ -144,10 +145,12 @@ PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const
 /// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not finite)
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
 
-/// One step. Allocates where there are more contacts than ever before.
+/// One step. What overlaps at its end by more than 1e-5 of the smaller shape's least half length is moved apart: the least motion in the metric of
+/// the masses, which changes no velocity. Allocates where there are more contacts than ever before.
 ///
 /// @param info  nullable
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified: diag says what; the state stays); PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, or shapes overlap by more than a tenth of that length and cannot be moved apart: diag says
+///         what; the state stays); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *info, perp_diag *diag);
 
 /// Where a body is: its origin and rotation, row by row, in the world. Each nullable.

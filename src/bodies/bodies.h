@@ -63,14 +63,16 @@ typedef struct perp__broad {
 
 /* What of a shape does not change. */
 typedef struct perp__form {
-    double R[9], extent; /* its rotation in its body; the radius of a ball about it */
+    double R[9], extent,
+        least; /* its rotation in its body; the radius of a ball about it; half of its least extent */
 } perp__form;
 
 /* The friction problem of a step. */
 typedef struct perp__contact_problem {
     perp__rows *rows;
     perp__entry *entry;
-    int n; /* contacts, then rows of joints */
+    int n;        /* contacts, then rows of joints */
+    int is_still; /* not a step: contacts and limits alone, without friction, from rest */
     int crows, nentry, centry, nblock, cblock, crow, ccolumn, cvalue, solver_room;
     double *value, *block; /* value: perp__contact_value; block: of W */
     int *row, *column;     /* of the blocks */
@@ -103,11 +105,14 @@ struct perp_bodies {
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
     int *up;        /* the next that dry friction does not hold in this step */
     int *body_of;   /* the body of a velocity */
+    double *last;   /* q, v where the step in hand began */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
-        *over;                  /* M: then its factors L, D of L' D L; 1/D */
-    double (*size)[2];          /* of a body: sums of |terms| of its torque and force */
-    perp_touch *touch, *before; /* before: those of the step before, where a step begins */
+        *over;         /* M: then its factors L, D of L' D L; 1/D */
+    double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
+    perp_touch *touch,
+        *before; /* of the state as it is, or of a step that was refused; of the last step */
     int ntouch, ctouch, nbefore, cbefore;
+    int is_ahead; /* touch: found where the last step ended */
     perp__joints joints;
     perp__equalities equal;
     perp__contact_problem c;
@@ -150,6 +155,15 @@ void perp__filter_destroy(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
 int perp__broad_pairs(perp__broad *b);
+/* apart.c: contacts of the state where a step ended, after what overlaps was moved apart; the deepest that is left, and *worst: the contact of it where that is
+ * too deep, else -1. */
+perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst);
+/* Overlap that is taken back by velocities. */
+double perp__bodies_little(const perp_bodies *b, const perp_touch *t);
+
+/* step.c: velocities in b->next become those with equalities, contacts and joints. */
+perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info);
+
 /* All contacts nearer than what may close within h; in b->touch. 0: memory is out. */
 int perp__bodies_find_touches(perp_bodies *b);
 

@@ -170,6 +170,7 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->body_of, nv + 1);
     PERP_TAKE(a, b->q, 2 * nq + 1); /* and the next */
     PERP_TAKE(a, b->v, nv + 1);
+    PERP_TAKE(a, b->last, nq + nv + 1);
     PERP_TAKE(a, b->tau, nv + 1);
     PERP_TAKE(a, b->next, nv + 1);
     PERP_TAKE(a, b->bias, nv + 1);
@@ -217,6 +218,8 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
         perp__rotation_take(shape[i].rotation, b->shape[i].rotation);
         perp__rotation_of(b->shape[i].rotation, b->form[i].R);
         b->form[i].extent = perp__shape_extent(&b->shape[i]);
+        b->form[i].least =
+            shape[i].kind == PERP_SHAPE_PLANE ? (double)INFINITY : perp__shape_least(&b->shape[i]);
     }
     perp__bodies_place(b, b->q);
     perp__bodies_mass(b, b->M);
@@ -309,7 +312,7 @@ perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
     }
     if (q) memcpy(b->q, next, (size_t)b->nq * sizeof *q);
     if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
-    b->ntouch = 0;
+    b->ntouch = b->nbefore = b->is_ahead = 0;
     memset(b->joints.kept, 0, (size_t)(3 * b->nv + b->joints.nu) * sizeof *b->joints.kept);
     perp__joints_forget(b);
     return PERP_OK;
@@ -391,8 +394,8 @@ void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
 
 int perp_bodies_touches(const perp_bodies *b, const perp_touch **touch)
 {
-    if (touch) *touch = b->touch;
-    return b->ntouch;
+    if (touch) *touch = b->is_ahead ? b->before : b->touch;
+    return b->is_ahead ? b->nbefore : b->ntouch;
 }
 
 void perp_bodies_destroy(perp_bodies *b)

@@ -248,9 +248,13 @@ static void state_touch(perp_bodies *b, int i, const double *free_speed)
            *shift = perp__contact_value(b, PERP__SHIFT) + 3 * i,
            before = add_speed(b, i, free_speed, q),
            e = fmax(b->shape[t->shape[0]].restitution, b->shape[t->shape[1]].restitution);
-    int rebounds = e > 0 && before < -b->o.rebound && t->gap + b->o.step * q[0] < 0;
-    shift[0] = rebounds ? e * before : t->gap / b->o.step;
+    int rebounds =
+        !b->c.is_still && e > 0 && before < -b->o.rebound && t->gap + b->o.step * q[0] < 0;
+    /* what overlaps by more is moved apart where the step has ended: within it no velocity is needed */
+    int is_deep = -t->gap > perp__bodies_little(b, t) && !b->c.is_still;
+    shift[0] = rebounds ? e * before : is_deep ? 0 : t->gap / b->o.step;
     q[0] += shift[0];
+    if (b->c.is_still) return;
     perp__contact_value(b, PERP__MU)[i] = t->mu;
     guess(b, t, perp__contact_value(b, PERP__IMPULSE) + 3 * i);
 }

@@ -12,6 +12,17 @@ static const perp_touch_rule *rule_of(const perp_bodies *b, int shape)
     return b->filter.rule ? &b->filter.rule[shape] : &usual;
 }
 
+/* What was found where the last step ended does not hold. */
+static void look_again(perp_bodies *b)
+{
+    if (!b->is_ahead) return;
+    perp_touch *touch = b->touch;
+    int capacity = b->ctouch;
+    b->touch = b->before, b->ctouch = b->cbefore, b->ntouch = b->nbefore;
+    b->before = touch, b->cbefore = capacity, b->nbefore = 0;
+    b->is_ahead = 0;
+}
+
 perp_status perp_bodies_set_rule(perp_bodies *b, int shape, const perp_touch_rule *rule)
 {
     if (!b || !rule || shape < 0 || shape >= b->nshape ||
@@ -23,6 +34,7 @@ perp_status perp_bodies_set_rule(perp_bodies *b, int shape, const perp_touch_rul
         for (int i = 0; i < b->nshape; i++) b->filter.rule[i] = usual;
     }
     b->filter.rule[shape] = *rule;
+    look_again(b);
     return PERP_OK;
 }
 
@@ -49,6 +61,7 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
         return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     perp__named_pair *old = (perp__named_pair *)named(b, shape0, shape1);
+    look_again(b);
     if (old) {
         old->mu = mu;
         return PERP_OK;
@@ -65,6 +78,7 @@ perp_status perp_bodies_keep_apart(perp_bodies *b, int body0, int body1)
     if (!b || body0 < 0 || body1 < 0 || body0 >= b->n || body1 >= b->n) return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     if (!perp__grow(&f->apart, &f->capart, f->napart + 1, sizeof *f->apart)) return PERP_ERR_MEMORY;
+    look_again(b);
     f->apart[f->napart][0] = body0 < body1 ? body0 : body1;
     f->apart[f->napart++][1] = body0 < body1 ? body1 : body0;
     qsort(f->apart, (size_t)f->napart, sizeof *f->apart, by_numbers);

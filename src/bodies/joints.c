@@ -151,6 +151,12 @@ void perp__joints_forget(perp_bodies *b)
     for (int k = 0; k < b->nv; k++) j->guess[k].next = (unsigned char)slides(b->v[k]);
 }
 
+void perp__joints_still(perp_bodies *b)
+{
+    for (int k = 0; k < b->nv + b->joints.nu; k++) b->joints.guess[k].is = PERP__ROW;
+    memcpy(b->up, b->parent_of, (size_t)b->nv * sizeof *b->up);
+}
+
 void perp__joints_guess(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
@@ -266,10 +272,10 @@ void perp__joints_begin(perp_bodies *b)
     }
 }
 
-static int add_row(perp__joints *j, perp__law row)
+static int add_row(perp__joints *j, perp__law row, int is_still)
 {
     if (!perp__grow(&j->row, &j->crow, j->nrow + 1, sizeof *j->row)) return 0;
-    row.impulse = j->kept[row.kept];
+    row.impulse = is_still ? 0 : j->kept[row.kept];
     if (row.kind != PERP__LIMIT) row.impulse = fmin(fmax(row.impulse, -row.bound), row.bound);
     j->row[j->nrow++] = row;
     return 1;
@@ -300,7 +306,7 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
                              .kept = 3 * l->v + side,
                              .J = sign,
                              .shift = gap / b->o.step};
-            if (!add_row(j, row)) return -1;
+            if (!add_row(j, row, b->c.is_still)) return -1;
             added++;
         }
     }
@@ -320,26 +326,28 @@ static int add_drive(perp_bodies *b, int i)
                      .shift = (mean - wanted(b, i)) / s,
                      .bound = 0.5 * h * (a->upper - a->lower),
                      .compliance = 1 / (h * s)};
-    return add_row(&b->joints, row);
+    return add_row(&b->joints, row, 0);
 }
 
 int perp__joints_state(perp_bodies *b, const double *v)
 {
     perp__joints *j = &b->joints;
     j->nrow = 0;
-    for (int i = 1; i < b->n; i++) {
+    for (int i = 1; i < b->n && !b->c.is_still; i++) {
         const perp__link *l = &b->link[i];
         for (int k = l->v; k < l->v + l->nv && j->law[i].friction > 0; k++)
             if (j->guess[k].is == PERP__ROW &&
-                !add_row(j, (perp__law){.kind = PERP__DRY,
-                                        .body = i,
-                                        .at = k,
-                                        .kept = 3 * k + 2,
-                                        .J = 1,
-                                        .bound = b->o.step * j->law[i].friction}))
+                !add_row(j,
+                         (perp__law){.kind = PERP__DRY,
+                                     .body = i,
+                                     .at = k,
+                                     .kept = 3 * k + 2,
+                                     .J = 1,
+                                     .bound = b->o.step * j->law[i].friction},
+                         0))
                 return 0;
     }
-    for (int i = 0; i < j->nu; i++)
+    for (int i = 0; i < j->nu && !b->c.is_still; i++)
         if (is_bounded(b, &j->actuator[i]) && j->guess[b->nv + i].is == PERP__ROW &&
             !add_drive(b, i))
             return 0;

@@ -63,7 +63,9 @@ typedef struct perp__equalities {
     int cZ;
 } perp__equalities;
 
-/* joints.c. Pieces are guessed from the step before; from v alone. */
+/* joints.c. Nothing but limits acts, until pieces are guessed again. */
+void perp__joints_still(perp_bodies *b);
+/* Pieces are guessed from the step before; from v alone. */
 void perp__joints_guess(perp_bodies *b);
 void perp__joints_forget(perp_bodies *b);
 /* Does dry friction hold this velocity at 0? */

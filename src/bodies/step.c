@@ -94,12 +94,14 @@ static void take_impulses(perp_bodies *b)
  * for long. */
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
-    enum { BRIEF = 30 };
+    enum { BRIEF = 30, STILL = 300 };
     if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
     perp_fc_info solved;
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
-    perp_fc_solver_set_max_iter(b->solver, perp__joints_pieces(b) ? BRIEF : 0);
+    perp_fc_solver_set_max_iter(b->solver, b->c.is_still            ? STILL
+                                           : perp__joints_pieces(b) ? BRIEF
+                                                                    : 0);
     perp_status status = perp_fc_solve(b->solver, &problem, perp__contact_value(b, PERP__IMPULSE),
                                        perp__contact_value(b, PERP__U), &solved);
     if (status != PERP_OK) return status;
@@ -111,7 +113,7 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 }
 
 /* Limits are stated where they would be passed: without contacts first, then by what contacts and others do. */
-static perp_status act(perp_bodies *b, perp_bodies_info *info)
+perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
 {
     size_t nv = (size_t)b->nv;
     perp__equality_project(b, b->next);
@@ -130,9 +132,10 @@ static perp_status act(perp_bodies *b, perp_bodies_info *info)
 
 /* Verdict -------------------------------------------------------------------------------------------------- */
 
-/* Velocity of the second body's point less that of the first's, from the bodies' motions. */
-static void relative_velocity(const perp_bodies *b, const perp_touch *t, double *u)
+/* Velocity of the second body's point less that of the first's, from the bodies' motions; the sum of the |terms|. */
+static double relative_velocity(const perp_bodies *b, const perp_touch *t, double *u)
 {
+    double terms = 0;
     memset(u, 0, 3 * sizeof *u);
     for (int side = 0; side < 2; side++) {
         const perp__link *l = &b->link[b->shape[t->shape[side]].body];
@@ -140,10 +143,12 @@ static void relative_velocity(const perp_bodies *b, const perp_touch *t, double 
         perp__move3(t->point, -1, l->p, from);
         perp__rotate_back3(l->R, from, local);
         perp__cross3(l->vel, local, move);
+        terms += perp__length3(move) + perp__length3(l->vel + 3);
         perp__move3(move, 1, l->vel + 3, local);
         perp__rotate3(l->R, local, move);
         perp__move3(u, side ? 1 : -1, move, u);
     }
+    return terms;
 }
 
 /* Beside what the |terms| of its Newton's law would move a velocity: a difference that is rounding, also where they cancel to 0. */
@@ -181,10 +186,11 @@ static double contact_difference(perp_bodies *b)
         const perp_touch *t = &b->touch[i];
         const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
         double move[3], most = fmax(scale[3 * i], fmax(scale[3 * i + 1], scale[3 * i + 2]));
-        relative_velocity(b, t, move);
+        double rounding = ROUNDING * relative_velocity(b, t, move);
         for (int d = 0; d < 3; d++) {
             double off = fabs(perp__dot3(direction[d], move) + shift[3 * i + d] - u[3 * i + d]);
-            if (off > 0) worst = fmax(worst, off / most);
+            if (isnan(off)) return INFINITY;
+            if (off > rounding) worst = fmax(worst, off / most);
         }
     }
     for (int i = b->ntouch; i < b->c.n; i++) worst = fmax(worst, law_difference(b, i));
@@ -313,7 +319,7 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
     for (int amended = 1; amended;) {
         info->outcome = move_freely(b) ? PERP_SOLVED : PERP_LIMIT;
         if (info->outcome != PERP_SOLVED) return PERP_OK;
-        perp_status status = perp__equality_state(b) ? act(b, info) : PERP_ERR_MEMORY;
+        perp_status status = perp__equality_state(b) ? perp__bodies_act(b, info) : PERP_ERR_MEMORY;
         if (status != PERP_OK) return status;
         judge(b, info);
         amended = info->outcome == PERP_SOLVED ? perp__joints_amend(b, b->next, 0) : 0;
@@ -322,13 +328,51 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
     return PERP_OK;
 }
 
-static int keep_touches(perp_bodies *b)
+/* The touches of the last step, and room for the next ones. */
+static void keep_touches(perp_bodies *b)
 {
     perp_touch *touch = b->before;
     int capacity = b->cbefore;
     b->before = b->touch, b->cbefore = b->ctouch, b->nbefore = b->ntouch;
     b->touch = touch, b->ctouch = capacity;
-    return perp__bodies_find_touches(b);
+}
+
+static perp_status refuse_overlap(const perp_bodies *b, const perp_touch *t, perp_bodies_info *info,
+                                  perp_diag *diag)
+{
+    info->outcome = PERP_LIMIT;
+    return perp__refuse(
+        diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
+        "step %ld, t = %g s: not verified: at its end shapes %d and %d (from 0) overlap "
+        "by %.3g m, and cannot be moved apart\n",
+        b->steps + 1, b->time, t->shape[0], t->shape[1], -t->gap);
+}
+
+/* To the end of the step. */
+static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
+    int worst;
+    memcpy(b->last, b->q, nq * sizeof *b->q);
+    memcpy(b->last + nq, b->v, nv * sizeof *b->v);
+    perp__joints_keep(b, b->next);
+    perp__bodies_move(b, b->next, b->o.step, b->q);
+    memcpy(b->v, b->next, nv * sizeof *b->v);
+    keep_touches(b);
+    perp_status status = perp__bodies_look_ahead(b, &info->overlap, &worst);
+    if (status == PERP_OK && worst >= 0)
+        status = refuse_overlap(b, &b->touch[worst], info, diag);
+    else if (status != PERP_OK)
+        status = perp__out_of_memory(diag, "bodies");
+    b->is_ahead = status == PERP_OK;
+    if (status == PERP_OK) {
+        b->time = (double)++b->steps * b->o.step;
+        info->time = b->time;
+        return status;
+    }
+    memcpy(b->q, b->last, nq * sizeof *b->q);
+    memcpy(b->v, b->last + nq, nv * sizeof *b->v);
+    return status;
 }
 
 perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
@@ -339,16 +383,15 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
     perp__bodies_place(b, b->q);
     perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
-    if (!keep_touches(b)) return perp__out_of_memory(diag, "bodies");
+    if (!b->is_ahead) {
+        keep_touches(b);
+        if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
+    }
+    b->is_ahead = 0;
     info->touches = b->ntouch;
     perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) return status;
     if (!is_verified(b, info)) return refuse(b, info, diag);
-    perp__joints_keep(b, b->next);
-    perp__bodies_move(b, b->next, b->o.step, b->q);
-    memcpy(b->v, b->next, (size_t)b->nv * sizeof *b->v);
-    b->time = (double)++b->steps * b->o.step;
-    info->time = b->time;
-    return PERP_OK;
+    return go_on(b, info, diag);
 }

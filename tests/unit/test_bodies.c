@@ -633,6 +633,41 @@ static void what_is_wrong_is_named(void **state)
     perp_bodies_destroy(NULL);
 }
 
+/* Two balls begin 0.05 m in each other, one twice as heavy: each moves by its share, and nothing is thrown. One that is held within another ends the step, and the
+ * state stays. */
+static void what_overlaps_is_moved_apart(void **state)
+{
+    (void)state;
+    perp_body body[2] = {ball_body(1, 0.1), ball_body(2, 0.1)};
+    perp_shape shape[2] = {{.body = 1, .kind = PERP_SHAPE_SPHERE, .size = {0.1}},
+                           {.body = 2, .kind = PERP_SHAPE_SPHERE, .size = {0.1}}};
+    perp_bodies_options o = perp_bodies_options_default();
+    perp_bodies_info info;
+    perp_diag diag = {0};
+    o.gravity[2] = 0;
+    double q[14] = {0, 0, 0, 1, 0, 0, 0, 0.15, 0, 0, 1, 0, 0, 0};
+    perp_bodies *b = make(body, 2, shape, 2, &o);
+    assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+    assert_true(info.overlap < 1e-6);
+    expect_near(perp_bodies_q(b)[0], -0.05 * 2 / 3, 1e-6, "the light one");
+    expect_near(perp_bodies_q(b)[7], 0.15 + 0.05 / 3, 1e-6, "the heavy one");
+    for (int k = 0; k < perp_bodies_nv(b); k++) assert_true(perp_bodies_v(b)[k] == 0);
+    perp_bodies_destroy(b);
+
+    body[0].joint = PERP_JOINT_SLIDE, body[0].axis[0] = 1; /* between two that stand still */
+    perp_shape three[3] = {shape[0], shape[0], shape[0]};
+    for (int k = 1; k < 3; k++) three[k].body = 0, three[k].position[0] = k == 1 ? 0.05 : -0.05;
+    b = make(body, 1, three, 3, &o);
+    const double before = perp_bodies_q(b)[0];
+    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "cannot be moved apart"));
+    assert_true(info.outcome == PERP_LIMIT && perp_bodies_time(b) == 0);
+    assert_true(perp_bodies_q(b)[0] == before && perp_bodies_v(b)[0] == 0);
+    perp_diag_clear(&diag);
+    perp_bodies_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mass_and_bias_are_those_of_points),
@@ -644,6 +679,7 @@ int main(void)
                                        cmocka_unit_test(balls_rebound),
                                        cmocka_unit_test(momentum_is_kept),
                                        cmocka_unit_test(boxes_touch_where_they_overlap_least),
+                                       cmocka_unit_test(what_overlaps_is_moved_apart),
                                        cmocka_unit_test(round_shapes_are_as_far_as_their_axes),
                                        cmocka_unit_test(what_is_wrong_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);

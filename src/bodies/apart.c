@@ -1,0 +1,69 @@
+/* What overlaps at the end of a step is moved apart: the least motion in the metric of the mass matrix, by the friction problem of its contacts and
+ * limits without friction, from rest. Positions change, velocities do not: nothing is thrown. */
+
+#include "bodies/bodies.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the smaller shape's least half length: overlaps up to this are those of curved motion within a step, and gone by the velocities of the next. */
+static const double LITTLE = 1e-5;
+
+/* So many times as much is no step's end. */
+static const double DEEP = 1e4;
+
+double perp__bodies_little(const perp_bodies *b, const perp_touch *t)
+{
+    return LITTLE * fmin(b->form[t->shape[0]].least, b->form[t->shape[1]].least);
+}
+
+/* The deepest overlap beside what is little, and which it is; 0, -1: none is deeper. */
+static double deepest(const perp_bodies *b, int *which)
+{
+    double most = 1;
+    *which = -1;
+    for (int i = 0; i < b->ntouch; i++) {
+        double depth = -b->touch[i].gap / perp__bodies_little(b, &b->touch[i]);
+        if (depth > most) most = depth, *which = i;
+    }
+    return *which < 0 ? 0 : most;
+}
+
+/* One motion by the contacts as they are now. It need not be exact: what is left is seen where the contacts are found again. */
+static perp_status move_apart(perp_bodies *b)
+{
+    const double NEAR = 1e-3;
+    perp_bodies_info info = {.outcome = PERP_SOLVED};
+    perp__joints_still(b);
+    perp__bodies_mass(b, b->M);
+    if (!perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
+    memset(b->next, 0, (size_t)b->nv * sizeof *b->next);
+    if (!perp__equality_state(b)) return PERP_ERR_MEMORY;
+    perp_status status = perp__bodies_act(b, &info);
+    if (status == PERP_OK && info.contact_error <= NEAR)
+        perp__bodies_move(b, b->next, b->o.step, b->q);
+    return status;
+}
+
+perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
+{
+    enum { MOST = 30 };
+    const double BETTER = 0.7;
+    double before = INFINITY;
+    *overlap = 0, *worst = -1;
+    for (int pass = 0;; pass++) {
+        perp__bodies_place(b, b->q);
+        if (!perp__bodies_find_touches(b)) return PERP_ERR_MEMORY;
+        double depth = deepest(b, worst);
+        if (depth == 0 || pass == MOST || (depth <= DEEP && depth > BETTER * before)) {
+            for (int i = 0; i < b->ntouch; i++) *overlap = fmax(*overlap, -b->touch[i].gap);
+            if (depth <= DEEP) *worst = -1;
+            return PERP_OK;
+        }
+        before = depth;
+        b->c.is_still = 1;
+        perp_status status = move_apart(b);
+        b->c.is_still = 0;
+        if (status != PERP_OK) return status;
+    }
+}
