@@ -41,8 +41,25 @@ assert.equal(colour("for i in 1..4 {", ".."), "keyword");
 assert.equal(colour("x1 = 1.5e-3", "5e"), "constant");
 assert.equal(colour("x1 = 2", "1"), "none");
 assert.equal(colour("0 <= a perp b >= 0", "perp"), "keyword");
+assert.equal(colour("    at 50%: x = wall", "at"), "keyword");
+assert.equal(colour("    box at p size (1, 1)", "box"), "keyword");
+assert.equal(colour("    inputs held", "held"), "keyword");
+assert.equal(colour("x = size - radius", "size"), "none");
+assert.equal(colour("m = weight*force", "weight"), "none");
 assert.equal(colour("sum = part + 1", "sum"), "none"); // names of the user's
 assert.equal(colour("part = 1", "part"), "none");
+
+// The words of the grammar on its page, of the parser and of the colours are the same; of the completion below.
+const page = read("..", "docs", "language.md").match(/## Grammar\n([^]*?)\nNUMBER is/)[1];
+const words = new Set([...page.matchAll(/"([a-z]+)"/g)].map((m) => m[1])), constants = ["pi", "t", "h", "complements"];
+const known = new Set([...words, ...calls, ...constants]);
+const taken = readdirSync(join(root, "src/model")).filter((name) => /^(parse|.*_block|block_reader)\.c$/.test(name)).flatMap((name) =>
+  [...readFileSync(join(root, "src/model", name), "utf8").matchAll(/(?:(?:at|take|expect)_word\([^,()]*|\(STATEMENT_\w+|perp__is_word\([^,]*), "([a-z]+)"|^ *(?:\} \w+\[\] = )?\{\{?"([a-z]+)", (?:&|read_)/gm)].map((m) => m[1] ?? m[2]));
+assert.ok(taken.length > 60 && words.size > 70, `${taken.length} ${words.size}`);
+for (const word of taken) assert.ok(known.has(word) || word === "r", `the parser takes '${word}', the page's grammar does not`);
+for (const word of words) assert.ok(taken.includes(word) || read("..", "src/model/parse.c").includes(`"${word}"`) || calls.includes(word) || readFileSync(join(root, "src/model/blocks.def"), "utf8").includes(`(${word},`), `'${word}' of the page is not the parser's`);
+const coloured = grammar.patterns.map((p) => p.match).join(" ");
+for (const word of known) if (!["f", "v", "bound", "facets", "key", "touch"].includes(word)) assert.match(coloured, new RegExp(`\\b${word}\\b`), `'${word}' has no colour`);
 
 // Every example is coloured, and no rule matches nothing for ever.
 for (const folder of ["mechanics", "parts", "circuits"])
@@ -117,6 +134,9 @@ assert.deepEqual((await kept.rename.prepareRename(document, place(2, 15))).of, [
 await assert.rejects(kept.rename.provideRenameEdits(document, place(2, 15), "state"), /word of the language/);
 const labels = (await kept.complete.provideCompletionItems(document, place(2, 14))).map((item) => item.label);
 assert.deepEqual(labels.sort(), ["größe", "k"].sort());
+const offered = new Set((await kept.complete.provideCompletionItems(document, place(0, 0))).map((item) => item.label));
+for (const word of known) assert.ok(offered.has(word), `'${word}' is not offered`);
+for (const word of offered) assert.ok(known.has(word) || ["a", "𝛾", "Thing"].includes(word), `'${word}' is offered, and on no page`);
 assert.deepEqual(await kept.format.provideDocumentFormattingEdits(document), []);
 kept.close(document);
 await extension.deactivate();

@@ -225,9 +225,9 @@ int perp__inspect_unused(const perp_model *m, perp__source *findings)
             const perp__item *item = &m->item[kind][i];
             int is_used =
                 used[item->symbol] || (kind == PERP_INPUT && used[item->symbol + PERP__INPUT_PRE]);
-            if (!is_used && !item->is_structural)
+            if (!is_used && !item->is_structural && perp__source_file(findings, item->at) == 0)
                 perp__error(findings, item->at, item->end, "warning: nothing uses '%s'",
-                            item->name);
+                            item->name); /* the parts of a library need not use all they can take */
         }
     }
     free(used);

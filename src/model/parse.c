@@ -1155,13 +1155,45 @@ const char *const *perp__statement_words(int *n)
     return words;
 }
 
+/* From "f" on those of friction and robot, of simulate, and of the blocks. */
 const char *const *perp__language_words(int *n)
 {
     static const char *const words[] = {
-        "model",    "param", "input",    "state",    "var",   "output", "for",
-        "simulate", "let",   "sum",      "function", "part",  "use",    "robot",
-        "if",       "else",  "when",     "in",       "scale", "perp",   "complements",
-        "and",      "or",    "friction", "table",    "pi",    "t",      "h",
+        "model",       "param",
+        "input",       "state",
+        "var",         "output",
+        "for",         "simulate",
+        "let",         "sum",
+        "function",    "part",
+        "use",         "robot",
+        "if",          "else",
+        "when",        "in",
+        "scale",       "perp",
+        "complements", "and",
+        "or",          "friction",
+        "table",       "pi",
+        "t",           "h",
+        "f",           "v",
+        "bound",       "facets",
+        "exact",       "key",
+        "touch",       "from",
+        "to",          "step",
+        "method",      "box",
+        "circle",      "ground",
+        "line",        "polygon",
+        "force",       "at",
+        "size",        "radius",
+        "angle",       "rotation",
+        "phase",       "phases",
+        "link",        "horizon",
+        "free",        "guess",
+        "nodes",       "complementarity",
+        "inputs",      "held",
+        "minimize",    "time",
+        "integral",    "estimate",
+        "measure",     "noise",
+        "weight",      "starts",
+        "seed",
 #define PERP_BLOCK(word, is_reserved) #word,
 #include "model/blocks.def"
 #undef PERP_BLOCK

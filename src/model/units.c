@@ -203,7 +203,7 @@ static unit unit_of_node(inspection *in, const perp__node *node)
 #define PERP_FUNCTION(name, arity, text, value, derivative, terms, sign, unit, ...)                \
     PERP__CASE(PERP__##name, unit)
 #include "model/ops.def"
-    case PERP__CONST: return (unit){2, {0}, 1};
+    case PERP__CONST: return node->value == 0 ? anything : (unit){2, {0}, 1};
     case PERP__SYMBOL: return in->symbol[node->a];
     case PERP__ADD:
     case PERP__SUB: return agree(in, a, b, node->source, "in a sum");
@@ -279,21 +279,40 @@ static void check_added(inspection *in)
     }
 }
 
-/* Of parameters and initial values, which may be an instance's arguments; a pure number may stand for any. */
-static void check_values(inspection *in)
+/* What has values that are compared with its unit. Inputs have not: a 2 in sin(2*t) is one of 1/s. */
+static const perp_symbol_kind valued[] = {PERP_PARAM, PERP_STATE, PERP_OUTPUT};
+
+/* The expressions of those that have one, and whose they are, where wanted. */
+static int list_values(const perp_model *m, perp_expr *e, const perp__item **of)
 {
-    char where[300];
-    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++) {
-        for (int i = 0; i < in->m->nitem[kind]; i++) {
-            const perp__item *item = &in->m->item[kind][i];
-            if (kind == PERP_INPUT || item->expr < 0) continue;
-            unit u = unit_at(in, item->expr);
-            if (same(&u, &one)) continue;
-            snprintf(where, sizeof where, "between the value of '%s' and what is declared",
-                     item->name);
-            agree(in, u, in->symbol[item->symbol], item->at, where);
+    int n = 0;
+    for (size_t k = 0; k < sizeof valued / sizeof *valued; k++) {
+        for (int i = 0; i < m->nitem[valued[k]]; i++) {
+            const perp__item *item = &m->item[valued[k]][i];
+            if (item->expr < 0) continue;
+            if (e) e[n] = item->expr;
+            if (of) of[n] = item;
+            n++;
         }
     }
+    return n;
+}
+
+/* Of parameters and initial values, which may be an instance's arguments, and of outputs; a pure number may stand for any. */
+static int check_values(inspection *in)
+{
+    char where[300];
+    const perp__item **item = malloc((size_t)list_values(in->m, NULL, NULL) * sizeof(void *) + 1);
+    int n = item ? list_values(in->m, NULL, item) : 0;
+    for (int i = 0; i < n; i++) {
+        unit u = unit_at(in, item[i]->expr), declared;
+        if (same(&u, &one) || !item[i]->unit[0] || !parse_unit(item[i]->unit, &declared)) continue;
+        snprintf(where, sizeof where, "between the value of '%s' and what is declared",
+                 item[i]->name);
+        agree(in, u, declared, item[i]->at, where);
+    }
+    free(item);
+    return item != NULL;
 }
 
 /* Two sides that should be of one unit: the first an expression, or what a symbol is; the second may be -1. */
@@ -395,22 +414,20 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     int n = plan ? list_plan(m, plan, most) : 0;
     int nadded = 0;
     for (const perp__added *a = m->added; a; a = a->before) nadded++;
-    int nvalue = 0;
-    for (int k = PERP_PARAM; k <= PERP_STATE; k++) nvalue += m->nitem[k];
+    int nvalue = list_values(m, NULL, NULL);
     size_t size = (size_t)nroot + 2 * (size_t)n + (size_t)nadded + (size_t)nvalue + 1;
     perp_expr *all = roots ? realloc(roots, size * sizeof *all) : NULL;
     if (all) roots = all;
     for (const perp__added *a = m->added; all && a; a = a->before) all[nroot++] = a->e;
-    for (int k = PERP_PARAM; k <= PERP_STATE && all; k++)
-        for (int i = 0; k != PERP_INPUT && i < m->nitem[k]; i++)
-            if (m->item[k][i].expr >= 0) all[nroot++] = m->item[k][i].expr;
+    if (all) nroot += list_values(m, all + nroot, NULL);
     for (int i = 0; i < 2 * n && all; i++) {
         perp_expr e = i % 2 ? plan[i / 2].right : plan[i / 2].left;
         if (e >= 0) all[nroot++] = e;
     }
     inspection in = {.m = m, .findings = findings};
     int ok = plan && all && inspect(&in, all, nroot);
-    if (ok) check_values(&in), check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
+    ok = ok && check_values(&in);
+    if (ok) check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
     free(plan);
     free(roots);
     clear(&in);

@@ -314,6 +314,7 @@ static void unused_names_are_told(void **state)
            "warning: nothing uses 'b'", "nothing uses 'a'");
     expect("param a = 1, b = 2\ninput u = t\nstate x = a\nder(x) = 1\n",
            "warning: nothing uses 'u'", NULL);
+    expect("use \"planar\"\nGround g\nBody b(z = 1)\nPointLine p(g, b)\n", "0 warnings", NULL);
     expect("function mod(a, b) = a\nstate x = 0\nder(x) = mod(1, 2)\n",
            "warning: 'mod' of this model comes before the function of the language", NULL);
     expect("function f(a, b) = a\nstate x = 0\nder(x) = f(1, 2)\n", "0 warnings", "comes before");

@@ -59,11 +59,29 @@ static void every_example_runs(void **state)
     globfree(&found);
 }
 
+/* Of forces that are not unique and of divisors they may. */
+static void no_example_has_a_warning_of_units_or_names(void **state)
+{
+    (void)state;
+    static const char *const warnings[] = {"units do not match", "of a quantity in", "nothing uses",
+                                           "is not known", "comes before"};
+    glob_t found;
+    assert_int_equal(glob(PERP_SOURCE_DIR "/examples/*/*.perp", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        cli_result r = cli_run("check '%s'", found.gl_pathv[i]);
+        for (size_t k = 0; k < sizeof warnings / sizeof *warnings; k++)
+            if (strstr(r.out, warnings[k])) fail_msg("%s:\n%s", found.gl_pathv[i], r.out);
+        cli_free(&r);
+    }
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_in_the_documents_runs),
         cmocka_unit_test(every_example_runs),
+        cmocka_unit_test(no_example_has_a_warning_of_units_or_names),
     };
     return run_all(tests);
 }
