@@ -127,9 +127,10 @@ static void go_back(perp_simulation *sim)
 }
 
 /* What may be rounding of state i, or left of its conditions by a step that holds. */
-static double unresolved(perp__step *s, int i, double reach)
+static double unresolved(perp__step *s, int i, double reach, double accuracy)
 {
-    return fmax(s->tol * s->sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
+    double held = fmin(s->tol, accuracy); /* who asks for more gets more */
+    return fmax(held * s->sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
 }
 
 /* The error of the halves, of what is allowed: of each state beside the largest that it was, and what it moves by in a step at its present rate.
@@ -143,7 +144,7 @@ static double error_of_halves(perp_simulation *sim, double h, double reach)
         double moves = fabs(x[i] - x0[i]) / h * sim->options.step;
         double size = fmax(fmax(p->largest[i], moves), fmax(fabs(x[i]), fabs(x0[i])));
         double off = fabs(x[i] - p->whole[i]) / gain;
-        if (off > (reach > 0 ? unresolved(&sim->step, i, reach) : 0))
+        if (off > (reach > 0 ? unresolved(&sim->step, i, reach, sim->options.accuracy) : 0))
             worst = fmax(worst, off / (sim->options.accuracy * size));
     }
     return worst;

@@ -115,6 +115,24 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
     }
 }
 
+/* Also an accuracy below what the conditions of a step are held to. */
+static void more_accuracy_is_more(void **state)
+{
+    (void)state;
+    perp_model *model = load_or_parse(pendulum);
+    perp_simulation *fine = run_to(model, PERP_RADAU7, 0.2, 1e-3);
+    double before = INFINITY;
+    for (double accuracy = 1e-8; accuracy > 5e-12; accuracy /= 10) {
+        perp_simulation *sim = run_within(model, PERP_BACKWARD_EULER, 0.2, accuracy);
+        double off = distance(model, sim, fine);
+        if (!(off < 0.5 * before)) fail_msg("%g: off by %g, before by %g", accuracy, off, before);
+        before = off;
+        perp_simulation_destroy(sim);
+    }
+    perp_simulation_destroy(fine);
+    perp_model_destroy(model);
+}
+
 /* Where the method leaves its steps to backward Euler (a root of 0 in time): their error is estimated by its order, not by the method's. */
 static void parts_that_are_left_to_backward_euler_are_judged_by_its_order(void **state)
 {
@@ -216,6 +234,7 @@ int main(void)
         cmocka_unit_test(the_method_that_fits_is_right_to_a_thousandth),
         cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had),
         cmocka_unit_test(parts_are_as_long_as_the_accuracy_allows),
+        cmocka_unit_test(more_accuracy_is_more),
         cmocka_unit_test(parts_that_are_left_to_backward_euler_are_judged_by_its_order),
         cmocka_unit_test(the_error_goes_with_the_accuracy),
         cmocka_unit_test(parts_go_on_from_snapshots),
