@@ -9,6 +9,7 @@
 #include "model/machine.h"
 #include "simulate/run.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -522,7 +523,7 @@ static double row_terms(const perp__collocation *a, int r)
     return sum + fabs(rest);
 }
 
-/* The largest row of the mode, in roundings of its terms; -1: something is not a number. */
+/* The largest row of the mode, in roundings of its terms, which are DBL_MIN at least; -1: something is not a number. */
 static double evaluate(perp__collocation *a)
 {
     int nrow = a->scheme.npoint * a->nrow;
@@ -533,7 +534,7 @@ static double evaluate(perp__collocation *a)
         double x = a->row_of[i] = row_value(a, a->active[i]);
         double terms = row_terms(a, a->active[i]);
         if (!isfinite(x) || !isfinite(terms)) return -1;
-        if (x != 0) worst = fmax(worst, fabs(x) / (PERP_ROUNDING * terms));
+        if (x != 0) worst = fmax(worst, fabs(x) / fmax(PERP_ROUNDING * terms, DBL_MIN));
     }
     return worst;
 }

@@ -1094,7 +1094,8 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
     e->t = t0;
     if (!e->wide.is_kept) perp__collocation_forget(e->at);
-    if (e->saltation) perp__saltation_begin(e->saltation, sim->is_moved);
+    if (e->saltation)
+        perp__saltation_begin(e->saltation, sim->is_moved, sim->is_moved || sim->done == 0);
     if (take_parameters(sim) || sim->is_moved) e->has_mode = e->was_in_mode = 0;
     fails(e, NO_STEP, -1);
     for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {

@@ -31,6 +31,7 @@ struct perp__saltation {
     const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
     const double *now, *before_now; /* ... what tables were set to */
     int is_new;                     /* no step was taken yet that could have ended at an event */
+    int is_start; /* what short steps find now is no event: the run begins, or was moved */
     perp__arena arena;
 };
 
@@ -132,12 +133,13 @@ void perp__saltation_pass(perp__saltation *s, perp__pass *pass)
     perp__pass_doubles(pass, s->dt_before, (size_t)s->np);
 }
 
-void perp__saltation_begin(perp__saltation *s, int is_moved)
+void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
 {
     const double *state = perp__sensitivity_states(s->run);
     if (s->back) s->back->mark = s->back->records.size;
     if (s->back) return;
     s->known = perp__sensitivity_known(s->run);
+    s->is_start = is_start;
     if (is_moved) perp__saltation_forget(s);
     for (int i = 0; i < s->nx * s->np; i++)
         if (s->dt[i % s->np] == 0) s->dx[i] = state[i];
@@ -251,6 +253,20 @@ static int other_rows(const perp__collocation *a, int p, int zero, int other[2])
     return 1;
 }
 
+/* The |terms| of row k of pair p at point c, each state with what it was made of in this step. */
+static double terms_of(const perp__collocation *a, int c, int p, int k)
+{
+    int r = perp__collocation_row(a, c, p, k), first = c * (a->nx + a->nv);
+    double sum = perp__collocation_terms(a, c, p, k), terms;
+    for (int e = a->start[r]; e < a->start[r + 1]; e++) {
+        int i = a->column[e] - first;
+        if (i < 0 || i >= a->nx) continue;
+        perp__collocation_slope(a, c, i, &terms);
+        sum += fabs(a->value[e]) * perp__collocation_length(a) * terms;
+    }
+    return sum;
+}
+
 /* Both sides are 0 all along the step: does a change in direction j move this one below 0 at its end? At HI of a two-sided pair B is <= 0. */
 static int against(const perp__saltation *s, int p, int zero, int k, int j)
 {
@@ -258,8 +274,7 @@ static int against(const perp__saltation *s, int p, int zero, int k, int j)
     int last = a->scheme.npoint - 1;
     double moves = 0, size = 0;
     for (int c = 0; c <= last; c++)
-        if (fabs(perp__collocation_side(a, c, p, k)) >
-            s->step->tol * perp__collocation_terms(a, c, p, k))
+        if (fabs(perp__collocation_side(a, c, p, k)) > s->step->tol * terms_of(a, c, p, k))
             return 0;
     int r = perp__collocation_row(a, last, p, k);
     put_direction((perp__saltation *)s, j);
@@ -294,7 +309,7 @@ void perp__saltation_step(perp__saltation *s, int row)
     size_t np = (size_t)s->np, states = (size_t)s->nx * np;
     int last = (a->scheme.npoint - 1) * (a->nx + a->nv);
     if (s->back) perp__backward_note_in_mode(s->back, PERP__NOTED_IN_MODE, row);
-    s->is_new = 0;
+    s->is_new = s->is_start = 0;
     if (!s->known || s->back) return;
     s->length = perp__collocation_length(a);
     s->known = perp__collocation_slopes_take(s->slopes) && move_length(s, row, &rate);
@@ -342,16 +357,31 @@ static int advance_short(perp__saltation *s, int k)
     return perp__sensitivity_known(s->probe[k]);
 }
 
+/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)? */
+static int jumps(const perp__saltation *s, const double *a, const double *b, int j)
+{
+    for (int i = j; i < s->nx * s->np; i += s->np) {
+        double whole = fabs(a[i] - s->dx[i]), half = fabs(b[i] - s->dx[i]);
+        if (half > 1e-9 * fabs(s->dx[i]) && half > 0.75 * whole) return 1;
+    }
+    return 0;
+}
+
 void perp__saltation_jump(perp__saltation *s)
 {
     if (s->back) {
         perp__backward_note_short(s->back, PERP__NOTED_JUMP, 0);
         return;
     }
+    perp__sensitivity_forget_doubts(s->probe[1]);
     for (int k = 0; k < 2 && s->known; k++) s->known = advance_short(s, k);
     if (!s->known) return;
     const double *a = perp__sensitivity_states(s->probe[0]),
                  *b = perp__sensitivity_states(s->probe[1]);
+    for (int j = 0; j < s->np && s->is_start; j++)
+        if (jumps(s, a, b, j))
+            perp__sensitivity_doubt(s->run, j, perp__sensitivity_doubts(s->probe[1], j),
+                                    s->step->ws[SYM_T_PRE]);
     for (int i = 0; i < s->nx * s->np; i++) s->dx[i] = 2 * b[i] - a[i];
 }
 

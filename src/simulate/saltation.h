@@ -24,7 +24,7 @@ void perp__saltation_direct(perp__saltation *saltation, const double *seed, cons
 
 /* The states before what follows, from the run's own derivatives; and back to those at the end of a step of the run, whose last part was a short
  * step or one in a mode. */
-void perp__saltation_begin(perp__saltation *saltation, int is_moved);
+void perp__saltation_begin(perp__saltation *saltation, int is_moved, int is_start);
 void perp__saltation_end(perp__saltation *saltation, int is_short, double step);
 
 /* The step is left to another method, from its beginning. NULL: nothing. */

@@ -558,28 +558,41 @@ static int against(const perp__sensitivity *x, int r, int j)
     return perp__against(moves, size);
 }
 
-/* The sum of a row's |terms|. */
-static double row_terms(const perp__step *s, int r)
+/* Is row r 0 in the step that was just solved, by its terms, or beside what its unknowns are known by? *has_sizes: are these there? */
+static int is_zero(perp__step *s, int r, int *has_sizes)
 {
-    double sum = fabs(s->c[r]);
+    double terms = fabs(s->c[r]), value = row_value(s, r);
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += fabs(s->value[k] * s->ws[s->sym.y + s->column[k]]);
-    return sum;
+        terms += fabs(s->value[k] * s->ws[s->sym.y + s->column[k]]);
+    if (fabs(value) <= s->tol * terms) return 1;
+    if (!*has_sizes) perp__step_size(s), *has_sizes = 1;
+    return perp__error_zero(perp__step_row_amount(s, r, s->ws + s->sym.y)) <= s->tol;
 }
 
 /* Pairs whose sides are both 0 in the step that was just solved, and guards that were otherwise in the one before. */
 static void note_kinks(perp__sensitivity *x)
 {
-    const perp__step *s = x->step;
+    perp__step *s = x->step;
+    int has_sizes = 0;
     for (int p = 0; p < s->np; p++) {
         int *was = &x->doubt[x->np + p], other = s->choice[p] ? s->pair[p].a : s->pair[p].b;
         if (s->model->kind == PERP_CONTINUOUS && *was + s->on[p] == 1 && isnan(x->since_steps))
             x->since_steps = s->ws[SYM_T];
         *was = s->on[p];
-        if (!s->on[p] || fabs(row_value(s, other)) > s->tol * row_terms(s, other)) continue;
+        if (!s->on[p] || !is_zero(s, other, &has_sizes)) continue;
         for (int j = 0; j < x->np; j++)
             perp__sensitivity_doubt(x, j, against(x, other, j), s->ws[SYM_T]);
     }
+}
+
+void perp__sensitivity_forget_doubts(perp__sensitivity *x)
+{
+    memset(x->doubt, 0, (size_t)x->np * sizeof *x->doubt);
+}
+
+int perp__sensitivity_doubts(const perp__sensitivity *x, int j)
+{
+    return x->doubt[j];
 }
 
 perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, double *since)

@@ -78,6 +78,8 @@ enum { PERP__NOT_UP = 1, PERP__NOT_DOWN = 2 };
 perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *sensitivity, int j,
                                             double *since);
 void perp__sensitivity_doubt(perp__sensitivity *sensitivity, int j, int bits, double t);
+int perp__sensitivity_doubts(const perp__sensitivity *sensitivity, int j);
+void perp__sensitivity_forget_doubts(perp__sensitivity *sensitivity);
 
 /* Which signs of a change are against a side that is 0 and has to be >= 0, which so moves; size: of the terms of that. */
 static inline int perp__against(double moves, double size)

@@ -511,6 +511,20 @@ static void a_switch_by_what_was_before_has_the_order_of_the_method(void **state
     }
 }
 
+/* A body at rest in a contact whose velocity and gap fall below what a double has digits for. */
+static void what_is_less_than_any_number_is_taken(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(
+        "param p = 0.01\nstate x = 0, v = 0, y = 0, w = 0\nvar f, g\nder(x) = v\nder(y) = w\n"
+        "0 <= f perp v + 0.5*pre(v) >= 0 when x <= 0\nder(v) = 1 - p + f\n"
+        "0 <= g perp y >= 0\nder(w) = p*t - 1 - y + g\nsimulate to 0.3 step 0.01\n");
+    run r = run_by(model, PERP_RADAU5, 0, 0.01);
+    assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+    assert_near(perp_simulation_state(r.sim, 0), 0.045 * (1 - 0.01), 1e-14);
+    free_run(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +547,7 @@ int main(void)
         cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
         cmocka_unit_test(a_switch_by_what_was_before_has_the_order_of_the_method),
         cmocka_unit_test(a_loop_turns_back_under_friction),
+        cmocka_unit_test(what_is_less_than_any_number_is_taken),
         cmocka_unit_test(what_events_cannot_pass_is_left_to_backward_euler),
     };
     return run_all(tests);

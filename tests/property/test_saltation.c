@@ -454,6 +454,9 @@ static void one_sided_derivatives_say_so(void **state)
         {"param c = 1\nstate v = 1, w = 1\nvar n, f\nder(v) = f\nder(w) = n + c\n0 <= n perp w >= "
          "0\n-n <= f <= n perp v\n",
          "c", 0},
+        {"param p = 0\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = 1 - p + x + f\n"
+         "-1 <= f <= 1 perp v\n", /* v is not quite 0 */
+         "p", 1},
     };
     static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
@@ -475,6 +478,17 @@ static void one_sided_derivatives_say_so(void **state)
     }
 }
 
+/* A block on a belt that begins to move: with all the friction there is it neither follows it up, nor slows down as fast. */
+static void derivatives_that_hold_for_no_change_say_so(void **state)
+{
+    (void)state;
+    static const char belt[] = "param u = 0\nstate v = 0\nvar f\nder(v) = 0.5*u - 1 + f\n"
+                               "-1 <= f <= 1 perp v - u\nsimulate to 1 step 0.1\n";
+    double d;
+    assert_int_equal(kind_of(belt, PERP_BACKWARD_EULER, "u", &d), PERP_DERIVATIVE_NO_SIDE);
+    assert_int_equal(kind_of(belt, PERP_RADAU5, "u", &d), PERP_DERIVATIVE_NO_SIDE);
+}
+
 /* An impact at the end of a fixed step is not followed, and that is said from there on; a method that locates it follows it. */
 static void derivatives_of_steps_say_so(void **state)
 {
@@ -494,6 +508,7 @@ int main(void)
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
         cmocka_unit_test(one_sided_derivatives_say_so),
+        cmocka_unit_test(derivatives_that_hold_for_no_change_say_so),
         cmocka_unit_test(derivatives_of_steps_say_so),
     };
     return run_all(tests);
