@@ -534,9 +534,21 @@ static double evaluate(perp__collocation *a)
         double x = a->row_of[i] = row_value(a, a->active[i]);
         double terms = row_terms(a, a->active[i]);
         if (!isfinite(x) || !isfinite(terms)) return -1;
-        if (x != 0) worst = fmax(worst, fabs(x) / fmax(PERP_ROUNDING * terms, DBL_MIN));
+        a->rest[i] = fmax(PERP_ROUNDING * terms, DBL_MIN);
+        if (x != 0) worst = fmax(worst, fabs(x) / a->rest[i]);
     }
     return worst;
+}
+
+/* Is what rows are off by their rounding, or what a solve leaves of that of other rows in them? A state that is held at 0 has no terms but that. */
+static int is_rounding(const perp__collocation *a)
+{
+    double most = 0;
+    for (int i = 0; i < a->n; i++) most = fmax(most, a->rest[i] / a->matrix.unit[i]);
+    for (int i = 0; i < a->n; i++)
+        if (fabs(a->row_of[i]) > fmax(a->rest[i], PERP_ROUNDING * most * a->matrix.unit[i]))
+            return 0;
+    return 1;
 }
 
 /* Entry k of active row i, scaled, goes into the matrix; *at: where the one before it stands. */
@@ -653,7 +665,8 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         double now = evaluate(a);
         if (now < 0) return PERP__HAS_NO_VALUE;
-        if (k > 0 && (now <= 0.25 || (now <= nearly && now > 0.5 * before))) {
+        int gains = now <= 0.5 * before;
+        if (k > 0 && (now <= 0.25 || (!gains && (now <= nearly || is_rounding(a))))) {
             settle(a);
             return PERP__COLLOCATED;
         }

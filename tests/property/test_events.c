@@ -525,6 +525,21 @@ static void what_is_less_than_any_number_is_taken(void **state)
     free_run(&r);
 }
 
+/* A mass that friction holds, beside a cubic equation: what a solve leaves in its velocity of 0 is the rounding of other rows, 1e-38, and has no terms but itself. */
+static void a_state_that_is_held_at_zero_is_taken(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(
+        "state x = 0.033, y = -0.7, z = -0.371, v = 0\nvar g, p, f\ng + 0.1*g^3 = 1.04 + 0.4*t\n"
+        "0 <= p perp z + 0.52 + 0.01*p >= 0\n-0.7 <= f <= 0.64 perp v\nder(x) = -x + 0.1*g - "
+        "0.471\n"
+        "der(y) = -y + 0.3*x\nder(z) = -z + 0.3*exp(-exp(-2*abs(y))) + p\n"
+        "der(v) = -v + 0.3*(max(v, z) - 1.04)*z^4 + f\nsimulate to 0.5 step 0.01\n");
+    run r = run_by(model, PERP_RADAU5, 0, 0.01);
+    assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+    free_run(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_switch_by_what_was_before_has_the_order_of_the_method),
         cmocka_unit_test(a_loop_turns_back_under_friction),
         cmocka_unit_test(what_is_less_than_any_number_is_taken),
+        cmocka_unit_test(a_state_that_is_held_at_zero_is_taken),
         cmocka_unit_test(what_events_cannot_pass_is_left_to_backward_euler),
     };
     return run_all(tests);
