@@ -20,6 +20,7 @@ static void pieces_are_planned_through_contact(void **state)
         {"control/regrasp.perp", "n[1]", PERP_PLAN_STATIONARY_S, 0.03017972, 0.005, 1},
         {"control/peg.perp", "n[1]", PERP_PLAN_STATIONARY_S, 0.04799884, 0.03, 1e-3},
         {"control/push_t.perp", "p[2]", PERP_PLAN_STATIONARY_S, 0.03552832, 0.005, 1e-3},
+        {"control/hopper_steps.perp", "n", PERP_PLAN_STATIONARY_S, 0.4573397, 0.01, 100},
         {"control/turbo_hysteresis.perp", "on", PERP_PLAN_LOCAL_MINIMUM, 152.0 / 15, 0.005, 1},
     };
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
