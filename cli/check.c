@@ -52,17 +52,14 @@ const cli_command cli_command_check = {
 
 #define FIELD(field) CLI_JSON(perp_check_report, field)
 #define FLAG(field)  CLI_JSON_AS(CLI_JSON_FLAG, perp_check_report, field)
-static const cli_json_field fields[] = {FIELD(unknowns),
-                                        FIELD(equations),
-                                        FIELD(pairs),
-                                        FIELD(cones),
-                                        FLAG(affine),
-                                        FLAG(constant),
-                                        FIELD(coefficients),
-                                        FIELD(changing),
-                                        FIELD(active),
-                                        FIELD(warnings),
-                                        CLI_JSON_AS(CLI_JSON_ANSWER, perp_check_report, unique)};
+static const cli_json_field fields[] = {
+    FIELD(unknowns),     FIELD(equations),
+    FIELD(pairs),        FIELD(cones),
+    FLAG(affine),        FLAG(constant),
+    FIELD(coefficients), FIELD(changing),
+    FIELD(active),       FIELD(warnings),
+    FIELD(index),        FIELD(held_equations),
+    FIELD(held_pairs),   CLI_JSON_AS(CLI_JSON_ANSWER, perp_check_report, unique)};
 #undef FIELD
 #undef FLAG
 
@@ -205,6 +202,18 @@ static void print_step(const perp_model *model, const perp_simulation_options *o
 static const char *answer(int class)
 {
     return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
+}
+
+/* What is stated by positions, of which a step has to find forces. */
+static void print_index(const perp_check_report *r)
+{
+    int ne = r->held_equations, np = r->held_pairs;
+    if (r->index < 3) return;
+    printf("index: %d, of ", r->index);
+    if (ne > 0) printf("%d %s%s", ne, plural(ne, "equation", "equations"), np > 0 ? " and " : "");
+    if (np > 0) printf("%d %s", np, plural(np, "pair", "pairs"));
+    printf(" that %s positions alone: derivatives of order %d tell the forces\n",
+           plural(ne + np, "reads", "read"), r->index - 1);
 }
 
 static void print_matrix(const perp_check_report *r)
@@ -379,6 +388,7 @@ int perp__cmd_check(int argc, char **argv)
     } else if (code == CLI_DONE && looks) {
         print_sizes(model, &report);
         print_step(model, &r.o, &scales);
+        print_index(&report);
         print_matrix(&report);
         print_plan(model, &plan);
         if (settled)

@@ -430,6 +430,9 @@ typedef struct perp_check_report {
     int unique; ///< 1 if the (linearised) step has exactly one solution whatever its data, two-sided pairs taken as what they are, at the
         ///< lower bound, between, or at the upper one; 0 if not; -1 if that was not decided: cones, bounds that are solved for, or
         ///< more than 12 pairs
+    int index; ///< of the equations and pairs that read states alone: 1 more than the derivatives until a force is seen in them, by what they
+        ///< read: 2 of speeds, 3 of positions; 0: there are none
+    int held_equations, held_pairs; ///< those of that index
 } perp_check_report;
 
 /// Check a model: the sizes and the kind of a step, the class of its matrix at the initial state,

@@ -207,7 +207,9 @@ static void assign(perp__builder *b, const perp__statement *s, perp__scope where
     if (!d || d->at != s->name_at) return;
     const perp__syntax *given = s->kind == STATEMENT_STATE ? perp__given(b, s->name) : NULL;
     b->reads_inputs = 0;
-    assign_value(b, s, given ? given : s->value, d, value_of(b, where, s, given));
+    int errors = b->source->nerror;
+    perp__value v = value_of(b, where, s, given);
+    if (b->source->nerror == errors) assign_value(b, s, given ? given : s->value, d, v);
     for (int i = d->first; b->reads_inputs && i < d->first + d->n; i++) {
         perp__item *item = perp__item_at(b, (perp_symbol_kind)d->kind, i);
         item->written = item->expr;
@@ -258,9 +260,10 @@ void perp__declare_param_as(perp__builder *b, const perp__statement *s, const pe
     perp__declared *d = declare(b, s);
     if (!d || b->failed) return;
     d->is_known = 0;
+    int errors = b->source->nerror;
     perp__value v = value_of(b, SCOPE_PARAM, s, given);
     d->is_known = 1;
-    assign_value(b, s, given ? given : s->value, d, v);
+    if (b->source->nerror == errors) assign_value(b, s, given ? given : s->value, d, v);
     for (int i = d->first; i < d->first + d->n && !b->failed; i++) {
         perp__item *item = perp__item_at(b, PERP_PARAM, i);
         if (item->expr < 0) continue;

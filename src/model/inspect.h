@@ -28,6 +28,13 @@ int perp__inspect_domains(const perp_model *model, perp__source *findings);
 /* Parameters and inputs that nothing uses, and guards that never change. */
 int perp__inspect_unused(const perp_model *model, perp__source *findings);
 
+/* The conditions that read nothing but states, or what follows from them, of the highest level: so many derivatives of them are needed until a
+ * force is seen. Of a gap of positions 2, of a speed 1; 0: there are none. 0 when memory is out. */
+typedef struct perp__held {
+    int level, nequation, npair;
+} perp__held;
+int perp__find_held(const perp_model *model, perp__held *held);
+
 /* Are these steps for such a model? A discrete one has no rates for the points of a method, and no accuracy.
  * PERP_ERR_ARG after saying so, PERP_ERR_MODEL where it is the model that says the method. */
 perp_status perp__check_steps(const perp_model *model, perp__said said, const char *method,

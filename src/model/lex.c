@@ -105,6 +105,10 @@ static int check_text(perp__source *source, int begin)
                         "the character U+%04lX is invisible or turns the text round", code);
             return 0;
         }
+        if (c == '\r' && i + 1 < source->length && !strchr("\r\n", source->text[i + 1])) {
+            perp__error(source, i, i, "a carriage return alone; lines end with a line feed");
+            return 0;
+        }
         if (c == '\n') line_start = i + 1;
         i += n;
         if (i - line_start > MAX_LINE) {
@@ -158,12 +162,47 @@ static int is_sign(const char *s)
             strncmp(s, "\xE2\x89\xA5", 3) == 0);
 }
 
+/* Characters that look like a blank or a sign of the language and are none; others beyond ASCII are letters. */
+static const struct twin {
+    unsigned long first, last;
+    char is;
+} twins[] = {
+    {0xA0, 0xA0, ' '},     {0xD7, 0xD7, '*'},     {0xF7, 0xF7, '/'},     {0x1680, 0x1680, ' '},
+    {0x2000, 0x200A, ' '}, {0x2010, 0x2015, '-'}, {0x2018, 0x201B, '"'}, {0x201C, 0x201F, '"'},
+    {0x202F, 0x202F, ' '}, {0x2044, 0x2044, '/'}, {0x205F, 0x205F, ' '}, {0x2212, 0x2212, '-'},
+    {0x2215, 0x2215, '/'}, {0x2219, 0x2219, '*'}, {0x22C5, 0x22C5, '*'}, {0x3000, 0x3000, ' '}};
+
+/* What the character at `at` looks like; NULL: like itself. */
+static const struct twin *twin_at(const perp__source *source, int at)
+{
+    unsigned long code;
+    if ((unsigned char)source->text[at] < 0xC2 || !character(source, at, &code)) return NULL;
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        if (code >= twins[i].first && code <= twins[i].last) return &twins[i];
+    return NULL;
+}
+
+/* Say so, and go on as if it were meant. */
+static void lex_twin(lexer *lex, char is)
+{
+    unsigned long code = 0;
+    int at = lex->at, n = character(lex->source, at, &code);
+    perp__error(lex->source, at, at, "the character U+%04lX is %s", code,
+                is == ' '   ? "a blank of another kind; write a plain one"
+                : is == '-' ? "no minus of the language; write -"
+                : is == '*' ? "no sign of the language; a product is written *"
+                : is == '/' ? "no sign of the language; a quotient is written /"
+                            : "a quotation mark of another kind; write \"");
+    if (is != ' ' && is != '"') push(lex, TOKEN_OTHER, at, at + n)->symbol = is;
+    lex->at += n;
+}
+
 static void lex_name(lexer *lex)
 {
     const char *s = lex->source->text;
     int at = lex->at, i = at;
     while (i < lex->source->length && (is_letter(s[i]) || is_digit(s[i]))) {
-        if (is_sign(s + i)) break;
+        if (is_sign(s + i) || twin_at(lex->source, i)) break;
         i++;
     }
     lex->at = i;
@@ -245,6 +284,7 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena, int first)
 
     while (lex.at < length && !lex.failed) {
         char c = s[lex.at];
+        const struct twin *twin = twin_at(source, lex.at);
         if (c == '#') {
             while (lex.at < length && s[lex.at] != '\n') lex.at++;
         } else if (c == '\n') {
@@ -256,6 +296,8 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena, int first)
             lex_number(&lex);
         } else if (c == '"') {
             lex_string(&lex);
+        } else if (twin) {
+            lex_twin(&lex, twin->is);
         } else if (is_sign(s + lex.at)) {
             lex_symbol(&lex);
         } else if (is_letter(c)) {

@@ -229,7 +229,8 @@ int perp__lower_integer(perp__builder *b, const perp__syntax *s, const char *wha
     if (b->source->nerror > errors || b->failed) return 0;
     double x = v.ndim == 0 ? perp__constant_value(b, perp__element(&v, 0), 1) : (double)NAN;
     if (!(fabs(x) < 1e9) || x != floor(x)) {
-        perp__error(b->source, s->at, s->end, "%s must be a whole number", what);
+        perp__error(b->source, s->at, s->end, "%s must be a whole number%s", what,
+                    fabs(x) >= 1e9 ? " below 1e9" : "");
         return 0;
     }
     *result = (int)x;

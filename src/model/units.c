@@ -257,9 +257,12 @@ static int read_units(inspection *in)
 static void check_conditions(inspection *in)
 {
     const perp_model *m = in->m;
-    for (int i = 0; i < m->nequation; i++)
-        agree(in, unit_at(in, m->equation[i].left), unit_at(in, m->equation[i].right),
-              m->equation[i].at, "across the equation");
+    for (int i = 0; i < m->nequation; i++) {
+        int cone = perp__cone_of(m, i); /* whose projection adds up a force and a velocity */
+        agree(in, unit_at(in, m->equation[i].left),
+              unit_at(in, cone < 0 ? m->equation[i].right : m->contact[cone].bound),
+              m->equation[i].at, cone < 0 ? "across the equation" : "with the bound");
+    }
     for (int i = 0; i < m->npair; i++) {
         const perp__pair *p = &m->pair[i];
         if (!p->two_sided) continue;

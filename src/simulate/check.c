@@ -284,9 +284,13 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->affine = !sim->step.nonlinear;
     report->constant = sim->step.constant;
     count_coefficients(&sim->step, report);
+    perp__held held;
+    int has_held = perp__find_held(model, &held);
+    if (held.level > 0) report->index = held.level + 1;
+    report->held_equations = held.nequation, report->held_pairs = held.npair;
     status = check_matrix(sim, report, &findings);
     inspect_masses(model, &findings);
-    if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
+    if (!has_held || !perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
         !perp__inspect_unused(model, &findings) || !inspect_start(sim, &findings) ||
         perp__source_lost(&findings))
         status = PERP_ERR_MEMORY;

@@ -104,6 +104,7 @@ static perp_status make_other(estimate *e, perp_integrator by, long n, double ac
 {
     perp_simulation_options o = e->sim->options;
     o.integrator = by, o.accuracy = accuracy;
+    if (!perp_simulation_compiler(e->sim)) o.jit = PERP_JIT_OFF; /* it takes no more time than the run */
     o.to = perp_simulation_time(e->sim);
     o.step = (o.to - o.from) / (double)n;
     perp_simulation_destroy(e->other);

@@ -307,6 +307,24 @@ static void what_begins_where_it_may_not_be_is_told(void **state)
 #undef FALL
 }
 
+static void the_index_of_what_holds_positions_is_told(void **state)
+{
+    (void)state;
+#define MOTION                                                                                     \
+    "state x = 1, y = 0, vx = 0, vy = 0\nvar s\nder(x) = vx\nder(y) = vy\nder(vx) = s*x\nder(vy) " \
+    "= s*y - 9.81\n"
+    expect(MOTION "x^2 + y^2 = 1\n", "index: 3, of 1 equation that reads positions alone", NULL);
+    expect(MOTION "var r\nr = x^2 + y^2\n0 <= s perp r >= 1\n", "index: 3, of 1 pair that reads",
+           NULL);
+    expect(MOTION "x*vx + y*vy = 0\n", "a step:", "index:");
+    expect(MOTION "x^2 + y^2 = 1 + 1e-3*s\n", "a step:", "index:"); /* it gives */
+    expect("use \"planar\"\nGround g\nBody b(x = 1)\nPin p(g, b, 0, 0, -1, 0)\n",
+           "index: 3, of 2 equations", NULL);
+    expect("state a = 0, b = 0, c = 0\nvar f\nder(a) = b\nder(b) = c\nder(c) = f\na = sin(t)\n",
+           "index: 4, of 1 equation", NULL);
+#undef MOTION
+}
+
 static void unused_names_are_told(void **state)
 {
     (void)state;
@@ -320,6 +338,12 @@ static void unused_names_are_told(void **state)
     expect("function f(a, b) = a\nstate x = 0\nder(x) = f(1, 2)\n", "0 warnings", "comes before");
     expect("state v[2] = 1\nvar f[2]\nder(v) = f\nfriction(f = f, v = v, bound = 1, r = 5)\n",
            ":4:35: warning: 'r' of friction changes nothing", NULL);
+    expect("param m = 1 \"kg\"\nstate v = [1, 0] \"m/s\"\nvar f[2] \"N\"\nm*der(v) = f\n"
+           "friction(f = f, v = v, bound = 2)\n",
+           "0 warnings", NULL);
+    expect("param w = 1 \"m\"\nstate v = [1, 0]\nvar f[2] \"N\"\nder(v) = f\n"
+           "friction(f = f, v = v, bound = w)\n",
+           "units do not match with the bound: 'N' and 'm'", NULL);
 }
 
 static void faults_are_those_of_simulate(void **state)
@@ -363,6 +387,7 @@ int main(void)
         cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
         cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
+        cmocka_unit_test(the_index_of_what_holds_positions_is_told),
         cmocka_unit_test(unused_names_are_told),
         cmocka_unit_test(masses_below_zero_and_crossed_bounds_are_told),
         cmocka_unit_test(faults_are_those_of_simulate),

@@ -345,6 +345,12 @@ static void messages_say_how_it_is_written(void **state)
     refuse_model(X "Spring s(1)\n", "one is in the library \"planar\": use \"planar\"");
     refuse_model("param n = 0\nstate x[n] = 1\n", "the size of 'x' is 0; a size is from 1 to");
     refuse_model(X "param c = []\n", "an empty list; expected one element or more");
+    refuse_model("state x\xC2\xA0= 1\nder(x) = -x\n",
+                 "m.perp:1:8: the character U+00A0 is a blank of another kind; write a plain one");
+    refuse_model("state x = 1\nder(x) = \xE2\x88\x92x\n",
+                 "m.perp:2:10: the character U+2212 is no minus of the language; write -");
+    refuse_model("state x = 1\rder(x) = -x\r", "m.perp:1:12: a carriage return alone");
+    refuse_model(X "for i in 1..1e10 { }\n", "the last index must be a whole number below 1e9");
     refuse_model("part P(m) { state v = 1\n der(v) = m }\nP p(1)\noutput y = p.w\n",
                  "unknown name of P 'w'; there are: m v\n");
     refuse_model(X
