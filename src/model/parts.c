@@ -637,7 +637,8 @@ perp__value perp__lower_late(perp__builder *b, const perp__declared *declared,
 
 void perp__check_lates(perp__builder *b)
 {
-    for (perp__late *late = b->late; late && !b->failed; late = late->next) {
+    for (perp__late *late = b->late; late && !b->failed && b->source->nerror < 100;
+         late = late->next) {
         int is_used = 0;
         for (int k = 0; k < SCOPE_OUTPUT + 2; k++) is_used |= late->value[k].e || late->is_bad[k];
         const perp__declared *d = &b->name[perp__names_find(&b->name_of, late->name)];
