@@ -92,6 +92,7 @@ bench-solvers: setup
 bench-bodies: setup
 	@$(MAKE) build
 	@build/bench_bodies --tilt 5
+	@build/bench_robots --steps 10000 --tilt 5
 	@"$${PERP_MUJOCO_PYTHON:-python3}" bench/peer_mujoco.py build/bench_robots
 
 # Piles of spheres by perp/pile.h: 1e5 contacts to 1e-6.

@@ -2,12 +2,12 @@
  * friction solver's iterations, in the mean, the median, at p99.9 and the worst step; steps that are refused; how deep the stack has sunk. */
 
 #include "perp/perp.h"
+#include "tails.h"
 #include "timing.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { HEIGHT_MOST = 200, TILT_EVERY = 50 };
+enum { HEIGHT_MOST = 200 };
 static const double HALF = 0.1;
 
 typedef struct figures {
@@ -34,37 +34,6 @@ static perp_bodies *make_stack(int n, const double *gravity, perp_diag *diag)
     }
     perp_bodies_create(body, n, shape, n + 1, &o, &b, diag);
     return b;
-}
-
-static double uniform(unsigned long long *state)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
-
-/* Gravity turned by up to `degrees` about an axis in the plane. */
-static void tilt(double degrees, unsigned long long *state, double gravity[3])
-{
-    double angle = degrees * uniform(state) * 3.14159265358979 / 180,
-           about = 6.28318530717959 * uniform(state);
-    gravity[0] = 9.81 * sin(angle) * cos(about);
-    gravity[1] = 9.81 * sin(angle) * sin(about);
-    gravity[2] = -9.81 * cos(angle);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static void print_sorted(const char *what, double *x, long n, const char *unit)
-{
-    double sum = 0;
-    for (long i = 0; i < n; i++) sum += x[i];
-    qsort(x, (size_t)n, sizeof *x, ascending);
-    printf("  %-22s mean %9.1f  median %9.1f  p99.9 %9.1f  worst %9.1f %s\n", what, sum / (double)n,
-           x[n / 2], x[n - 1 - n / 1000], x[n - 1], unit);
 }
 
 /* A stack's steps; where gravity turns it is made anew from where it is. */

@@ -1,16 +1,29 @@
-/* build/bench_robots [--steps N] [FILE...]: robots of examples/robots at their first key, by perp/bodies.h: mean CPU time of a step, the largest
- * speed at the end, steps that are refused. bench/peer_mujoco.py has the same of MuJoCo. */
+/* build/bench_robots [--steps N] [--tilt DEGREES] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key, by
+ * perp/bodies.h: mean CPU time of a step, the largest speed at the end, steps that are refused; the tails of time and of the friction solver's
+ * iterations with the worst step; overlap at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
+ * a contact's force changes from step to step. bench/peer_mujoco.py has the times of MuJoCo. */
 
 #include "perp/perp.h"
+#include "tails.h"
 #include "timing.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static perp_bodies *make(const perp_robot *robot, perp_diag *diag)
+typedef struct figures {
+    double *time, *work; /* of each step */
+    double touches, overlap, creep, jump, force;
+    long refused, worst; /* worst: the step with the most iterations */
+    int worst_touches;
+    perp_touch *before; /* contacts of the step before */
+    int nbefore;
+} figures;
+
+static perp_bodies *make(const perp_robot *robot, const double *gravity, perp_diag *diag)
 {
     perp_bodies *b = NULL;
-    if (perp_robot_create_bodies(robot, NULL, &b, diag) == PERP_OK && perp_robot_keys(robot))
+    perp_bodies_options o = perp_robot_get_parts(robot).options;
+    if (gravity) memcpy(o.gravity, gravity, sizeof o.gravity);
+    if (perp_robot_create_bodies(robot, &o, &b, diag) == PERP_OK && perp_robot_keys(robot))
         perp_robot_set_key(robot, 0, b);
     return b;
 }
@@ -22,32 +35,114 @@ static double largest_speed(const perp_bodies *b)
     return most;
 }
 
-/* A line: file, microseconds of a step, contacts and iterations in the mean, the largest speed at the end. */
-static int bench(const char *file, long steps)
+/* Speed along the surfaces at a contact, of the bodies' points there. */
+static double slip(perp_bodies *b, const perp_robot_parts *p, const perp_touch *t, double *J)
+{
+    double u[3] = {0}, along[2] = {0};
+    int nv = perp_bodies_nv(b);
+    for (int side = 0; side < 2; side++) {
+        perp_bodies_jacobian(b, p->shape[t->shape[side]].body, t->point, J);
+        for (int k = 0; k < nv; k++)
+            for (int d = 0; d < 3; d++)
+                u[d] += (side ? 1 : -1) * J[3 * k + d] * perp_bodies_v(b)[k];
+    }
+    for (int k = 0; k < 2; k++)
+        for (int d = 0; d < 3; d++) along[k] += t->tangent[k][d] * u[d];
+    return hypot(along[0], along[1]);
+}
+
+static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double *J, figures *f)
+{
+    const perp_touch *touch;
+    double h = p->options.step;
+    int n = perp_bodies_touches(b, &touch);
+    for (int i = 0; i < n; i++) {
+        const perp_touch *t = &touch[i], *old = n == f->nbefore ? &f->before[i] : NULL;
+        double held = hypot(t->impulse[1], t->impulse[2]);
+        f->overlap = fmax(f->overlap, -t->gap);
+        if (!is_last) continue;
+        f->force = fmax(f->force, t->impulse[0] / h);
+        if (t->impulse[0] > 0 && held <= 0.99 * t->mu * t->impulse[0])
+            f->creep = fmax(f->creep, slip(b, p, t, J));
+        if (!old || memcmp(old->shape, t->shape, sizeof t->shape) || old->feature != t->feature)
+            continue;
+        for (int d = 0; d < 3; d++)
+            f->jump = fmax(f->jump, fabs(t->impulse[d] - old->impulse[d]) / h);
+    }
+    perp_touch *room = realloc(f->before, (size_t)(n + 1) * sizeof *room);
+    if (!room) exit(2);
+    f->before = room;
+    if (n) memcpy(room, touch, (size_t)n * sizeof *room);
+    f->nbefore = n;
+}
+
+/* The steps of a robot; where gravity turns it is made anew from where it is. */
+static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
+                        unsigned long long seed, figures *f, perp_diag *diag)
+{
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_bodies *b = make(robot, NULL, diag);
+    double *J = b ? malloc((size_t)(3 * perp_bodies_nv(b) + 1) * sizeof *J) : NULL;
+    for (long i = 0; i < steps && b && J; i++) {
+        perp_bodies_info info;
+        if (degrees > 0 && i % TILT_EVERY == 0) {
+            double gravity[3];
+            tilt(degrees, &seed, gravity);
+            perp_bodies *next = make(robot, gravity, diag);
+            if (next) perp_bodies_set(next, perp_bodies_q(b), perp_bodies_v(b));
+            perp_bodies_destroy(b);
+            if (!(b = next)) break;
+        }
+        double start = cpu_now();
+        perp_status status = perp_bodies_step(b, &info, diag);
+        f->time[i] = 1e6 * (cpu_now() - start);
+        f->work[i] = info.iterations;
+        f->touches += info.touches;
+        if (i == 0 || f->work[i] > f->work[f->worst]) f->worst = i, f->worst_touches = info.touches;
+        if (status != PERP_OK) {
+            if (!f->refused++) fprintf(stderr, "  %s", perp_diag_text(diag));
+            perp_diag_clear(diag);
+        } else
+            look(b, &p, i >= steps - steps / 4, J, f);
+    }
+    free(J);
+    return b;
+}
+
+/* Lines: file, microseconds of a step, contacts and iterations in the mean, the largest speed at the end; the tails. */
+static int bench(const char *file, long steps, double degrees, unsigned long long seed)
 {
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *b = NULL;
-    perp_bodies_info info;
-    double touches = 0, iterations = 0, seconds = 0;
-    if (perp_robot_read(file, &robot, &diag) == PERP_OK) b = make(robot, &diag);
-    perp_status status = b ? PERP_OK : PERP_ERR_MODEL;
-    double start = cpu_now();
-    for (long i = 0; i < steps && status == PERP_OK; i++) {
-        status = perp_bodies_step(b, &info, &diag);
-        touches += info.touches, iterations += info.iterations;
-    }
-    seconds = cpu_now() - start;
-    if (status == PERP_OK)
+    size_t n = (size_t)steps;
+    figures f = {.time = calloc(n, sizeof(double)), .work = calloc(n, sizeof(double))};
+    if (f.time && f.work && perp_robot_read(file, &robot, &diag) == PERP_OK)
+        b = run(robot, steps, degrees, seed, &f, &diag);
+    int ok = b && !f.refused;
+    if (b) {
+        double time = 0, work = 0;
+        for (long i = 0; i < steps; i++) time += f.time[i], work += f.work[i];
         printf("%s %.2f us a step, %.1f contacts, %.1f iterations, %.1e at the end\n", file,
-               1e6 * seconds / (double)steps, touches / (double)steps, iterations / (double)steps,
+               time / (double)steps, f.touches / (double)steps, work / (double)steps,
                largest_speed(b));
-    else
+        printf(
+            "  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; overlap at "
+            "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
+            "%.1e N\n  most iterations at step %ld, of %d contacts\n",
+            steps, degrees, seed, f.refused, f.overlap, f.creep, f.force, f.jump, f.worst + 1,
+            f.worst_touches);
+        print_sorted("time", f.time, steps, "us");
+        print_sorted("iterations", f.work, steps, "");
+    } else
         fprintf(stderr, "%s: %s", file, perp_diag_text(&diag));
+    free(f.time);
+    free(f.work);
+    free(f.before);
     perp_bodies_destroy(b);
     perp_robot_destroy(robot);
     perp_diag_clear(&diag);
-    return status == PERP_OK;
+    return ok;
 }
 
 int main(int argc, char **argv)
@@ -55,11 +150,17 @@ int main(int argc, char **argv)
     static const char *const files[] = {"examples/robots/arm.xml", "examples/robots/hand.xml",
                                         "examples/robots/quadruped.xml"};
     long steps = 2000;
+    double degrees = 0;
+    unsigned long long seed = 1;
     int first = 1, ok = 1;
-    if (argc > 2 && strcmp(argv[1], "--steps") == 0) steps = atol(argv[2]), first = 3;
+    for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
+        if (strcmp(argv[first], "--steps") == 0) steps = atol(argv[first + 1]);
+        if (strcmp(argv[first], "--seed") == 0) seed = strtoull(argv[first + 1], NULL, 10);
+        if (strcmp(argv[first], "--tilt") == 0) degrees = atof(argv[first + 1]);
+    }
     if (steps < 1) return fprintf(stderr, "at least one step is expected\n"), 2;
-    for (int i = first; i < argc; i++) ok &= bench(argv[i], steps);
+    for (int i = first; i < argc; i++) ok &= bench(argv[i], steps, degrees, seed);
     for (size_t i = 0; first >= argc && i < sizeof files / sizeof *files; i++)
-        ok &= bench(files[i], steps);
+        ok &= bench(files[i], steps, degrees, seed);
     return !ok;
 }

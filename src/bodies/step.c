@@ -381,13 +381,13 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (!b) return PERP_ERR_ARG;
     if (!info) info = &own;
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
-    perp__bodies_place(b, b->q);
-    perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
-    if (!b->is_ahead) {
+    if (!b->is_ahead) { /* else they are placed */
+        perp__bodies_place(b, b->q);
         keep_touches(b);
         if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
     }
     b->is_ahead = 0;
+    perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
     info->touches = b->ntouch;
     perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
