@@ -558,13 +558,32 @@ static int against(const perp__sensitivity *x, int r, int j)
     return perp__against(moves, size);
 }
 
-/* Is row r 0 in the step that was just solved, by its terms, or beside what its unknowns are known by? *has_sizes: are these there? */
-static int is_zero(perp__step *s, int r, int *has_sizes)
+/* The largest constant of a row, in units in which entries are near 1; infinite where there are none. */
+static double data_of(const perp__step *s)
 {
-    double terms = fabs(s->c[r]), value = row_value(s, r);
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        terms += fabs(s->value[k] * s->ws[s->sym.y + s->column[k]]);
+    const double *row = s->sizes.unit + s->ny;
+    double most = s->sizes.has_units ? 0 : (double)INFINITY;
+    for (int r = 0, n = s->sizes.has_units ? s->nrow : 0; r < n; r++) {
+        double x = fabs(s->c[r]) * row[r];
+        if (x > most) most = x;
+    }
+    return most;
+}
+
+/* Is row r 0 in the step that was just solved, by its terms, or beside what its unknowns are known by? Those sizes are found (*has_sizes) where it is not far from
+ * that by the rows' data. */
+static int is_zero(perp__step *s, int r, double *data, int *has_sizes)
+{
+    enum { FAR = 1000 };
+    double terms = fabs(s->c[r]), units = 0, value = s->c[r];
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+        double x = s->value[k] * s->ws[s->sym.y + s->column[k]];
+        value += x, terms += fabs(x);
+        units += fabs(s->value[k]) * s->sizes.unit[s->column[k]];
+    }
     if (fabs(value) <= s->tol * terms) return 1;
+    if (*data < 0) *data = data_of(s);
+    if (fabs(value) * FAR > *data * units) return 0;
     if (!*has_sizes) perp__step_size(s), *has_sizes = 1;
     return perp__error_zero(perp__step_row_amount(s, r, s->ws + s->sym.y)) <= s->tol;
 }
@@ -574,12 +593,13 @@ static void note_kinks(perp__sensitivity *x)
 {
     perp__step *s = x->step;
     int has_sizes = 0;
+    double data = -1;
     for (int p = 0; p < s->np; p++) {
         int *was = &x->doubt[x->np + p], other = s->choice[p] ? s->pair[p].a : s->pair[p].b;
         if (s->model->kind == PERP_CONTINUOUS && *was + s->on[p] == 1 && isnan(x->since_steps))
             x->since_steps = s->ws[SYM_T];
         *was = s->on[p];
-        if (!s->on[p] || !is_zero(s, other, &has_sizes)) continue;
+        if (!s->on[p] || !is_zero(s, other, &data, &has_sizes)) continue;
         for (int j = 0; j < x->np; j++)
             perp__sensitivity_doubt(x, j, against(x, other, j), s->ws[SYM_T]);
     }
