@@ -436,6 +436,46 @@ static void features_that_meet_within_a_step_do_not_overlap(void **state)
     random_state = before;
 }
 
+/* A box on four corners, pushed to and fro within its cone: of the forces that hold it those nearest to the last. What they change by has no part
+ * in what no motion tells apart (corners in turn up and down, corners pulled against each other), and where nothing changes they do not. */
+static void redundant_forces_are_nearest_to_the_last(void **state)
+{
+    (void)state;
+    const double h = perp_bodies_options_default().step;
+    perp_body box = box_body(3, 0.2, 0.2, 0.1);
+    box.position[2] = 0.1;
+    perp_shape shape[2] = {ground,
+                           {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.2, 0.2, 0.1}, .mu = 0.5}};
+    perp_bodies *b = make(&box, 1, shape, 2, NULL);
+    double last[4][3] = {{0}}, most = 0;
+    for (int k = 0; k < 300; k++) {
+        const perp_touch *t;
+        double push[6] = {3 * ((k / 50) % 3 - 1), 2 * ((k / 50) % 2), 0, 0.1, 0, 0.2};
+        perp_bodies_set_force(b, push);
+        step(b, 1);
+        assert_int_equal(perp_bodies_touches(b, &t), 4);
+        double turn = 0, apart = 0, change = 0;
+        for (int i = 0; i < 4; i++) {
+            double by[3], middle[2] = {t[i].point[0] - perp_bodies_q(b)[0],
+                                       t[i].point[1] - perp_bodies_q(b)[1]};
+            for (int d = 0; d < 3; d++) by[d] = t[i].impulse[d] / h - last[i][d];
+            for (int d = 0; d < 3; d++) change = fmax(change, fabs(by[d]));
+            for (int d = 0; d < 3; d++) last[i][d] = t[i].impulse[d] / h;
+            turn += (middle[0] * middle[1] > 0 ? 1 : -1) * by[0];
+            for (int c = 0; c < 2; c++)
+                apart +=
+                    middle[c] / 0.2 * (by[1] * t[i].tangent[0][c] + by[2] * t[i].tangent[1][c]);
+        }
+        if (k == 0) continue; /* from nothing */
+        expect_near(turn, 0, 1e-5, "corners in turn");
+        expect_near(apart, 0, 1e-5, "corners against each other");
+        if (k % 50 > 1) expect_near(change, 0, 1e-6, "forces at rest");
+        if (k % 50 == 0) most = fmax(most, change);
+    }
+    assert_true(most > 0.1); /* they did change where the push did */
+    perp_bodies_destroy(b);
+}
+
 static void balls_rebound(void **state)
 {
     (void)state;
@@ -764,6 +804,7 @@ int main(void)
         cmocka_unit_test(toppling_stacks_have_a_short_tail),
         cmocka_unit_test(what_begins_in_another_is_not_thrown),
         cmocka_unit_test(features_that_meet_within_a_step_do_not_overlap),
+        cmocka_unit_test(redundant_forces_are_nearest_to_the_last),
         cmocka_unit_test(balls_rebound),
         cmocka_unit_test(momentum_is_kept),
         cmocka_unit_test(boxes_touch_where_they_overlap_least),
