@@ -104,7 +104,8 @@ static perp_status make_other(estimate *e, perp_integrator by, long n, double ac
 {
     perp_simulation_options o = e->sim->options;
     o.integrator = by, o.accuracy = accuracy;
-    if (!perp_simulation_compiler(e->sim)) o.jit = PERP_JIT_OFF; /* it takes no more time than the run */
+    if (!perp_simulation_compiler(e->sim))
+        o.jit = PERP_JIT_OFF; /* it takes no more time than the run */
     o.to = perp_simulation_time(e->sim);
     o.step = (o.to - o.from) / (double)n;
     perp_simulation_destroy(e->other);
@@ -256,11 +257,12 @@ static double relative(const estimate *e, const double *x)
     return largest;
 }
 
-/* With the run that has just ended, number k: what its parts may be off by, and what it differs by from the one before, tell of its own error. */
-static void compare(const estimate *e, int k, double *error, double *unsure)
+/* With the run that has just ended, number k: what its parts may be off by, and what it differs by from the one before, tell of its own error. fell: to what share of
+ * theirs the errors of parts did, which may be as short in both. */
+static void compare(const estimate *e, int k, double fell, double *error, double *unsure)
 {
     int has_left = perp_simulation_steps_by_euler(e->other, NULL) > 0;
-    double share = has_left ? OWN_SHARE_FIRST : OWN_SHARE;
+    double share = fmax(has_left ? OWN_SHARE_FIRST : OWN_SHARE, fell < 0.5 ? 2 * fell : 1);
     for (int i = 0; i < e->nx; i++) {
         double own = share * fabs(e->end[i] - e->former[i]);
         error[i] = fabs(e->end[i] - perp_simulation_state(e->sim, i));
@@ -292,7 +294,7 @@ static perp_status go_again(estimate *e, double *growth)
 static perp_status beside_accurate(estimate *e, double part, double *error, double *unsure,
                                    double *growth)
 {
-    double accuracy = FIRST, own = perp__run_work(e->sim);
+    double accuracy = FIRST, own = perp__run_work(e->sim), former = 0;
     perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
     e->most_more = allowed(e, part);
     e->most = fmax(e->most_more, part < SAMPLED ? ENOUGH : fmin(own / 2, ENOUGH));
@@ -308,8 +310,9 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
         if (status != PERP_OK) return status;
         double cost = e->spent - before;
         memcpy(e->size, perp__parts_largest(e->other), (size_t)e->nx * sizeof(double));
-        compare(e, k, error, unsure);
         double errors = errors_of_parts(e);
+        compare(e, k, k ? errors / former : 0, error, unsure);
+        former = errors;
         if (k == 0) status = go_again(e, growth);
         if (status == PERP_OK) bound(e, *growth * (e->is_alone ? ALONE : 1) * errors, unsure);
         e->most = fmax(own / part, LEAST);
