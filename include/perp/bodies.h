@@ -163,6 +163,17 @@ PERP_API perp_status perp_bodies_dynamics(perp_bodies *bodies, double *M, double
 /// Forces of the joints that give the accelerations a (nv): M a + c by recursion over the bodies.
 PERP_API perp_status perp_bodies_inverse(perp_bodies *bodies, const double *a, double *tau);
 
+/// Derivatives of perp_bodies_inverse at the accelerations a, nv x nv column-major; that by a is M. Column k of dq is the change as q is moved by
+/// velocity k alone: of a hinge or slide, by its q; of a rotation, by a turn about axis k of the body. Allocates scratch.
+///
+/// @param a   nv
+/// @param dq  nullable
+/// @param dv  by v; nullable
+/// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
+/// @see Carpentier, Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018; docs/adr/074-derivatives-of-bodies.md
+PERP_API perp_status perp_bodies_inverse_derivatives(perp_bodies *bodies, const double *a,
+                                                     double *dq, double *dv);
+
 /// Velocity of a body's point per unit of v, 3 x nv column-major, world axes.
 PERP_API perp_status perp_bodies_jacobian(perp_bodies *bodies, int body, const double point[3],
                                           double *J);

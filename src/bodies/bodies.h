@@ -118,6 +118,7 @@ struct perp_bodies {
     perp__contact_problem c;
     perp_fc_solver *solver;
     long steps;
+    int is_stepped; /* last and acc are those of the step that led here */
     double time;
 };
 

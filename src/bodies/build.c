@@ -312,7 +312,7 @@ perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
     }
     if (q) memcpy(b->q, next, (size_t)b->nq * sizeof *q);
     if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
-    b->ntouch = b->nbefore = b->is_ahead = 0;
+    b->ntouch = b->nbefore = b->is_ahead = b->is_stepped = 0;
     memset(b->joints.kept, 0, (size_t)(3 * b->nv + b->joints.nu) * sizeof *b->joints.kept);
     perp__joints_forget(b);
     return PERP_OK;

@@ -2,52 +2,11 @@
  * (table 6.2), factors with the zeros of the tree (table 6.3). Motions and forces are (angular, linear) in each body's own frame. */
 
 #include "bodies/bodies.h"
+#include "bodies/motions.h"
 #include "bodies/space.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Vectors of six ---------------------------------------------------------------------------------- */
-
-/* From the parent's frame to the body's: of a motion. */
-static inline void motion_down(const perp__link *l, const double *m, double *out)
-{
-    double at[3];
-    perp__cross3(m, l->r, at);
-    for (int i = 0; i < 3; i++) at[i] += m[3 + i];
-    perp__rotate_back3(l->E, m, out);
-    perp__rotate_back3(l->E, at, out + 3);
-}
-
-/* From the body's frame to the parent's: a force, added. */
-static inline void force_up(const perp__link *l, const double *f, double *out)
-{
-    double n[3], g[3], moment[3];
-    perp__rotate3(l->E, f, n);
-    perp__rotate3(l->E, f + 3, g);
-    perp__cross3(l->r, g, moment);
-    for (int i = 0; i < 3; i++) {
-        out[i] += n[i] + moment[i];
-        out[3 + i] += g[i];
-    }
-}
-
-static inline double dot6(const double *a, const double *b)
-{
-    return perp__dot3(a, b) + perp__dot3(a + 3, b + 3);
-}
-
-static inline void apply(const perp__inertia *in, const double *m, double *f)
-{
-    const double *I = in->I, *h = in->h;
-    double a[3], b[3];
-    perp__cross3(h, m + 3, a);
-    perp__cross3(m, h, b);
-    f[0] = I[0] * m[0] + I[3] * m[1] + I[4] * m[2] + a[0];
-    f[1] = I[3] * m[0] + I[1] * m[1] + I[5] * m[2] + a[1];
-    f[2] = I[4] * m[0] + I[5] * m[1] + I[2] * m[2] + a[2];
-    for (int i = 0; i < 3; i++) f[3 + i] = in->m * m[3 + i] + b[i];
-}
 
 /* An inertia seen from the parent's frame, added. */
 static inline void inertia_up(const perp__link *l, perp__inertia *parent)
@@ -166,27 +125,16 @@ static void carry(perp__link *l, const perp__link *p, const double *v, const dou
         perp__cross3(joint, joint + 3, turned);
         for (int i = 0; i < 3; i++) l->acc[3 + i] -= turned[i];
     }
-    perp__cross3(l->vel, joint, turned);
-    for (int i = 0; i < 3; i++) l->acc[i] += turned[i];
-    perp__cross3(l->vel, joint + 3, turned);
-    for (int i = 0; i < 3; i++) l->acc[3 + i] += turned[i];
-    perp__cross3(l->vel + 3, joint, turned);
-    for (int i = 0; i < 3; i++) l->acc[3 + i] += turned[i];
+    add_cross_motion(l->vel, joint, l->acc);
 }
 
 /* What moves the body so: I acc + vel x* I vel. */
 static void needed_force(perp__link *l)
 {
-    double moved[6], a[3], c[3], d[3];
+    double moved[6];
     apply(&l->own, l->vel, moved);
     apply(&l->own, l->acc, l->force);
-    perp__cross3(l->vel, moved, a);
-    perp__cross3(l->vel + 3, moved + 3, c);
-    perp__cross3(l->vel, moved + 3, d);
-    for (int i = 0; i < 3; i++) {
-        l->force[i] += a[i] + c[i];
-        l->force[3 + i] += d[i];
-    }
+    add_cross_force(l->vel, moved, l->force);
 }
 
 /* Less a moment and a force at the body's origin, world axes. */

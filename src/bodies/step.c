@@ -364,7 +364,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
         status = refuse_overlap(b, &b->touch[worst], info, diag);
     else if (status != PERP_OK)
         status = perp__out_of_memory(diag, "bodies");
-    b->is_ahead = status == PERP_OK;
+    b->is_ahead = b->is_stepped = status == PERP_OK;
     if (status == PERP_OK) {
         b->time = (double)++b->steps * b->o.step;
         info->time = b->time;
@@ -386,7 +386,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
         keep_touches(b);
         if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
     }
-    b->is_ahead = 0;
+    b->is_ahead = b->is_stepped = 0;
     perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
     info->touches = b->ntouch;
     perp_status status = settle(b, info);
