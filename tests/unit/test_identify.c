@@ -93,7 +93,7 @@ static void a_wrong_block_is_refused_by_name(void **state)
         {"identify { estimate mu", "expected '}' at the end of the block"},
         {"identify\n", "expected '{'"},
         {"for i in 1..2 { identify { } }",
-         "only equations, pairs, parts, += and loops can stand in a loop"},
+         "only equations, pairs, parts, lets, += and loops can stand in a loop"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];
