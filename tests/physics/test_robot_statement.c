@@ -371,8 +371,9 @@ static crouch plan_crouch(void)
         perp_plan_row(c.plan, k, c.row);
         n = 0;
         for (int i = 0; i < perp_plan_columns(c.plan); i++) {
-            const char *name = perp_plan_column_name(c.plan, i), *end = name + strlen(name) - 2;
-            if (strcmp(end, "_u") == 0 && strncmp(name, "r.", 2) == 0) c.u[k][n++] = c.row[i];
+            const char *name = perp_plan_column_name(c.plan, i);
+            if (strncmp(name, "r.", 2) == 0 && strcmp(name + strlen(name) - 2, "_u") == 0)
+                c.u[k][n++] = c.row[i];
         }
     }
     assert_int_equal(n, MOTORS);
