@@ -37,13 +37,13 @@ static int check_options(const cli_args *args, const char *const *allowed)
 /* perp check -------------------------------------------------------------------------------------- */
 
 typedef struct counts {
-    int bodies, joints, nq, nv, shapes, actuators, equalities;
+    int bodies, joints, nq, nv, shapes, actuators, equalities, tendons;
 } counts;
 
 #define FIELD(field) CLI_JSON(counts, field)
-static const cli_json_field count_fields[] = {FIELD(bodies),    FIELD(joints), FIELD(nq),
-                                              FIELD(nv),        FIELD(shapes), FIELD(actuators),
-                                              FIELD(equalities)};
+static const cli_json_field count_fields[] = {FIELD(bodies),     FIELD(joints), FIELD(nq),
+                                              FIELD(nv),         FIELD(shapes), FIELD(actuators),
+                                              FIELD(equalities), FIELD(tendons)};
 #undef FIELD
 
 static counts count(const perp_robot_parts *p, const perp_bodies *b)
@@ -53,7 +53,8 @@ static counts count(const perp_robot_parts *p, const perp_bodies *b)
                 .nv = perp_bodies_nv(b),
                 .shapes = p->nshape,
                 .actuators = p->nactuator,
-                .equalities = p->nequality};
+                .equalities = p->nequality,
+                .tendons = p->ntendon};
     for (int i = 0; i < p->nbody; i++) n.joints += p->body[i].joint != PERP_JOINT_FIXED;
     return n;
 }
@@ -98,11 +99,16 @@ static void print_parts(const perp_robot *robot, const perp_robot_parts *p, cons
     perp_robot_ignored note;
     printf("%s (%s): bodies: %d, joints: %d (positions: %d, velocities: %d), shapes: %d, "
            "actuators: %d, "
-           "equalities: %d\n",
+           "equalities: %d",
            name_of(p), file, n->bodies, n->joints, n->nq, n->nv, n->shapes, n->actuators,
            n->equalities);
+    printf(n->tendons ? ", tendons: %d\n" : "\n", n->tendons);
     printf("step %g s, gravity (%g, %g, %g) m/s^2\n", p->options.step, p->options.gravity[0],
            p->options.gravity[1], p->options.gravity[2]);
+    if (p->options.density > 0 || p->options.viscosity > 0)
+        printf(
+            "in a fluid of %g kg/m^3 and %g Pa s: bodies are dragged as boxes of their inertia\n",
+            p->options.density, p->options.viscosity);
     for (int k = 0; k < perp_robot_keys(robot); k++) printf("key: %s\n", perp_robot_key(robot, k));
     int k = 0;
     for (; perp_robot_note(robot, k, &note); k++) cli_print_ignored(&note);

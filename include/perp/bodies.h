@@ -10,7 +10,10 @@
 /// own: the contacts' law on their own scales (perp_fc_info.error), and Newton's law by inverse dynamics (recursive Newton and Euler), which
 /// shares nothing with the mass matrix that the solver used. A step that does not hold is refused.
 ///
-/// Limits, dry friction, springs, actuators and closed loops: perp/joints.h.
+/// Limits, dry friction, springs, actuators, tendons and closed loops: perp/joints.h.
+///
+/// A fluid drags each body as if it were the box of even density with its mass and inertia: Stokes' drag of a ball of its mean side, and that of its faces by
+/// the square of their speeds; a step takes it, as lift and thrust, as it is at its begin.
 ///
 /// Inertias, joints and velocities are as in Featherstone, Rigid Body Dynamics Algorithms, 2008. Units: m, kg, s, rad.
 
@@ -63,6 +66,7 @@ typedef struct perp_body {
     double
         damping; ///< >= 0, of each of the joint's velocities: the force -damping v [N s/m, N m s]
     double armature; ///< >= 0, added to the diagonal of M: a geared motor's inertia [kg, kg m^2]
+    double lift;     ///< which part of its weight is taken off, by a force at its centre of mass
 } perp_body;
 
 typedef struct perp_bodies_options {
@@ -72,6 +76,8 @@ typedef struct perp_bodies_options {
     double tol;        ///< a step is verified when its error is at most this; default 1e-8
     double
         rebound; ///< approaches slower than this come to rest whatever the restitution [m/s]; default 0.01
+    double density, viscosity; ///< of a fluid all around, >= 0 [kg/m^3, Pa s]; default 0: none
+    double wind[3];            ///< its velocity [m/s]
 } perp_bodies_options;
 
 PERP_API void perp_bodies_options_fill(perp_bodies_options *options, size_t size);
@@ -157,7 +163,7 @@ PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *inf
 PERP_API perp_status perp_bodies_pose(perp_bodies *bodies, int body, double position[3],
                                       double rotation[9]);
 
-/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without contacts. Each nullable.
+/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without contacts, lift and drag. Each nullable.
 PERP_API perp_status perp_bodies_dynamics(perp_bodies *bodies, double *M, double *c);
 
 /// Forces of the joints that give the accelerations a (nv): M a + c by recursion over the bodies.

@@ -6,6 +6,8 @@
 ///     dry friction     |force| <= friction, and force = -friction sign(v+) where v+ is not 0: it sticks exactly
 ///     springs          force = -stiffness (x - rest)
 ///     actuators        force = gear clamp(gain u + bias - kp gear x - kv gear v+) to lower..upper, however stiff
+///     tendons          the same of a sum of such x
+///     thrusters        a force and a moment along the axes of a body where the step begins
 ///     equalities       the error of position, as the velocities at the end of the step change it, is 0 there: nothing drifts
 ///
 /// so a gain is never too stiff for the step, and a limit is neither passed nor does it push before it is reached. Each step's verdict has
@@ -33,16 +35,40 @@ typedef struct perp_joint_law {
 PERP_API perp_status perp_bodies_set_joint(perp_bodies *bodies, int body, const perp_joint_law *law,
                                            perp_diag *diag);
 
-/// An actuator of a hinge or slide. A motor has gain 1; one of position gain kp, kp, kv; one of velocity gain kv, kv.
+/// A tendon: its length is the sum of coefficient q over hinges and slides, and what pulls it pulls them all.
+typedef struct perp_tendon {
+    int n;                     ///< how many joints, >= 1
+    const int *body;           ///< n: whose joints, each once
+    const double *coefficient; ///< n, not 0: length per q
+    double lower, upper;       ///< of its length, lower < upper, infinite: none; both 0: none
+    double friction;           ///< dry [N, N m], >= 0
+    double stiffness, damping; ///< >= 0: the force -stiffness (length - rest) - damping its rate
+    double rest;               ///< the length without force of the spring
+} perp_tendon;
+
+/// One tendon more; its lists are copied. @return as perp_bodies_add_actuator
+PERP_API perp_status perp_bodies_add_tendon(perp_bodies *bodies, const perp_tendon *tendon,
+                                            perp_diag *diag);
+
+/// The length of a tendon, by the number of its adding from 0, at the present q; NaN: there is no such tendon.
+PERP_API double perp_bodies_tendon_length(const perp_bodies *bodies, int tendon);
+
+/// An actuator of a hinge or slide, of a tendon, or (`pushes`) one that pushes a body as a thruster does. A motor has gain 1; one of position gain
+/// kp, kp, kv; one of velocity gain kv, kv.
 typedef struct perp_actuator {
-    int body;            ///< whose joint
-    double gear;         ///< length of the actuator per q, not 0
+    int body;            ///< whose joint, or what is pushed; of a tendon it is not read
+    double gear;         ///< length of the actuator per q or the tendon's length, not 0
     double gain;         ///< of its control u
     double bias;         ///< [N, N m]
     double kp, kv;       ///< >= 0
     double lower, upper; ///< of its force, lower < upper, infinite: none; both 0: none
     double control_lower,
         control_upper; ///< u is clamped to these; lower < upper; both 0: it is not
+    int tendon;        ///< 0: of a joint; else of a tendon, by the number of its adding from 1
+    int pushes;        ///< 1: a force on the body, kp = kv = 0; 0: none
+    double point[3];   ///< where it pushes, in the body's frame [m]
+    double push[3],
+        turn[3]; ///< force and moment per unit of gear times its force, along the body's axes as they are when a step begins
 } perp_actuator;
 
 /// One actuator more; its control is 0. @return as perp_bodies_set_joint, and PERP_ERR_MEMORY
@@ -101,7 +127,7 @@ PERP_API perp_status perp_bodies_joint_forces(const perp_bodies *bodies, double 
 /// @param dv  by v, nv x nv; nullable
 /// @param du  by the controls, nv x nu; nullable
 /// @return PERP_OK; PERP_ERR_ARG (NULL, no step since it was created or set); PERP_ERR_UNAVAILABLE (a contact pushed in it, or there are
-/// equalities: diag says so); PERP_ERR_NO_SOLUTION (the mass matrix is singular); PERP_ERR_MEMORY
+/// equalities, tendons or forces on bodies: diag says so); PERP_ERR_NO_SOLUTION (the mass matrix is singular); PERP_ERR_MEMORY
 /// @see docs/adr/074-derivatives-of-bodies.md
 PERP_API perp_status perp_bodies_step_derivatives(perp_bodies *bodies, double *dq, double *dv,
                                                   double *du, perp_diag *diag);

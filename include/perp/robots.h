@@ -55,6 +55,8 @@ typedef struct perp_robot_parts {
     const int (*pair)[2];  ///< shapes that touch whatever else is said
     const double *pair_mu; ///< npair
     const int (*apart)[2]; ///< bodies whose shapes do not touch
+    int ntendon;
+    const perp_tendon *tendon; ///< what actuators name from 1 on
 } perp_robot_parts;
 
 PERP_API perp_robot_parts perp_robot_get_parts(const perp_robot *robot);

@@ -118,7 +118,11 @@ struct perp_bodies {
     perp__contact_problem c;
     perp_fc_solver *solver;
     long steps;
-    int is_stepped; /* last and acc are those of the step that led here */
+    double *
+        outside; /* of a body: the moment about its origin and the force that a step begins with, world axes */
+    struct perp__box_of *box; /* of each body where there is a fluid; NULL */
+    int is_pushed;            /* is there any such force? */
+    int is_stepped;           /* last and acc are those of the step that led here */
     double time;
 };
 
@@ -156,6 +160,15 @@ void perp__filter_destroy(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
 int perp__broad_pairs(perp__broad *b);
+/* pushes.c: forces on bodies that the step takes as they are at its begin, with poses as they are and velocities v: in b->outside; NULL: there are
+ * none. */
+typedef struct perp__box_of perp__box_of;
+int perp__pushes_create(perp_bodies *b); /* 0: memory is out */
+const double *perp__pushes(perp_bodies *b, const double *v);
+void perp__pushes_load(const perp_bodies *b); /* b->load is these, or 0 */
+void perp__pushes_size(const perp_bodies *b, double (*size)[2]);
+double perp__push_force(const perp_bodies *b, int i); /* joints.c: of an actuator that pushes */
+
 /* apart.c: contacts of the state where a step ended, after what overlaps was moved apart; the deepest that is left, and *worst: the contact of it where that is
  * too deep, else -1. */
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst);

@@ -64,6 +64,7 @@ static const char *body_fault(const perp_body *is, int i)
         return "its inertia is that of no masses: xx <= yy + zz and so on about the centre";
     if (!(is->damping >= 0) || !(is->armature >= 0) || !isfinite(is->damping + is->armature))
         return "damping and armature are >= 0";
+    if (!isfinite(is->lift)) return "its lift is not finite";
     return NULL;
 }
 
@@ -221,6 +222,7 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
         b->form[i].least =
             shape[i].kind == PERP_SHAPE_PLANE ? (double)INFINITY : perp__shape_least(&b->shape[i]);
     }
+    if (!perp__pushes_create(b)) return PERP_ERR_MEMORY;
     perp__bodies_place(b, b->q);
     perp__bodies_mass(b, b->M);
     if (perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
@@ -244,10 +246,12 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
         !perp__options_take(&o, sizeof o, options))
         return PERP_ERR_ARG;
     if (!(o.step > 0) || !isfinite(o.step) || !(o.tol > 0 && o.tol <= 1e-2) || !(o.rebound >= 0) ||
-        !are_finite(o.gravity, 3))
+        !are_finite(o.gravity, 3) || !are_finite(o.wind, 3) || !(o.density >= 0) ||
+        !(o.viscosity >= 0) || !isfinite(o.density + o.viscosity))
         return perp__refuse(
             diag, PERP_ERR_ARG, perp__in(NULL),
-            "step > 0, 0 < tol <= 1e-2, rebound >= 0 and a finite gravity are expected\n");
+            "step > 0, 0 < tol <= 1e-2, rebound, density, viscosity >= 0 and a finite gravity and wind "
+            "are expected\n");
     perp_status status = check(body, nbody, shape, nshape, diag);
     if (status != PERP_OK) return status;
     perp_bodies *b = calloc(1, sizeof *b);
@@ -313,7 +317,7 @@ perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
     if (q) memcpy(b->q, next, (size_t)b->nq * sizeof *q);
     if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
     b->ntouch = b->nbefore = b->is_ahead = b->is_stepped = 0;
-    memset(b->joints.kept, 0, (size_t)(3 * b->nv + b->joints.nu) * sizeof *b->joints.kept);
+    memset(b->joints.kept, 0, (size_t)perp__joints_kept(b) * sizeof *b->joints.kept);
     perp__joints_forget(b);
     return PERP_OK;
 }
@@ -386,7 +390,7 @@ void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
             sum += 0.5 * l->is.armature * b->v[l->v + k] * b->v[l->v + k];
         perp__rotate3(l->R, l->own.h, c);
         perp__move3(c, l->own.m, l->p, c);
-        height -= perp__dot3(b->o.gravity, c);
+        height -= (1 - l->is.lift) * perp__dot3(b->o.gravity, c);
     }
     if (kinetic) *kinetic = sum;
     if (potential) *potential = height;

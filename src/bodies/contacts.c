@@ -95,9 +95,41 @@ static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t)
     return 1;
 }
 
+/* The velocities above a tendon's joints are marked; how many. */
+static int mark_tendon(perp_bodies *b, const perp_tendon *t)
+{
+    int n = 0, *mark = b->joints.mark;
+    memset(mark, 0, (size_t)b->nv * sizeof *mark);
+    for (int i = 0; i < t->n; i++)
+        for (int at = tip_of(b, t->body[i]); at >= 0 && !mark[at]; at = b->up[at]) {
+            mark[at] = 1;
+            n++;
+        }
+    return n;
+}
+
+/* The row of a tendon: what moves its joints, and all velocities above them. */
+static int add_tendon(perp_bodies *b, perp__rows *row, const perp__law *law)
+{
+    const perp_tendon *t = &b->joints.tendon[law->tendon - 1];
+    row->n = mark_tendon(b, t);
+    if (!add_entries(b, row->n)) return 0;
+    perp__entry *e = b->c.entry + row->first;
+    for (int at = 0, n = 0; at < b->nv; at++) {
+        if (!b->joints.mark[at]) continue;
+        e[n] = (perp__entry){.at = at};
+        for (int i = 0; i < t->n; i++)
+            if (b->link[t->body[i]].v == at)
+                e[n].J[law->kind != PERP__LIMIT] = law->J * t->coefficient[i];
+        n++;
+    }
+    return 1;
+}
+
 /* The row of a joint: all velocities above it have a part in Y. */
 static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
 {
+    if (law->tendon) return add_tendon(b, row, law);
     row->n = merge(b, law->at, -1, 0, NULL);
     if (!add_entries(b, row->n)) return 0;
     merge(b, law->at, -1, row->n, b->c.entry + row->first);
@@ -192,7 +224,8 @@ static int make_blocks(perp_bodies *b)
     b->c.nblock = 0;
     for (int i = 0; i < b->c.n; i++)
         for (int j = i; j < b->c.n; j++) {
-            if (!b->equal.rank && !may_share(&b->c.rows[i], &b->c.rows[j])) continue;
+            if (!b->equal.rank && !b->joints.ntendon && !may_share(&b->c.rows[i], &b->c.rows[j]))
+                continue;
             if (!grow_blocks(b)) return 0;
             double *one = b->c.block + 9 * (size_t)b->c.nblock, *other = one + 9;
             int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], one);

@@ -174,6 +174,8 @@ static const char *reason_not_smooth(const perp_bodies *b)
     int n = perp_bodies_touches(b, &touch);
     for (int i = 0; i < n; i++)
         if (perp__length3(touch[i].impulse) > 0) return "a contact pushes";
+    if (b->joints.ntendon) return "there are tendons";
+    if (b->is_pushed) return "there are forces on bodies";
     return b->equal.n ? "there are equalities" : NULL;
 }
 

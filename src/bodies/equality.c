@@ -159,7 +159,7 @@ static int allocate(perp_bodies *b)
     size_t rows = (size_t)e->rows, nv = (size_t)b->nv;
     if (e->crows == e->rows) return 1;
     perp__equality_clear(b);
-    double *all = calloc(rows * (2 * nv + rows + 5), sizeof *all);
+    double *all = calloc(rows * (2 * nv + rows + 6), sizeof *all);
     e->order = calloc(rows, sizeof *e->order);
     e->G = all;
     if (!all || !e->order) return 0;
@@ -170,6 +170,7 @@ static int allocate(perp_bodies *b)
     e->impulse = e->size + rows;
     e->begun = e->impulse + rows;
     e->unit = e->begun + rows;
+    e->compliance = e->unit + rows;
     e->crows = e->rows;
     return 1;
 }
@@ -197,6 +198,10 @@ static void set_units(perp_bodies *b)
             }
             for (int d = 0; d < n; d++) all->unit[row + half + d] = most;
         }
+    for (int row = all->rows - all->soft; row < all->rows; row++) {
+        const double *Y = all->Y + (size_t)row * nv;
+        all->unit[row] = product(b, Y, Y) + all->compliance[row];
+    }
 }
 
 /* Cholesky with pivots: what is left of a row that follows from others is rounding. */
@@ -212,7 +217,7 @@ static void factorise(perp_bodies *b)
         double most = LEAST;
         for (int i = k; i < e->rows; i++) {
             const double *Y = e->Y + (size_t)e->order[i] * nv;
-            double left = product(b, Y, Y);
+            double left = product(b, Y, Y) + e->compliance[e->order[i]];
             for (int j = 0; j < k; j++)
                 left -= F[(size_t)i * n + (size_t)j] * F[(size_t)i * n + (size_t)j];
             if (!(left > most * e->unit[e->order[i]])) continue;
@@ -248,11 +253,13 @@ int perp__equality_state(perp_bodies *b)
     if (!allocate(b)) return 0;
     memset(e->G, 0, rows * nv * sizeof *e->G);
     memset(e->impulse, 0, rows * sizeof *e->impulse);
+    memset(e->compliance, 0, rows * sizeof *e->compliance);
     for (int i = 0, row = 0; i < e->n; row += rows_of[e->is[i++].kind])
         if (e->is[i].kind == PERP_EQUALITY_JOINT)
             state_joint(b, &e->is[i], row);
         else
             state_points(b, &e->is[i], row);
+    if (e->soft && !b->c.is_still) perp__tendons_state(b, e->rows - e->soft);
     memcpy(e->Y, e->G, rows * nv * sizeof *e->G);
     for (size_t i = 0; i < rows; i++)
         for (int k = b->nv - 1; k >= 0; k--)
@@ -288,7 +295,8 @@ void perp__equality_project(perp_bodies *b, double *v)
     for (int pass = 0; pass < 2 && e->rank; pass++) {
         for (int i = 0; i < e->rank; i++) {
             const double *G = e->G + (size_t)e->order[i] * nv;
-            x[i] = -e->error[e->order[i]] / b->o.step;
+            int row = e->order[i];
+            x[i] = -e->error[row] / b->o.step - e->compliance[row] * e->impulse[row];
             for (size_t k = 0; k < nv; k++) x[i] -= G[k] * v[k];
         }
         solve(e, x, 0);

@@ -14,7 +14,7 @@ static int is_range(double lower, double upper)
     return lower != 0 || upper != 0;
 }
 
-static int is_no_range(double lower, double upper)
+int perp__is_no_range(double lower, double upper)
 {
     return isnan(lower) || isnan(upper) || (is_range(lower, upper) && !(lower < upper)) ||
            lower == (double)INFINITY || upper == -(double)INFINITY;
@@ -32,23 +32,37 @@ static const char *law_fault(const perp__link *l, const perp_joint_law *law)
     int has = is_range(law->lower, law->upper) || law->stiffness != 0;
     if (!l->nv) return "it does not move in its parent";
     if (has && !perp__is_single(l)) return "limits and springs are of hinges and slides";
-    if (is_no_range(law->lower, law->upper)) return "its lower limit must be below the upper one";
+    if (perp__is_no_range(law->lower, law->upper))
+        return "its lower limit must be below the upper one";
     if (!(law->friction >= 0) || !isfinite(law->friction)) return "its friction is >= 0";
     if (!(law->stiffness >= 0) || !isfinite(law->stiffness) || !isfinite(law->rest))
         return "stiffness is >= 0, the spring's rest is finite";
     return NULL;
 }
 
+/* Of one that pushes a body. */
+static const char *push_fault(const perp_actuator *a)
+{
+    if (a->kp != 0 || a->kv != 0) return "an actuator that pushes it has kp = kv = 0";
+    for (int k = 0; k < 3; k++)
+        if (!isfinite(a->point[k] + a->push[k] + a->turn[k]))
+            return "its actuator's point, push or turn is not finite";
+    return NULL;
+}
+
 static const char *actuator_fault(const perp__link *l, const perp_actuator *a)
 {
-    if (!perp__is_single(l)) return "an actuator is of a hinge or a slide";
+    if (a->pushes && push_fault(a)) return push_fault(a);
+    if (!a->pushes && !a->tendon && !perp__is_single(l))
+        return "an actuator is of a hinge or a slide";
     if (a->gear == 0 || !isfinite(a->gear)) return "its actuator's gear is finite and not 0";
     if (!isfinite(a->gain) || !isfinite(a->bias))
         return "its actuator's gain or bias is not finite";
     if (!(a->kp >= 0) || !(a->kv >= 0) || !isfinite(a->kp + a->kv))
         return "its actuator's kp and kv are >= 0";
     if (!isfinite(a->lower) || !isfinite(a->upper)) return "its actuator's bounds are finite";
-    if (is_no_range(a->lower, a->upper) || is_no_range(a->control_lower, a->control_upper))
+    if (perp__is_no_range(a->lower, a->upper) ||
+        perp__is_no_range(a->control_lower, a->control_upper))
         return "its actuator's lower bounds must be below the upper ones";
     return NULL;
 }
@@ -70,23 +84,35 @@ perp_status perp_bodies_set_joint(perp_bodies *b, int body, const perp_joint_law
     return PERP_OK;
 }
 
+int perp__joints_kept(const perp_bodies *b)
+{
+    return 3 * b->nv + b->joints.nu + 3 * b->joints.ntendon;
+}
+
 perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuator, perp_diag *diag)
 {
-    if (!b || !actuator || actuator->body < 1 || actuator->body >= b->n) return PERP_ERR_ARG;
-    const char *fault = actuator_fault(&b->link[actuator->body], actuator);
-    if (fault) return refuse(b, actuator->body, fault, diag);
+    if (!b || !actuator) return PERP_ERR_ARG;
     perp__joints *j = &b->joints;
-    int need = j->nu + 1;
+    int tendon = actuator->tendon, need = j->nu + 1;
+    if (tendon < 0 || tendon > j->ntendon || (tendon && actuator->pushes)) return PERP_ERR_ARG;
+    int body = tendon ? j->tendon[tendon - 1].body[0] : actuator->body;
+    if (body < 1 || body >= b->n) return PERP_ERR_ARG;
+    const char *fault = actuator_fault(&b->link[body], actuator);
+    if (fault) return refuse(b, body, fault, diag);
     if (!perp__grow(&j->actuator, &j->cactuator, need, sizeof *j->actuator) ||
         !perp__grow(&j->control, &j->ccontrol, need, sizeof *j->control) ||
         !perp__grow(&j->drive, &j->cdrive, need, sizeof *j->drive) ||
-        !perp__grow(&j->kept, &j->ckept, 3 * b->nv + need, sizeof *j->kept) ||
+        !perp__grow(&j->kept, &j->ckept, perp__joints_kept(b) + 1, sizeof *j->kept) ||
         !perp__grow(&j->guess, &j->cguess, b->nv + need, sizeof *j->guess))
         return perp__out_of_memory(diag, "bodies");
     j->actuator[j->nu] = *actuator;
-    j->control[j->nu] = j->drive[j->nu] = j->kept[3 * b->nv + j->nu] = 0;
+    j->actuator[j->nu].body = body;
+    j->control[j->nu] = j->drive[j->nu] = 0;
     j->guess[b->nv + j->nu] = (perp__guess){0};
     j->nu++;
+    memset(j->kept + 3 * b->nv, 0, (size_t)(perp__joints_kept(b) - 3 * b->nv) * sizeof *j->kept);
+    if (tendon) b->equal.rows++, b->equal.soft++;
+    if (actuator->pushes) b->is_pushed = 1;
     return PERP_OK;
 }
 
@@ -107,29 +133,39 @@ perp_status perp_bodies_set_control(perp_bodies *b, const double *u)
 /* A step ----------------------------------------------------------------------------------------------- */
 
 /* The actuator's force where nothing moves from q, without its bounds. */
-static double wanted(const perp_bodies *b, int i)
+double perp__drive_wanted(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     double u = clamp(b->joints.control[i], a->control_lower, a->control_upper);
-    return a->gain * u + a->bias - a->kp * a->gear * b->q[b->link[a->body].q];
+    if (a->pushes) return a->gain * u + a->bias;
+    double x = a->tendon ? perp__tendon_length(b, a->tendon) : b->q[b->link[a->body].q];
+    return a->gain * u + a->bias - a->kp * a->gear * x;
 }
 
 /* What its force loses per unit of its velocity within the step. */
-static double slope(const perp_bodies *b, const perp_actuator *a)
+double perp__drive_slope(const perp_bodies *b, const perp_actuator *a)
 {
     return a->kv + b->o.step * a->kp;
 }
 
 static int is_bounded(const perp_bodies *b, const perp_actuator *a)
 {
-    return is_range(a->lower, a->upper) && slope(b, a) > 0;
+    return is_range(a->lower, a->upper) && perp__drive_slope(b, a) > 0;
 }
 
 /* The actuator's force at v+, without its bounds. */
 static double unbounded(const perp_bodies *b, int i, const double *v)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    return wanted(b, i) - slope(b, a) * a->gear * v[b->link[a->body].v];
+    double rate = a->tendon ? perp__tendon_rate(b, a->tendon, v) : v[b->link[a->body].v];
+    return perp__drive_wanted(b, i) - perp__drive_slope(b, a) * a->gear * rate;
+}
+
+int perp__drive_is_soft(const perp_bodies *b, int i)
+{
+    const perp_actuator *a = &b->joints.actuator[i];
+    int is_held = !is_bounded(b, a) || b->joints.guess[b->nv + i].is == PERP__HELD;
+    return a->tendon && perp__drive_slope(b, a) > 0 && is_held;
 }
 
 /* Pieces ------------------------------------------------------------------------------------------------- */
@@ -243,6 +279,25 @@ static double constant_of(const perp_actuator *a, int piece)
                                  : 0.5 * (a->lower + a->upper);
 }
 
+/* An actuator's constant force, and its slope on the diagonal; of tendons those that have no slope in this step. */
+static void begin_drive(perp_bodies *b, int i)
+{
+    perp__joints *j = &b->joints;
+    const perp_actuator *a = &j->actuator[i];
+    int at = b->link[a->body].v, piece = j->guess[b->nv + i].is;
+    double force = perp__drive_wanted(b, i);
+    if (is_bounded(b, a) && piece != PERP__HELD)
+        force = constant_of(a, piece);
+    else if (!is_bounded(b, a))
+        force = clamp(force, a->lower, a->upper);
+    if (!is_bounded(b, a) || piece == PERP__HELD)
+        j->implicit[at] += b->o.step * a->gear * a->gear * perp__drive_slope(b, a);
+    if (a->tendon)
+        perp__tendon_pull(b, a->tendon, a->gear * force, j->push);
+    else
+        j->push[at] += a->gear * force;
+}
+
 void perp__joints_begin(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
@@ -259,29 +314,27 @@ void perp__joints_begin(perp_bodies *b)
         j->implicit[l->v] += h * h * law->stiffness;
         j->push[l->v] -= law->stiffness * (b->q[l->q] - law->rest);
     }
-    for (int i = 0; i < j->nu; i++) {
-        const perp_actuator *a = &j->actuator[i];
-        int at = b->link[a->body].v;
-        if (is_bounded(b, a) && j->guess[b->nv + i].is != PERP__HELD) {
-            j->push[at] += a->gear * constant_of(a, j->guess[b->nv + i].is);
-            continue;
-        }
-        double force = wanted(b, i);
-        j->implicit[at] += h * a->gear * a->gear * slope(b, a);
-        j->push[at] += a->gear * (is_bounded(b, a) ? force : clamp(force, a->lower, a->upper));
-    }
+    for (int i = 0; i < j->nu; i++)
+        if (!j->actuator[i].pushes && !perp__drive_is_soft(b, i)) begin_drive(b, i);
 }
 
-static int add_row(perp__joints *j, perp__law row, int is_still)
+double perp__push_force(const perp_bodies *b, int i)
 {
+    const perp_actuator *a = &b->joints.actuator[i];
+    return a->gear * clamp(perp__drive_wanted(b, i), a->lower, a->upper);
+}
+
+int perp__joints_add_row(perp_bodies *b, perp__law row)
+{
+    perp__joints *j = &b->joints;
     if (!perp__grow(&j->row, &j->crow, j->nrow + 1, sizeof *j->row)) return 0;
-    row.impulse = is_still ? 0 : j->kept[row.kept];
+    row.impulse = b->c.is_still ? 0 : j->kept[row.kept];
     if (row.kind != PERP__LIMIT) row.impulse = fmin(fmax(row.impulse, -row.bound), row.bound);
     j->row[j->nrow++] = row;
     return 1;
 }
 
-static int is_stated(const perp__joints *j, int kept)
+int perp__joints_is_stated(const perp__joints *j, int kept)
 {
     for (int i = 0; i < j->nrow; i++)
         if (j->row[i].kept == kept) return 1;
@@ -299,34 +352,38 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
         for (int side = 0; side < 2; side++) {
             double sign = side ? -1 : 1,
                    gap = sign * (b->q[l->q] - (side ? law->upper : law->lower));
-            if (!(gap / b->o.step + sign * v[l->v] < 0) || is_stated(j, 3 * l->v + side)) continue;
+            if (!(gap / b->o.step + sign * v[l->v] < 0) ||
+                perp__joints_is_stated(j, 3 * l->v + side))
+                continue;
             perp__law row = {.kind = PERP__LIMIT,
                              .body = i,
                              .at = l->v,
                              .kept = 3 * l->v + side,
                              .J = sign,
                              .shift = gap / b->o.step};
-            if (!add_row(j, row, b->c.is_still)) return -1;
+            if (!perp__joints_add_row(b, row)) return -1;
             added++;
         }
     }
-    return added;
+    int more = perp__tendons_limits(b, v);
+    return more < 0 ? -1 : added + more;
 }
 
 /* With r = h (force - mean): 0 = u = J v + (mean - wanted + r/h)/slope where the force is within its bounds. */
 static int add_drive(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    double s = slope(b, a), h = b->o.step, mean = 0.5 * (a->lower + a->upper);
+    double s = perp__drive_slope(b, a), h = b->o.step, mean = 0.5 * (a->lower + a->upper);
     perp__law row = {.kind = PERP__DRIVE,
                      .body = a->body,
                      .at = b->link[a->body].v,
+                     .tendon = a->tendon,
                      .kept = 3 * b->nv + i,
                      .J = a->gear,
-                     .shift = (mean - wanted(b, i)) / s,
+                     .shift = (mean - perp__drive_wanted(b, i)) / s,
                      .bound = 0.5 * h * (a->upper - a->lower),
                      .compliance = 1 / (h * s)};
-    return add_row(&b->joints, row, 0);
+    return perp__joints_add_row(b, row);
 }
 
 int perp__joints_state(perp_bodies *b, const double *v)
@@ -337,20 +394,19 @@ int perp__joints_state(perp_bodies *b, const double *v)
         const perp__link *l = &b->link[i];
         for (int k = l->v; k < l->v + l->nv && j->law[i].friction > 0; k++)
             if (j->guess[k].is == PERP__ROW &&
-                !add_row(j,
-                         (perp__law){.kind = PERP__DRY,
-                                     .body = i,
-                                     .at = k,
-                                     .kept = 3 * k + 2,
-                                     .J = 1,
-                                     .bound = b->o.step * j->law[i].friction},
-                         0))
+                !perp__joints_add_row(b, (perp__law){.kind = PERP__DRY,
+                                                     .body = i,
+                                                     .at = k,
+                                                     .kept = 3 * k + 2,
+                                                     .J = 1,
+                                                     .bound = b->o.step * j->law[i].friction}))
                 return 0;
     }
     for (int i = 0; i < j->nu && !b->c.is_still; i++)
         if (is_bounded(b, &j->actuator[i]) && j->guess[b->nv + i].is == PERP__ROW &&
             !add_drive(b, i))
             return 0;
+    if (!b->c.is_still && !perp__tendons_dry(b)) return 0;
     return perp__joints_add_limits(b, v) >= 0;
 }
 
@@ -366,7 +422,7 @@ void perp__joints_keep(perp_bodies *b, const double *v)
 {
     perp__joints *j = &b->joints;
     double h = b->o.step;
-    memset(j->kept, 0, (size_t)(3 * b->nv + j->nu) * sizeof *j->kept);
+    memset(j->kept, 0, (size_t)perp__joints_kept(b) * sizeof *j->kept);
     for (int i = 0; i < j->nrow; i++) j->kept[j->row[i].kept] = j->row[i].impulse;
     for (int k = 0; k < b->nv; k++) {
         double f = j->law[b->body_of[k]].friction, *impulse = &j->kept[3 * k + 2];
@@ -397,11 +453,17 @@ static void judge_actuator(perp_bodies *b, int i, double x, double v)
     const perp_actuator *a = &j->actuator[i];
     double u = clamp(j->control[i], a->control_lower, a->control_upper),
            force = a->gain * u + a->bias - a->kp * a->gear * x - a->kv * a->gear * v;
+    double size = fabs(a->gear) * (fabs(a->gain * u) + fabs(a->bias) + fabs(a->kp * a->gear * x) +
+                                   fabs(a->kv * a->gear * v));
     int at = b->link[a->body].v;
     j->drive[i] = clamp(force, a->lower, a->upper);
+    if (a->pushes) return; /* it is one of the forces on bodies */
+    if (a->tendon) {
+        perp__tendon_judge_drive(b, a->tendon, a->gear * j->drive[i], size);
+        return;
+    }
     j->force[at] += a->gear * j->drive[i];
-    j->size[at] += fabs(a->gear) * (fabs(a->gain * u) + fabs(a->bias) + fabs(a->kp * a->gear * x) +
-                                    fabs(a->kv * a->gear * v));
+    j->size[at] += size;
 }
 
 void perp__joints_judge(perp_bodies *b, const double *v)
@@ -424,11 +486,19 @@ void perp__joints_judge(perp_bodies *b, const double *v)
     }
     for (int i = 0; i < j->nu; i++) {
         const perp__link *l = &b->link[j->actuator[i].body];
-        judge_actuator(b, i, b->q[l->q] + h * v[l->v], v[l->v]);
+        int tendon = j->actuator[i].tendon, is_single = !tendon && !j->actuator[i].pushes;
+        double rate = tendon      ? perp__tendon_rate(b, tendon, v)
+                      : is_single ? v[l->v]
+                                  : 0,
+               x = tendon      ? perp__tendon_length(b, tendon)
+                   : is_single ? b->q[l->q]
+                               : 0;
+        judge_actuator(b, i, x + h * rate, rate);
     }
+    perp__tendons_judge(b, v);
     for (int i = 0; i < j->nrow; i++) /* a drive's is known by its definition */
         if (j->row[i].kind != PERP__DRIVE)
-            judge_force(j, j->row[i].at, j->row[i].J * j->row[i].impulse / h);
+            perp__law_judge(b, &j->row[i], j->row[i].J * j->row[i].impulse / h);
 }
 
 perp_status perp_bodies_joint_forces(const perp_bodies *b, double *limit, double *friction,
@@ -447,6 +517,7 @@ perp_status perp_bodies_joint_forces(const perp_bodies *b, double *limit, double
 void perp__joints_destroy(perp_bodies *b)
 {
     free(b->joints.actuator);
+    free(b->joints.tendon);
     free(b->joints.control);
     free(b->joints.drive);
     free(b->joints.row);

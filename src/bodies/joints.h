@@ -11,9 +11,10 @@ typedef enum perp__law_kind { PERP__LIMIT, PERP__DRY, PERP__DRIVE } perp__law_ki
  * tangent, whose normal impulse is `bound` (its row stands alone: u_n = own (r_n - bound)), with mu = 1. */
 typedef struct perp__law {
     perp__law_kind kind;
-    int body, at;      /* whose joint; the velocity */
+    int body, at;      /* whose joint; the velocity; of a tendon those of its first joint */
+    int tendon;        /* 0: of a joint; else the number of the tendon, from 1 */
     int kept;          /* where its impulse is kept for the next step */
-    double J;          /* per unit of the velocity */
+    double J;          /* per unit of the velocity, or of the tendon's rate */
     double shift;      /* what u has beside the velocity */
     double bound;      /* of the impulse */
     double compliance; /* u = J v + shift + compliance impulse */
@@ -36,25 +37,31 @@ typedef struct perp__joints {
     perp_actuator *actuator;
     double *control, *drive; /* nu; drive: the force of the last step */
     int nu, cactuator, ccontrol, cdrive;
+    perp_tendon *tendon;
+    int ntendon, ctendon;
+    int *mark;               /* nv: scratch */
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
     double *loose;           /* nv: velocities without contacts */
     double *force, *size; /* nv: of joints at the end of the step, and the sum of their |terms| */
     double *hold;         /* nv: forces of dry friction that holds, by inverse dynamics */
     perp__law *row;
     int nrow, crow;
-    double *kept; /* 3 of each velocity: its limits, dry friction; 1 of each actuator */
+    double *
+        kept; /* 3 of each velocity: its limits, dry friction; 1 of each actuator; 3 of each tendon */
     int ckept;
     perp__guess *guess; /* of each velocity's dry friction, of each actuator */
     int cguess;
 } perp__joints;
 
-/* Equalities: rows G v + error/h = 0, of which `rank` are kept, in order of elimination. */
+/* Equalities: rows G v + error/h = 0, of which `rank` are kept, in order of elimination. The last `soft` of them give way, G v + error/h + compliance
+ * impulse = 0: what tendons do that is linear in their length and rate; a row that is not in force is 0. */
 typedef struct perp__equalities {
     perp_equality *is;
-    int n, c, rows, rank, crows;
+    int n, c, rows, soft, rank, crows;
     double *G, *Y;           /* rows x nv, row by row; Y = inv(L)' G' */
     double *error, *impulse; /* rows */
     double *begun;           /* rows: impulses without contacts */
+    double *compliance;      /* rows: 0 of equalities */
     double *size;            /* of a row: the sum of the |terms| of its error of position */
     double *unit;            /* of a row: what a pivot is beside; then room */
     double *factor;          /* rows x rows, row by row: lower, of kept rows of G inv(M) G' */
@@ -63,7 +70,10 @@ typedef struct perp__equalities {
     int cZ;
 } perp__equalities;
 
-/* joints.c. Nothing but limits acts, until pieces are guessed again. */
+/* joints.c. Are the limits none that can be? How many impulses are kept. */
+int perp__is_no_range(double lower, double upper);
+int perp__joints_kept(const perp_bodies *b);
+/* Nothing but limits acts, until pieces are guessed again. */
 void perp__joints_still(perp_bodies *b);
 /* Pieces are guessed from the step before; from v alone. */
 void perp__joints_guess(perp_bodies *b);
@@ -85,6 +95,31 @@ void perp__joints_judge(perp_bodies *b, const double *v);
 /* Impulses, and pieces by the velocities at the end, kept for the next step. */
 void perp__joints_keep(perp_bodies *b, const double *v);
 void perp__joints_destroy(perp_bodies *b);
+
+/* tendons.c. The length of a tendon (from 1) at q, its rate at v, and its part of the velocities' forces, `force` long. */
+double perp__tendon_length(const perp_bodies *b, int tendon);
+double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v);
+void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau);
+/* Rows of the equalities that give way: springs of tendons, and their actuators that are within their bounds. */
+void perp__tendons_state(perp_bodies *b, int row);
+/* Rows of dry friction; of limits that v passes, how many. 0, -1: memory is out. */
+int perp__tendons_dry(perp_bodies *b);
+int perp__tendons_limits(perp_bodies *b, const double *v);
+/* In j.force, j.size: springs at the velocities v of the step's end. */
+void perp__tendons_judge(perp_bodies *b, const double *v);
+/* Beside what the |terms| of Newton's law, in b->scale, move its rate. */
+double perp__tendon_terms(const perp_bodies *b, int tendon);
+/* A force along a row's velocity or tendon; the same of an actuator of a tendon, of |terms| `size` large. */
+void perp__law_judge(perp_bodies *b, const perp__law *law, double force);
+void perp__tendon_judge_drive(perp_bodies *b, int tendon, double force, double size);
+
+/* joints.c, for tendons: one row more; is it there? What a tendon's actuator asks for at rest, what it loses per unit of its velocity; is it a
+ * row of the equalities? */
+int perp__joints_add_row(perp_bodies *b, perp__law row);
+int perp__joints_is_stated(const perp__joints *j, int kept);
+double perp__drive_wanted(const perp_bodies *b, int i);
+double perp__drive_slope(const perp_bodies *b, const perp_actuator *a);
+int perp__drive_is_soft(const perp_bodies *b, int i);
 
 /* equality.c. Rows and factors at the begin of the step; 0: memory is out. */
 int perp__equality_state(perp_bodies *b);

@@ -159,11 +159,14 @@ static double law_difference(const perp_bodies *b, int i)
 {
     const perp__law *law = &b->joints.row[i - b->ntouch];
     int d = 3 * i + (law->kind != PERP__LIMIT);
-    double move = law->J * b->next[law->at],
+    double moves = law->tendon ? perp__tendon_rate(b, law->tendon, b->next) : b->next[law->at],
+           move = law->J * moves,
            off = fabs(move + law->compliance * law->impulse + law->shift -
                       perp__contact_value(b, PERP__U)[d]);
     if (isnan(off)) return INFINITY;
-    if (off <= ROUNDING * b->o.step * b->scale[law->at] * b->over[law->at]) return 0;
+    double terms =
+        law->tendon ? perp__tendon_terms(b, law->tendon) : b->scale[law->at] * b->over[law->at];
+    if (off <= ROUNDING * b->o.step * terms) return 0;
     return off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move));
 }
 
@@ -200,7 +203,7 @@ static double contact_difference(perp_bodies *b)
 /* Contact forces on the bodies: the moment about the origin of each, the force. */
 static void load_bodies(perp_bodies *b)
 {
-    memset(b->load, 0, 6 * (size_t)b->n * sizeof *b->load);
+    perp__pushes_load(b);
     for (int i = 0; i < b->ntouch; i++) {
         const perp_touch *t = &b->touch[i];
         double force[3] = {0}, from[3], moment[3];
@@ -250,6 +253,7 @@ static void scale_rows(perp_bodies *b)
 {
     double(*size)[2] = b->size;
     contact_sizes(b, size);
+    perp__pushes_size(b, size);
     for (int i = 1; i < b->n; i++) term_sizes(b, i, size[i]);
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
@@ -387,7 +391,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
         if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
     }
     b->is_ahead = b->is_stepped = 0;
-    perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
+    perp__bodies_inverse(b, b->v, NULL, perp__pushes(b, b->v), b->bias);
     info->touches = b->ntouch;
     perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");

@@ -96,8 +96,7 @@ static const char *number(writer *w, double x)
 static const char *param(writer *w, const char *stem, const char *end, double x, const char *unit)
 {
     const char *name = new_name(w, stem, end);
-    perp__text_format(&w->head, "%s%s = %s", w->on_line++ ? ", " : ",\n    ", name,
-                      number(w, x));
+    perp__text_format(&w->head, "%s%s = %s", w->on_line++ ? ", " : ",\n    ", name, number(w, x));
     if (*unit) perp__text_format(&w->head, " \"%s\"", unit);
     return name;
 }
@@ -387,31 +386,81 @@ static void put_law(writer *w, int i)
     put_stop(w, i, 1, law->upper);
 }
 
+/* What has no equations ---------------------------------------------------------------------------------- */
+
+static int is_free_tendon(const perp_tendon *t)
+{
+    return t->stiffness == 0 && t->damping == 0 && t->friction == 0 && t->lower == 0 &&
+           t->upper == 0;
+}
+
+/* Forces that a part of the language does not state. */
+static const char *reason_not_stated(const perp_robot_parts *p)
+{
+    if (p->options.density > 0 || p->options.viscosity > 0) return "the drag of a fluid";
+    for (int i = 0; i < p->nbody; i++)
+        if (p->body[i].lift != 0) return "weight that is taken off (gravcomp)";
+    for (int i = 0; i < p->nactuator; i++)
+        if (p->actuator[i].pushes) return "an actuator of a site";
+    for (int i = 0; i < p->ntendon; i++)
+        if (!is_free_tendon(&p->tendon[i]))
+            return "a tendon with a spring, a damper, dry friction or limits";
+    return NULL;
+}
+
 /* Actuators -------------------------------------------------------------------------------------------- */
+
+/* "arm.q", or of a tendon "(0.5*left.q + 0.5*right.q)"; `of`: q or v. */
+static void put_length(writer *w, const perp_actuator *a, const char *of, perp__text *text)
+{
+    const perp_tendon *t = a->tendon ? &w->p.tendon[a->tendon - 1] : NULL;
+    if (!t) {
+        perp__text_format(text, "%s.%s", w->joint[a->body - 1], of);
+        return;
+    }
+    for (int i = 0; i < t->n; i++)
+        perp__text_format(text, "%s%s*%s.%s", i ? " + " : "(", number(w, t->coefficient[i]),
+                          w->joint[t->body[i] - 1], of);
+    perp__text_put(text, ")");
+}
 
 /* "push_gain*push_u + push_bias - push_kp*arm.q": what it would push with, without bounds; its gear is g. */
 static void put_wanted(writer *w, const perp_actuator *a, const char *stem, const char *u,
                        const char *gear, perp__text *text)
 {
-    const char *joint = w->joint[a->body - 1], *times = a->gear == 1 ? "" : "*";
+    const char *times = a->gear == 1 ? "" : "*";
     if (a->gear == 1) gear = "";
     if (a->gain == 1)
         perp__text_put(text, u);
     else
         perp__text_format(text, "%s*%s", quantity(w, stem, "_gain", a->gain, ""), u);
     if (a->bias != 0) perp__text_format(text, " + %s", param(w, stem, "_bias", a->bias, ""));
-    if (a->kp != 0)
-        perp__text_format(text, " - %s%s%s*%s.q", param(w, stem, "_kp", a->kp, ""), times, gear,
-                          joint);
-    if (a->kv != 0)
-        perp__text_format(text, " - %s%s%s*%s.v", param(w, stem, "_kv", a->kv, ""), times, gear,
-                          joint);
+    if (a->kp != 0) {
+        perp__text_format(text, " - %s%s%s*", param(w, stem, "_kp", a->kp, ""), times, gear);
+        put_length(w, a, "q", text);
+    }
+    if (a->kv != 0) {
+        perp__text_format(text, " - %s%s%s*", param(w, stem, "_kv", a->kv, ""), times, gear);
+        put_length(w, a, "v", text);
+    }
+}
+
+/* The force f on what it pulls. */
+static void put_pull(writer *w, const perp_actuator *a, const char *gear, const char *f)
+{
+    const perp_tendon *t = a->tendon ? &w->p.tendon[a->tendon - 1] : NULL;
+    for (int i = 0; i < (t ? t->n : 1); i++) {
+        perp__text_format(&w->body, "    %s.tau += ", w->joint[(t ? t->body[i] : a->body) - 1]);
+        if (t) perp__text_format(&w->body, "%s*", number(w, t->coefficient[i]));
+        if (a->gear != 1) perp__text_format(&w->body, "%s*", gear);
+        perp__text_format(&w->body, "%s\n", f);
+    }
 }
 
 static void put_actuator(writer *w, int i)
 {
     const perp_actuator *a = &w->p.actuator[i];
-    const char *joint = w->joint[a->body - 1],
+    const char *joint = a->tendon ? "tendon" : w->joint[a->body - 1],
                *stem =
                    w->p.actuator_name[i] && *w->p.actuator_name[i] ? w->p.actuator_name[i] : joint;
     int has_range = a->control_lower != 0 || a->control_upper != 0,
@@ -443,10 +492,7 @@ static void put_actuator(writer *w, int i)
     } else {
         perp__text_format(&w->body, "    let %s = %s\n", f, text);
     }
-    if (a->gear == 1)
-        perp__text_format(&w->body, "    %s.tau += %s\n", joint, f);
-    else
-        perp__text_format(&w->body, "    %s.tau += %s*%s\n", joint, gear, f);
+    put_pull(w, a, gear, f);
     perp__text_clear(&wanted);
 }
 
@@ -681,6 +727,10 @@ perp_status perp__robot_text(const perp_robot *robot, const char *file, const ch
                              const perp__robot_how *how, perp__text *text, perp_diag *diag)
 {
     writer w = {.p = perp_robot_get_parts(robot), .robot = robot, .how = how, .diag = diag};
+    const char *why = reason_not_stated(&w.p);
+    if (why)
+        return perp__refuse(diag, PERP_ERR_MODEL, perp__in(file),
+                            "%s has no equations here; perp simulate steps the file itself\n", why);
     if (how->touch && !read_touch(&w, file, how->touch)) return PERP_ERR_MODEL;
     PERP_TAKE(&w.arena, w.frame, w.p.nbody + 1);
     PERP_TAKE(&w.arena, w.joint, w.p.nbody + 1);

@@ -168,8 +168,11 @@ static void read_option(mjcf *m, const perp__xml_node *node)
     mjcf_check(m, node);
     perp__read_number(m->r, node, "timestep", &o->step);
     perp__read_numbers(m->r, node, "gravity", 3, 3, o->gravity);
-    refuse_if(m, node, "density", 0, "there are no forces of a fluid");
-    refuse_if(m, node, "viscosity", 0, "there are no forces of a fluid");
+    perp__read_number(m->r, node, "density", &o->density);
+    perp__read_number(m->r, node, "viscosity", &o->viscosity);
+    perp__read_numbers(m->r, node, "wind", 3, 3, o->wind);
+    if (o->density < 0 || o->viscosity < 0)
+        perp__robot_refuse(m->r, node, NULL, "option: density and viscosity are >= 0");
     if (!(o->step > 0))
         perp__robot_refuse(m->r, node, "timestep", "timestep: a step > 0 s is expected");
     for (const perp__xml_node *child = node->child; child; child = child->next)
@@ -207,38 +210,21 @@ static void each_child(mjcf *m, const char *name, void (*read)(mjcf *, const per
 
 static void look_at_sections(mjcf *m)
 {
-    static const char *const read[] = {"compiler", "option",   "default",  "asset",   "worldbody",
-                                       "contact",  "equality", "actuator", "keyframe"},
-                             *const ignored[] = {"visual", "statistic", "size",  "sensor",
-                                                 "custom", "size",      "tendon"};
+    static const char *const read[] = {"compiler", "option",   "default",  "asset",    "worldbody",
+                                       "contact",  "equality", "actuator", "keyframe", "tendon"},
+                             *const ignored[] = {"visual", "statistic", "size", "sensor", "custom"};
     for (const perp__xml_node *node = m->root->child; node; node = node->next) {
         int known = 0;
         for (size_t i = 0; i < sizeof read / sizeof *read; i++) known |= mjcf_is(node, read[i]);
         for (size_t i = 0; i < sizeof ignored / sizeof *ignored && !known; i++) {
             if (!mjcf_is(node, ignored[i])) continue;
             known = 1;
-            if (!mjcf_is(node, "tendon"))
-                perp__robot_ignore(m->r, node, NULL, "<%s>: has no part in the motion", node->name);
+            perp__robot_ignore(m->r, node, NULL, "<%s>: has no part in the motion", node->name);
         }
         if (!known)
             perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known, or not to be had, here",
                                node->name);
     }
-}
-
-/* A tendon that pulls, or is bounded, is a force that is not there. */
-static void read_tendon(mjcf *m, const perp__xml_node *node)
-{
-    static const char *const acts[] = {"stiffness", "damping",  "frictionloss", "limited",
-                                       "range",     "armature", "springlength", "actuatorfrcrange",
-                                       "class"};
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
-        if (perp__xml_get(node, acts[i])) {
-            perp__robot_refuse(m->r, node, acts[i], "%s of <%.60s>: tendons have no forces here",
-                               acts[i], node->name);
-            return;
-        }
-    perp__robot_ignore(m->r, node, NULL, "<%.60s>: a tendon without forces", node->name);
 }
 
 void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root)
@@ -268,9 +254,10 @@ void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root)
     mjcf_add_shapes(&m);
     each_child(&m, "contact", mjcf_take_contact);
     each_child(&m, "equality", mjcf_read_equality);
-    each_child(&m, "tendon", read_tendon);
+    each_child(&m, "tendon", mjcf_read_tendon);
     each_child(&m, "actuator", mjcf_read_actuator);
     mjcf_bound_joints(&m);
+    mjcf_damp(&m);
     each_child(&m, "keyframe", mjcf_read_key);
     if (m.no_gravity) memset(r->to->is.options.gravity, 0, sizeof r->to->is.options.gravity);
 }

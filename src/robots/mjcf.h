@@ -33,6 +33,18 @@ typedef struct mjcf_site {
     perp__pose pose; /* in its body's frame */
 } mjcf_site;
 
+typedef struct mjcf_tendon {
+    const char *name;
+    int number, is_spatial; /* number: of the robot's tendons, from 1; 0: none */
+} mjcf_tendon;
+
+/* An actuator whose damping is a part of the critical one. */
+typedef struct mjcf_ratio {
+    int actuator;
+    double ratio;
+    const perp__xml_node *node;
+} mjcf_ratio;
+
 typedef struct mjcf_mesh {
     const char *name;
     const perp__xml_node *node;
@@ -74,7 +86,11 @@ typedef struct mjcf {
     mjcf_site *site;
     mjcf_mesh *mesh;
     mjcf_geom *geom;
-    int nclass, cclass, nbody, cbody, njoint, cjoint, nsite, csite, nmesh, cmesh, ngeom, cgeom;
+    mjcf_tendon *tendon;
+    mjcf_ratio *ratio;
+    double *springref; /* of each link; 0 where its spring does not rest elsewhere */
+    int nclass, cclass, nbody, cbody, njoint, cjoint, nsite, csite, nmesh, cmesh, ngeom, cgeom,
+        ntendon, ctendon, nratio, cratio, cspringref;
     const char **included;
     int nincluded, cincluded;
 } mjcf;
@@ -137,8 +153,14 @@ void mjcf_in_link(const mjcf *m, int body, const perp__pose *pose, perp__pose *i
 void mjcf_read_contact(mjcf *m, const perp__xml_node *node);
 void mjcf_take_contact(mjcf *m, const perp__xml_node *node); /* after shapes were added */
 void mjcf_read_equality(mjcf *m, const perp__xml_node *node);
+void mjcf_read_key(mjcf *m, const perp__xml_node *node);
+/* The hinge or slide that an attribute names; -1, and said: there is none. */
+int mjcf_single_joint(mjcf *m, const perp__xml_node *node, const char *attribute);
+
+/* mjcf_actuators.c */
+void mjcf_read_tendon(mjcf *m, const perp__xml_node *node);
 void mjcf_read_actuator(mjcf *m, const perp__xml_node *node);
 void mjcf_bound_joints(mjcf *m); /* actuatorfrcrange */
-void mjcf_read_key(mjcf *m, const perp__xml_node *node);
+void mjcf_damp(mjcf *m);         /* dampratio, when all is read */
 
 #endif

@@ -67,9 +67,10 @@ static void refuse_joint(mjcf *m, const perp__xml_node *node, const joint *j)
     if (j->springdamper)
         perp__robot_refuse(m->r, node, "springdamper",
                            "springdamper: stiffness and damping are expected");
-    if (j->gravity)
+    if (j->gravity && (j->force[0] != 0 || j->force[1] != 0))
         perp__robot_refuse(m->r, node, "actuatorgravcomp",
-                           "actuatorgravcomp: gravity is not taken off");
+                           "actuatorgravcomp: what gravcomp takes off is not within the bounds of "
+                           "actuatorfrcrange");
     if (j->aligned > 0)
         perp__robot_refuse(m->r, node, "align",
                            "align: a free body keeps the frame that is "
@@ -90,6 +91,11 @@ static void set_law(mjcf *m, const perp__xml_node *node, joint *j, int link)
     law->friction = m->no_frictionloss ? 0 : j->frictionloss;
     law->stiffness = m->no_passive ? 0 : j->stiffness;
     law->rest = law->stiffness != 0 ? j->springref * turn : 0;
+    if (perp__arena_grow(&m->r->to->arena, &m->springref, &m->cspringref, link + 1,
+                         sizeof *m->springref))
+        m->springref[link] = j->springref * turn;
+    else
+        perp__robot_no_memory(m->r);
     if (!is_limited(m, node, "range", j->limited, j->range) || j->type == 3 || m->no_limit) return;
     if (j->type == 2) {
         perp__robot_refuse(m->r, node, "range", "range: a ball joint has no limit here");
@@ -298,16 +304,13 @@ static void set_mass(mjcf *m, const perp__xml_node *node, int body, int first_ge
     perp_body *is = &m->r->to->body[b->link - 1];
     perp__mass_take(&sum, is);
     if (!b->is_static && is->mass < m->boundmass) is->mass = m->boundmass;
+    if (!b->is_static) perp__read_number(m->r, node, "gravcomp", &is->lift);
 }
 
 static void check_body(mjcf *m, const perp__xml_node *node)
 {
-    double gravity = 0;
     int mocap = 0;
     mjcf_check(m, node);
-    perp__read_number(m->r, node, "gravcomp", &gravity);
-    if (gravity != 0)
-        perp__robot_refuse(m->r, node, "gravcomp", "gravcomp: gravity is not taken off");
     mjcf_read_flag(m, node, "mocap", &mocap);
     if (mocap) perp__robot_ignore(m->r, node, "mocap", "mocap of body: it stays where it is");
 }

@@ -17,7 +17,12 @@ typedef struct element {
 #define DRIVE                                                                                      \
     "name class joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited tendon "    \
     "site refsite body slidersite cranksite"
-#define DRIVE_IDLE "group user actlimited actrange lengthrange cranklength actearly"
+#define STRAND                                                                                     \
+    "name class limited range stiffness damping frictionloss armature springlength "               \
+    "actuatorfrcrange actuatorfrclimited"
+#define STRAND_SOFT "margin solreflimit solimplimit solreffriction solimpfriction"
+#define STRAND_IDLE "group user width material rgba"
+#define DRIVE_IDLE  "group user actlimited actrange lengthrange cranklength actearly"
 
 static const element elements[] = {
     {"compiler",
@@ -26,12 +31,12 @@ static const element elements[] = {
      "",
      "texturedir discardvisual usethread fusestatic saveinertial fitaabb balanceinertia "
      "exactmeshinertia convexhull"},
-    {"option", "timestep gravity density viscosity",
+    {"option", "timestep gravity density viscosity wind",
      "impratio o_margin o_solref o_solimp o_friction cone jacobian solver iterations tolerance "
      "ls_iterations ls_tolerance noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance "
      "sdf_iterations sdf_initpoints mpr_iterations mpr_tolerance apirate actuatorgroupdisable "
      "sleep_tolerance integrator",
-     "wind magnetic collision"},
+     "magnetic collision"},
     {"flag",
      "constraint equality frictionloss limit contact passive spring damper gravity clampctrl "
      "filterparent actuation",
@@ -59,6 +64,9 @@ static const element elements[] = {
     {"connect", "name class active body1 body2 anchor site1 site2", "solref solimp", ""},
     {"weld", "name class active body1 body2 anchor relpose site1 site2",
      "solref solimp torquescale", ""},
+    {"tendon", STRAND, STRAND_SOFT, STRAND_IDLE},
+    {"fixed", STRAND, STRAND_SOFT, STRAND_IDLE},
+    {"spatial", STRAND, STRAND_SOFT, STRAND_IDLE},
     {"motor", DRIVE, "", DRIVE_IDLE},
     {"position", DRIVE " kp kv dampratio timeconst inheritrange", "", DRIVE_IDLE},
     {"velocity", DRIVE " kv", "", DRIVE_IDLE},
@@ -70,6 +78,8 @@ static const element elements[] = {
 /* joint of equality has other attributes than that of a body. */
 static const element couple = {"joint", "name class active joint1 joint2 polycoef", "solref solimp",
                                ""};
+
+static const element strand = {"joint", "joint coef", "", ""};
 
 static int has_word(const char *words, const char *word)
 {
@@ -85,6 +95,7 @@ void mjcf_check(mjcf *m, const perp__xml_node *node)
     for (size_t i = 0; i < sizeof elements / sizeof *elements && !e; i++)
         if (mjcf_is(node, elements[i].name)) e = &elements[i];
     if (node->parent && mjcf_is(node->parent, "equality") && mjcf_is(node, "joint")) e = &couple;
+    if (node->parent && mjcf_is(node->parent, "fixed") && mjcf_is(node, "joint")) e = &strand;
     for (int i = 0; e && i < node->nattribute; i++) {
         const char *name = node->attribute[i].name;
         if (has_word(e->used, name)) continue;
@@ -120,9 +131,8 @@ static void add_node(mjcf *m, int class, perp__xml_node *node)
 /* What no robot of this kernel has may have defaults; what it would be is refused where it is used. */
 static void check_defaults(mjcf *m, const perp__xml_node *node)
 {
-    static const char *const other[] = {"light",  "camera",      "material", "equality",
-                                        "tendon", "intvelocity", "damper",   "cylinder",
-                                        "muscle", "adhesion",    "dcmotor"};
+    static const char *const other[] = {"light",  "camera",   "material", "equality", "intvelocity",
+                                        "damper", "cylinder", "muscle",   "adhesion", "dcmotor"};
     for (const perp__xml_node *child = node->child; child; child = child->next) {
         int known = mjcf_is(child, "default");
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) known |= mjcf_is(child, other[i]);
@@ -192,10 +202,11 @@ static int is_actuator(const perp__xml_node *node)
            mjcf_is(node, "general");
 }
 
-/* The actuators are one kind with several names. */
+/* The actuators are one kind with several names; tendons have one default. */
 static int is_alike(const perp__xml_node *a, const perp__xml_node *b)
 {
-    return mjcf_is(a, b->name) || (is_actuator(a) && is_actuator(b));
+    return mjcf_is(a, b->name) || (is_actuator(a) && is_actuator(b)) ||
+           (mjcf_is(a, "tendon") && (mjcf_is(b, "fixed") || mjcf_is(b, "spatial")));
 }
 
 static void resolve_class(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply,

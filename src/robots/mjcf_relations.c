@@ -1,4 +1,4 @@
-/* What MJCF says between bodies and joints: pairs of geoms, equalities, actuators, keyframes. */
+/* What MJCF says between bodies and joints: pairs of geoms, equalities, keyframes. */
 
 #include "bodies/space.h"
 #include "robots/mjcf.h"
@@ -165,8 +165,7 @@ static void read_weld(mjcf *m, const perp__xml_node *node, perp_equality *e)
     set_point(m, e, 1, body[1], anchor);
 }
 
-/* The hinge or slide that an attribute names; -1, and said: there is none. */
-static int single_joint(mjcf *m, const perp__xml_node *node, const char *attribute)
+int mjcf_single_joint(mjcf *m, const perp__xml_node *node, const char *attribute)
 {
     int k = MJCF_FIND(m, node, attribute, joint);
     if (k < 0) return -1;
@@ -191,9 +190,9 @@ static void read_couple(mjcf *m, const perp__xml_node *node, perp_equality *e)
 {
     double a[5] = {0, 1, 0, 0, 0}, x0 = 0;
     e->kind = PERP_EQUALITY_JOINT;
-    int y = single_joint(m, node, "joint1"), x = -1;
+    int y = mjcf_single_joint(m, node, "joint1"), x = -1;
     if (perp__xml_get(node, "joint2")) {
-        x = single_joint(m, node, "joint2");
+        x = mjcf_single_joint(m, node, "joint2");
         if (x < 0) return;
     }
     perp__read_numbers(m->r, node, "polycoef", 1, 5, a);
@@ -239,180 +238,6 @@ void mjcf_read_equality(mjcf *m, const perp__xml_node *node)
         return;
     }
     perp__robot_refuse(m->r, node, NULL, "<%.60s> of equality is not to be had", node->name);
-}
-
-/* Actuators ---------------------------------------------------------------------------------------------------- */
-
-typedef struct drive {
-    double gear[6], gain[3], bias[3], control[2], force[2], dampratio, timeconst, inherit;
-    int control_limited, force_limited, gain_type, bias_type, dynamic;
-    const char *joint, *other; /* other: what it is of instead */
-} drive;
-
-/* As MuJoCo has it: kp is what the gain was, unless it is given. */
-static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
-{
-    int is_position = mjcf_is(node, "position");
-    double gain = d->gain[0];
-    perp__read_number(m->r, node, is_position ? "kp" : "kv", &gain);
-    d->gain_type = 0;
-    d->bias_type = 1;
-    d->gain[0] = gain;
-    if (!is_position) {
-        d->bias[0] = d->bias[1] = 0;
-        d->bias[2] = -gain;
-        return;
-    }
-    d->bias[1] = -gain;
-    double kv;
-    if (perp__read_number(m->r, node, "kv", &kv)) d->bias[2] = -kv;
-    perp__read_number(m->r, node, "dampratio", &d->dampratio);
-    perp__read_number(m->r, node, "timeconst", &d->timeconst);
-    perp__read_number(m->r, node, "inheritrange", &d->inherit);
-}
-
-static void apply_general(mjcf *m, const perp__xml_node *node, drive *d)
-{
-    perp__robot_reader *r = m->r;
-    double x[10] = {0};
-    int word = perp__read_word(r, node, "dyntype",
-                               "none integrator filter filterexact muscle user dcmotor");
-    if (word >= 0) d->dynamic = word;
-    word = perp__read_word(r, node, "gaintype", "fixed affine muscle user dcmotor");
-    if (word >= 0) d->gain_type = word;
-    word = perp__read_word(r, node, "biastype", "none affine muscle user dcmotor");
-    if (word >= 0) d->bias_type = word;
-    int n = perp__read_numbers(r, node, "gainprm", 1, 10, x);
-    for (int k = 0; k < 3 && k < n; k++) d->gain[k] = x[k];
-    n = perp__read_numbers(r, node, "biasprm", 1, 10, x);
-    for (int k = 0; k < 3 && k < n; k++) d->bias[k] = x[k];
-}
-
-static void apply_drive(mjcf *m, const perp__xml_node *node, void *to)
-{
-    static const char *const others[] = {"tendon", "site",       "refsite",
-                                         "body",   "slidersite", "cranksite"};
-    drive *d = to;
-    perp__robot_reader *r = m->r;
-    const char *joint = perp__xml_get(node, "joint");
-    if (!joint) joint = perp__xml_get(node, "jointinparent");
-    if (joint) d->joint = joint;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (perp__xml_get(node, others[i])) d->other = others[i];
-    perp__read_numbers(r, node, "gear", 1, 6, d->gear);
-    perp__read_numbers(r, node, "ctrlrange", 2, 2, d->control);
-    perp__read_numbers(r, node, "forcerange", 2, 2, d->force);
-    mjcf_read_auto(m, node, "ctrllimited", &d->control_limited);
-    mjcf_read_auto(m, node, "forcelimited", &d->force_limited);
-    if (mjcf_is(node, "position") || mjcf_is(node, "velocity")) apply_servo(m, node, d);
-    if (mjcf_is(node, "general")) apply_general(m, node, d);
-    if (!mjcf_is(node, "motor")) return;
-    d->gain[0] = 1;
-    d->gain_type = d->bias_type = d->dynamic = 0;
-}
-
-/* What an actuator here is not. */
-static void refuse_drive(mjcf *m, const perp__xml_node *node, const drive *d)
-{
-    if (d->other)
-        perp__robot_refuse(m->r, node, d->other, "actuator: of a joint, not of a %s", d->other);
-    if (d->dynamic || d->timeconst > 0)
-        perp__robot_refuse(m->r, node, d->timeconst > 0 ? "timeconst" : "dyntype",
-                           "actuator: without a state of its own (dyntype none) is expected");
-    if (d->gain_type > 1 || d->bias_type > 1)
-        perp__robot_refuse(m->r, node, NULL,
-                           "actuator: gain and bias that are fixed or affine are "
-                           "expected");
-    if (d->gain_type == 1 && (d->gain[1] != 0 || d->gain[2] != 0))
-        perp__robot_refuse(m->r, node, "gainprm",
-                           "gainprm: a gain that does not hang on the joint is expected");
-    if (d->bias_type && (d->bias[1] > 0 || d->bias[2] > 0))
-        perp__robot_refuse(m->r, node, "biasprm",
-                           "biasprm: it must not push away: -kp and -kv are <= 0");
-    if (d->dampratio != 0) perp__robot_refuse(m->r, node, "dampratio", "dampratio: kv is expected");
-}
-
-static int is_drive_limited(mjcf *m, const perp__xml_node *node, const char *attribute, int limited,
-                            const double *range)
-{
-    int has = range[0] != 0 || range[1] != 0, holds = limited < 0 ? has : limited;
-    if (limited < 0 && has && !m->autolimits)
-        perp__robot_refuse(m->r, node, attribute,
-                           "%s: without autolimits it has to be said whether it holds", attribute);
-    if (holds && !(range[0] < range[1]))
-        perp__robot_refuse(m->r, node, attribute, "%s: a lower and a greater number are expected",
-                           attribute);
-    return holds;
-}
-
-void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
-{
-    static const char *const known[] = {"motor", "position", "velocity", "general"};
-    drive d = {.gear = {1}, .gain = {1}, .control_limited = -1, .force_limited = -1};
-    int is_known = 0;
-    for (int i = 0; i < 4; i++) is_known |= mjcf_is(node, known[i]);
-    if (!is_known) {
-        perp__robot_refuse(m->r, node, NULL,
-                           "<%.60s>: motor, position, velocity or general is "
-                           "expected",
-                           node->name);
-        return;
-    }
-    mjcf_resolve(m, node, 0, apply_drive, &d);
-    refuse_drive(m, node, &d);
-    if (d.other) return;
-    if (!perp__xml_get(node, "joint") && perp__xml_get(node, "jointinparent"))
-        d.other = "jointinparent";
-    int k = single_joint(m, node, d.other ? d.other : "joint");
-    if (k < 0 || m->no_actuation) return;
-    perp_actuator a = {.body = m->joint[k].link, .gear = d.gear[0], .gain = d.gain[0]};
-    if (a.gear == 0) perp__robot_refuse(m->r, node, "gear", "gear: it is not 0");
-    if (d.bias_type) a.bias = d.bias[0], a.kp = -d.bias[1], a.kv = -d.bias[2];
-    const perp_joint_law *law = &m->r->to->law[a.body - 1];
-    if (d.inherit > 0 && (law->lower != 0 || law->upper != 0)) {
-        double mean = 0.5 * (law->lower + law->upper), half = 0.5 * (law->upper - law->lower);
-        d.control[0] = mean - d.inherit * half;
-        d.control[1] = mean + d.inherit * half;
-    } else if (d.inherit > 0) {
-        perp__robot_refuse(m->r, node, "inheritrange", "inheritrange: the joint has no range");
-    }
-    if (is_drive_limited(m, node, "ctrlrange", d.control_limited, d.control) && !m->no_clampctrl)
-        a.control_lower = d.control[0], a.control_upper = d.control[1];
-    if (is_drive_limited(m, node, "forcerange", d.force_limited, d.force))
-        a.lower = d.force[0], a.upper = d.force[1];
-    perp__add_actuator(m->r, &a, perp__xml_get(node, "name"));
-}
-
-/* The bound of all that actuators do to a joint is one of its only actuator. */
-static void bound_joint(mjcf *m, const mjcf_joint *joint)
-{
-    perp_actuator *only = NULL;
-    for (int i = 0; i < m->r->to->is.nactuator; i++) {
-        perp_actuator *a = &m->r->to->actuator[i];
-        if (a->body != joint->link) continue;
-        if (only) {
-            perp__robot_refuse(
-                m->r, joint->node, "actuatorfrcrange",
-                "actuatorfrcrange: of a joint with one actuator, here it has several");
-            return;
-        }
-        only = a;
-    }
-    if (!only) return;
-    double x = joint->force[0] / only->gear, y = joint->force[1] / only->gear, low = fmin(x, y),
-           high = fmax(x, y);
-    int has = only->lower != 0 || only->upper != 0;
-    only->lower = has ? fmax(low, only->lower) : low;
-    only->upper = has ? fmin(high, only->upper) : high;
-    if (!(only->lower < only->upper))
-        perp__robot_refuse(m->r, joint->node, "actuatorfrcrange",
-                           "actuatorfrcrange: with forcerange nothing is left");
-}
-
-void mjcf_bound_joints(mjcf *m)
-{
-    for (int i = 0; i < m->njoint; i++)
-        if (m->joint[i].force[0] != 0 || m->joint[i].force[1] != 0) bound_joint(m, &m->joint[i]);
 }
 
 /* Keyframes ------------------------------------------------------------------------------------------------------ */

@@ -55,6 +55,14 @@ int perp__add_equality(perp__robot_reader *r, const perp_equality *equality)
     return r->to->is.nequality++;
 }
 
+int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon)
+{
+    int n = r->to->is.ntendon;
+    if (!ROOM(r, tendon, n)) return -1;
+    r->to->tendon[n] = *tendon;
+    return r->to->is.ntendon++;
+}
+
 int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu)
 {
     int n = r->to->is.npair;
@@ -175,6 +183,7 @@ perp_robot_parts perp_robot_get_parts(const perp_robot *robot)
     parts.pair = (const int(*)[2])robot->pair;
     parts.pair_mu = robot->pair_mu;
     parts.apart = (const int(*)[2])robot->apart;
+    parts.tendon = robot->tendon;
     return parts;
 }
 
@@ -208,6 +217,8 @@ static perp_status add_laws(const perp_robot *robot, perp_bodies *b, perp_diag *
     for (int i = 0; i < robot->is.nbody && status == PERP_OK; i++)
         if (memcmp(&robot->law[i], &none, sizeof none) != 0)
             status = perp_bodies_set_joint(b, i + 1, &robot->law[i], diag);
+    for (int i = 0; i < robot->is.ntendon && status == PERP_OK; i++)
+        status = perp_bodies_add_tendon(b, &robot->tendon[i], diag);
     for (int i = 0; i < robot->is.nactuator && status == PERP_OK; i++)
         status = perp_bodies_add_actuator(b, &robot->actuator[i], diag);
     for (int i = 0; i < robot->is.nequality && status == PERP_OK; i++)

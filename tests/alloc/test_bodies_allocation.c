@@ -40,11 +40,19 @@ static perp_status story_of_joints(void *given, perp_diag *diag)
     const perp_equality e[2] = {
         {.kind = PERP_EQUALITY_JOINT, .body = {1, 2}, .polynomial = {0, 1}},
         {.kind = PERP_EQUALITY_WELD, .body = {1, 2}, .point = {{0, 0, -1}, {0, 0, -1}}}};
+    const perp_tendon strand = {.n = 2,
+                                .body = (const int[]){1, 2},
+                                .coefficient = (const double[]){1, 0.5},
+                                .upper = 0.3,
+                                .lower = -0.3,
+                                .friction = 0.1,
+                                .stiffness = 2};
     perp_bodies *b = NULL;
     perp_status status = perp_bodies_create(body, 2, NULL, 0, NULL, &b, diag);
     if (status == PERP_OK)
         status = perp_bodies_set_joint(
             b, 2, &(perp_joint_law){.lower = -0.1, .upper = 1, .friction = 0.1}, diag);
+    if (status == PERP_OK) status = perp_bodies_add_tendon(b, &strand, diag);
     if (status == PERP_OK) status = perp_bodies_add_actuator(b, &a, diag);
     if (status == PERP_OK) status = perp_bodies_set_control(b, (double[]){-1});
     for (int k = 0; k < 2; k++) {

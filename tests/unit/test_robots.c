@@ -353,9 +353,9 @@ static void actuators_have_mjcf_s_gains(void **state)
         DRIVE("<position joint='j' inheritrange='1'/>"),
         (perp_actuator){
             .gear = 1, .gain = 1, .kp = 1, .control_lower = -PI / 2, .control_upper = PI / 4});
-    refuses(DRIVE("<motor tendon='t'/>"), PERP_ERR_MODEL, "of a joint, not of a tendon");
+    refuses(DRIVE("<motor tendon='t'/>"), PERP_ERR_MODEL, "there is no tendon 't'");
     refuses(DRIVE("<motor joint='nowhere'/>"), PERP_ERR_MODEL, "there is no joint 'nowhere'");
-    refuses(DRIVE("<position joint='j' dampratio='1'/>"), PERP_ERR_MODEL, "dampratio");
+    refuses(DRIVE("<position joint='j' dampratio='-1'/>"), PERP_ERR_MODEL, "dampratio: it is >= 0");
     refuses(DRIVE("<position joint='j' timeconst='1'/>"), PERP_ERR_MODEL, "dyntype none");
     refuses(DRIVE("<general joint='j' biastype='affine' biasprm='0 1'/>"), PERP_ERR_MODEL,
             "biasprm");
@@ -480,7 +480,6 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refuses(JOINT("<plan/>", ""), PERP_ERR_MODEL, "<plan>: not known, or not to be had");
     refuses(JOINT("<include file='nowhere.xml'/>", ""), PERP_ERR_FILE,
             "robots/nowhere.xml cannot be read");
-    refuses(JOINT("<option density='1.2'/>", ""), PERP_ERR_MODEL, "there are no forces of a fluid");
     refuses("<sdf/>", PERP_ERR_MODEL, "<sdf>: a file begins with");
     refuses("<mujoco/>", PERP_ERR_MODEL, "there is no body");
     refuses("<!DOCTYPE m [<!ENTITY e 'x'>]><mujoco/>", PERP_ERR_DATA, "entities");
@@ -488,16 +487,15 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refuses(GEOM("", "type='hfield' hfield='x'"), PERP_ERR_MODEL, "height fields");
     refuses(GEOM("", "type='mesh' mesh='x'"), PERP_ERR_MODEL, "there is no mesh 'x'");
     refuses(GEOM("", "type='plane'"), PERP_ERR_MODEL, "a plane is of the world");
-    refuses("<mujoco><worldbody><body gravcomp='1'><joint/><geom "
-            "size='1'/></body></worldbody></mujoco>",
-            PERP_ERR_MODEL, "gravcomp");
+    refuses(JOINT("", "actuatorgravcomp='true' actuatorfrcrange='-1 1'"), PERP_ERR_MODEL,
+            "actuatorgravcomp");
 }
 
 /* All of it at once, not the first alone. */
 static void all_that_is_wrong_is_said(void **state)
 {
     (void)state;
-    const char *text = JOINT("<option viscosity='1'/>", "pos='1' springdamper='1 1'");
+    const char *text = JOINT("<option viscosity='-1'/>", "pos='1' springdamper='1 1'");
     perp_robot *robot;
     perp_diag diag = {0};
     assert_int_equal(perp_robot_parse(text, strlen(text), "x", &robot, &diag), PERP_ERR_MODEL);
@@ -691,6 +689,8 @@ static void examples_run(void **state)
         {"quadruped.xml", "trunk.z", 0.3334, 1e-3}, /* stands on its feet */
         {"hand.xml", "cube.z", 0.132, 1e-6},        /* holds it where the palm does */
         {"bicycle.xml", "frame.qx", 0, 0.02},       /* rolls upright */
+        {"clamp.xml", "block.z", 0.2, 1e-6},        /* holds it up by a tendon */
+        {"drone.xml", "drone.z", 1, 1e-6},          /* hovers */
         {"gripper.urdf", "left", 0, 0.014},         /* between its stops */
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {

@@ -1,0 +1,419 @@
+/* Tendons and actuators of MJCF. */
+
+#include "bodies/space.h"
+#include "robots/mjcf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tendons ---------------------------------------------------------------------------------------------------- */
+
+typedef struct strand {
+    double range[2], stiffness, damping, friction, armature, spring[2], force[2];
+    int limited, force_limited;
+} strand;
+
+static void apply_tendon(mjcf *m, const perp__xml_node *node, void *to)
+{
+    strand *s = to;
+    perp__robot_reader *r = m->r;
+    perp__read_numbers(r, node, "range", 2, 2, s->range);
+    mjcf_read_auto(m, node, "limited", &s->limited);
+    mjcf_read_auto(m, node, "actuatorfrclimited", &s->force_limited);
+    perp__read_numbers(r, node, "actuatorfrcrange", 2, 2, s->force);
+    perp__read_number(r, node, "stiffness", &s->stiffness);
+    perp__read_number(r, node, "damping", &s->damping);
+    perp__read_number(r, node, "frictionloss", &s->friction);
+    perp__read_number(r, node, "armature", &s->armature);
+    if (perp__read_numbers(r, node, "springlength", 1, 2, s->spring) == 1)
+        s->spring[1] = s->spring[0];
+}
+
+/* A range in force; 0: there is none, or it is wrong and said so. */
+static int is_range(mjcf *m, const perp__xml_node *node, const char *attribute, int limited,
+                    const double *range)
+{
+    int has = range[0] != 0 || range[1] != 0, holds = limited < 0 ? has : limited;
+    if (limited < 0 && has && !m->autolimits)
+        perp__robot_refuse(m->r, node, attribute,
+                           "%s: without autolimits it has to be said whether it holds", attribute);
+    if (holds && !(range[0] < range[1]))
+        perp__robot_refuse(m->r, node, attribute, "%s: a lower and a greater number are expected",
+                           attribute);
+    return holds;
+}
+
+/* Of a spatial tendon what acts; one that does not is only drawn. */
+static void read_spatial(mjcf *m, const perp__xml_node *node, const strand *s)
+{
+    if (is_range(m, node, "range", s->limited, s->range) || s->stiffness != 0 || s->damping != 0 ||
+        s->friction != 0 || s->armature != 0)
+        perp__robot_refuse(m->r, node, NULL,
+                           "spatial: the forces of tendons that run through space are not to be "
+                           "had; fixed ones, sums of joints, are");
+    else
+        perp__robot_ignore(m->r, node, NULL, "<spatial>: a tendon without forces");
+}
+
+/* Its joints, each once; 0: none, or something is wrong and was said. */
+static int read_strands(mjcf *m, const perp__xml_node *node, int *body, double *coefficient)
+{
+    int n = 0, ok = 1;
+    for (const perp__xml_node *child = node->child; child; child = child->next) {
+        double x = 0;
+        if (!mjcf_is(child, "joint")) {
+            ok = perp__robot_refuse(m->r, child, NULL, "<%.60s>: joint is expected in fixed",
+                                    child->name);
+            continue;
+        }
+        mjcf_check(m, child);
+        int k = mjcf_single_joint(m, child, "joint"), i = 0;
+        if (!perp__read_number(m->r, child, "coef", &x) && !perp__xml_get(child, "coef"))
+            ok = perp__robot_refuse(m->r, child, NULL, "joint: coef is missing");
+        if (k < 0) ok = 0;
+        if (k < 0 || x == 0) continue;
+        while (i < n && body[i] != m->joint[k].link) i++;
+        if (i == n) body[n++] = m->joint[k].link, coefficient[i] = 0;
+        coefficient[i] += x;
+    }
+    if (ok && !n) perp__robot_refuse(m->r, node, NULL, "fixed: no joint has a coef that is not 0");
+    return ok ? n : 0;
+}
+
+/* The length where springs of joints rest: there the tendon's does, if nothing else is said. */
+static double length_at_rest(const mjcf *m, const perp_tendon *t)
+{
+    double length = 0;
+    for (int i = 0; i < t->n; i++) length += t->coefficient[i] * m->springref[t->body[i] - 1];
+    return length;
+}
+
+static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, perp_tendon *t)
+{
+    int is_own = s->spring[0] == -1 && s->spring[1] == -1;
+    if (!is_own && s->stiffness != 0 && s->spring[0] != s->spring[1])
+        perp__robot_refuse(
+            m->r, node, "springlength",
+            "springlength: one length is expected, between two there would be slack");
+    if (s->armature != 0)
+        perp__robot_refuse(m->r, node, "armature", "armature: of joints, not of tendons");
+    if (s->stiffness < 0 || s->damping < 0 || s->friction < 0)
+        perp__robot_refuse(m->r, node, NULL, "fixed: stiffness, damping and frictionloss are >= 0");
+    if (is_range(m, node, "actuatorfrcrange", s->force_limited, s->force))
+        perp__robot_refuse(m->r, node, "actuatorfrcrange",
+                           "actuatorfrcrange: of joints, not of tendons");
+    t->stiffness = m->no_passive ? 0 : s->stiffness;
+    t->damping = m->no_passive ? 0 : s->damping;
+    t->friction = m->no_frictionloss ? 0 : s->friction;
+    t->rest = is_own ? length_at_rest(m, t) : s->spring[0];
+    if (t->stiffness == 0) t->rest = 0;
+    if (is_range(m, node, "range", s->limited, s->range) && !m->no_limit)
+        t->lower = s->range[0], t->upper = s->range[1];
+}
+
+void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
+{
+    strand s = {.limited = -1, .force_limited = -1, .spring = {-1, -1}};
+    int most = 0, *body;
+    double *coefficient;
+    if (!mjcf_is(node, "fixed") && !mjcf_is(node, "spatial")) {
+        perp__robot_refuse(m->r, node, NULL, "<%.60s>: fixed or spatial is expected", node->name);
+        return;
+    }
+    mjcf_tendon *own = MJCF_ADD(m, tendon);
+    if (!own) return;
+    *own =
+        (mjcf_tendon){.name = perp__xml_get(node, "name"), .is_spatial = mjcf_is(node, "spatial")};
+    mjcf_resolve(m, node, 0, apply_tendon, &s);
+    if (own->is_spatial) {
+        read_spatial(m, node, &s);
+        return;
+    }
+    for (const perp__xml_node *child = node->child; child; child = child->next) most++;
+    PERP_TAKE(&m->r->to->arena, body, most + 1);
+    PERP_TAKE(&m->r->to->arena, coefficient, most + 1);
+    if (!body || !coefficient) {
+        perp__robot_no_memory(m->r);
+        return;
+    }
+    perp_tendon t = {
+        .n = read_strands(m, node, body, coefficient), .body = body, .coefficient = coefficient};
+    if (!t.n) return;
+    set_strand(m, node, &s, &t);
+    own->number = perp__add_tendon(m->r, &t) + 1;
+}
+
+/* Actuators ---------------------------------------------------------------------------------------------------- */
+
+typedef struct drive {
+    double gear[6], gain[3], bias[3], control[2], force[2], timeconst, inherit;
+    int control_limited, force_limited, gain_type, bias_type, dynamic;
+} drive;
+
+/* As MuJoCo has it: kp is what the gain was, unless it is given. */
+static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
+{
+    int is_position = mjcf_is(node, "position");
+    double gain = d->gain[0];
+    perp__read_number(m->r, node, is_position ? "kp" : "kv", &gain);
+    d->gain_type = 0;
+    d->bias_type = 1;
+    d->gain[0] = gain;
+    if (!is_position) {
+        d->bias[0] = d->bias[1] = 0;
+        d->bias[2] = -gain;
+        return;
+    }
+    d->bias[1] = -gain;
+    double kv;
+    if (perp__read_number(m->r, node, "kv", &kv)) d->bias[2] = -kv;
+    if (perp__read_number(m->r, node, "dampratio", &kv)) { /* > 0 is one */
+        if (kv < 0) perp__robot_refuse(m->r, node, "dampratio", "dampratio: it is >= 0");
+        d->bias[2] = kv;
+    }
+    perp__read_number(m->r, node, "timeconst", &d->timeconst);
+    perp__read_number(m->r, node, "inheritrange", &d->inherit);
+}
+
+static void apply_general(mjcf *m, const perp__xml_node *node, drive *d)
+{
+    perp__robot_reader *r = m->r;
+    double x[10] = {0};
+    int word = perp__read_word(r, node, "dyntype",
+                               "none integrator filter filterexact muscle user dcmotor");
+    if (word >= 0) d->dynamic = word;
+    word = perp__read_word(r, node, "gaintype", "fixed affine muscle user dcmotor");
+    if (word >= 0) d->gain_type = word;
+    word = perp__read_word(r, node, "biastype", "none affine muscle user dcmotor");
+    if (word >= 0) d->bias_type = word;
+    int n = perp__read_numbers(r, node, "gainprm", 1, 10, x);
+    for (int k = 0; k < 3 && k < n; k++) d->gain[k] = x[k];
+    n = perp__read_numbers(r, node, "biasprm", 1, 10, x);
+    for (int k = 0; k < 3 && k < n; k++) d->bias[k] = x[k];
+}
+
+static void apply_drive(mjcf *m, const perp__xml_node *node, void *to)
+{
+    drive *d = to;
+    perp__robot_reader *r = m->r;
+    perp__read_numbers(r, node, "gear", 1, 6, d->gear);
+    perp__read_numbers(r, node, "ctrlrange", 2, 2, d->control);
+    perp__read_numbers(r, node, "forcerange", 2, 2, d->force);
+    mjcf_read_auto(m, node, "ctrllimited", &d->control_limited);
+    mjcf_read_auto(m, node, "forcelimited", &d->force_limited);
+    if (mjcf_is(node, "position") || mjcf_is(node, "velocity")) apply_servo(m, node, d);
+    if (mjcf_is(node, "general")) apply_general(m, node, d);
+    if (!mjcf_is(node, "motor")) return;
+    d->gain[0] = 1;
+    d->gain_type = d->bias_type = d->dynamic = 0;
+}
+
+/* Of a servo whose gain is its stiffness, damping > 0 is a part of the critical one. */
+static int has_ratio(const drive *d)
+{
+    return d->bias[2] > 0 && d->gain[0] == -d->bias[1];
+}
+
+/* What an actuator here is not. */
+static void refuse_drive(mjcf *m, const perp__xml_node *node, const drive *d)
+{
+    if (d->dynamic || d->timeconst > 0)
+        perp__robot_refuse(m->r, node, d->timeconst > 0 ? "timeconst" : "dyntype",
+                           "actuator: without a state of its own (dyntype none) is expected");
+    if (d->gain_type > 1 || d->bias_type > 1)
+        perp__robot_refuse(m->r, node, NULL,
+                           "actuator: gain and bias that are fixed or affine are "
+                           "expected");
+    if (d->gain_type == 1 && (d->gain[1] != 0 || d->gain[2] != 0))
+        perp__robot_refuse(m->r, node, "gainprm",
+                           "gainprm: a gain that does not hang on the joint is expected");
+    if (d->bias_type && (d->bias[1] > 0 || (d->bias[2] > 0 && !has_ratio(d))))
+        perp__robot_refuse(m->r, node, "biasprm",
+                           "biasprm: it must not push away: -kp and -kv are <= 0");
+}
+
+/* What it is of: a joint, a tendon, or a site. 0: none of these, or something is wrong; it was said. */
+static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp_actuator *a)
+{
+    static const char *const others[] = {"refsite", "body", "slidersite", "cranksite"};
+    const char *of = perp__xml_get(node, "joint") ? "joint" : "jointinparent";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (perp__xml_get(node, others[i]))
+            return perp__robot_refuse(m->r, node, others[i],
+                                      "actuator: of a joint, a fixed tendon or a site alone, not "
+                                      "of a %s",
+                                      others[i]);
+    a->gear = d->gear[0];
+    if (perp__xml_get(node, "tendon")) {
+        int k = MJCF_FIND(m, node, "tendon", tendon);
+        if (k >= 0 && m->tendon[k].is_spatial)
+            return perp__robot_refuse(m->r, node, "tendon",
+                                      "tendon: it runs through space; of fixed ones, sums of "
+                                      "joints, actuators are to be had");
+        a->tendon = k >= 0 ? m->tendon[k].number : 0;
+        return a->tendon > 0;
+    }
+    if (perp__xml_get(node, "site")) {
+        int k = MJCF_FIND(m, node, "site", site);
+        if (k < 0) return 0;
+        perp__pose pose;
+        mjcf_in_link(m, m->site[k].body, &m->site[k].pose, &pose);
+        a->pushes = 1;
+        a->gear = 1;
+        a->body = m->body[m->site[k].body].link;
+        memcpy(a->point, pose.p, sizeof a->point);
+        perp__rotate3(pose.R, d->gear, a->push);
+        perp__rotate3(pose.R, d->gear + 3, a->turn);
+        if (!a->body)
+            return perp__robot_refuse(m->r, node, "site", "site: it is of a body that moves");
+        return 1;
+    }
+    int k = mjcf_single_joint(m, node, perp__xml_get(node, of) ? of : "joint");
+    if (k >= 0) a->body = m->joint[k].link;
+    return k >= 0;
+}
+
+/* inheritrange: controls of the range of what it moves. */
+static void inherit_range(mjcf *m, const perp__xml_node *node, const perp_actuator *a, drive *d)
+{
+    const perp_robot *to = m->r->to;
+    double lower = 0, upper = 0;
+    if (a->tendon)
+        lower = to->tendon[a->tendon - 1].lower, upper = to->tendon[a->tendon - 1].upper;
+    else if (!a->pushes)
+        lower = to->law[a->body - 1].lower, upper = to->law[a->body - 1].upper;
+    if (lower != 0 || upper != 0) {
+        double mean = 0.5 * (lower + upper), half = 0.5 * (upper - lower);
+        d->control[0] = mean - d->inherit * half;
+        d->control[1] = mean + d->inherit * half;
+    } else {
+        perp__robot_refuse(m->r, node, "inheritrange", "inheritrange: what it moves has no range");
+    }
+}
+
+/* The length and rate of a site alone are none: nothing of the bias but its constant acts, or it brakes. */
+static void check_push(mjcf *m, const perp__xml_node *node, perp_actuator *a)
+{
+    a->kp = 0;
+    if (a->kv != 0) perp__robot_refuse(m->r, node, NULL, "actuator: of a site, kv = 0 is expected");
+}
+
+void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
+{
+    static const char *const known[] = {"motor", "position", "velocity", "general"};
+    drive d = {.gear = {1}, .gain = {1}, .control_limited = -1, .force_limited = -1};
+    perp_actuator a = {0};
+    int is_known = 0;
+    for (int i = 0; i < 4; i++) is_known |= mjcf_is(node, known[i]);
+    if (!is_known) {
+        perp__robot_refuse(m->r, node, NULL,
+                           "<%.60s>: motor, position, velocity or general is expected", node->name);
+        return;
+    }
+    mjcf_resolve(m, node, 0, apply_drive, &d);
+    refuse_drive(m, node, &d);
+    if (!take_target(m, node, &d, &a) || m->no_actuation) return;
+    a.gain = d.gain[0];
+    if (a.gear == 0) perp__robot_refuse(m->r, node, "gear", "gear: it is not 0");
+    if (d.bias_type) a.bias = d.bias[0], a.kp = -d.bias[1], a.kv = has_ratio(&d) ? 0 : -d.bias[2];
+    if (a.pushes) check_push(m, node, &a);
+    if (d.inherit > 0) inherit_range(m, node, &a, &d);
+    if (is_range(m, node, "ctrlrange", d.control_limited, d.control) && !m->no_clampctrl)
+        a.control_lower = d.control[0], a.control_upper = d.control[1];
+    if (is_range(m, node, "forcerange", d.force_limited, d.force))
+        a.lower = d.force[0], a.upper = d.force[1];
+    int index = perp__add_actuator(m->r, &a, perp__xml_get(node, "name"));
+    if (index < 0 || !d.bias_type || !has_ratio(&d) || a.pushes) return;
+    mjcf_ratio *ratio = MJCF_ADD(m, ratio);
+    if (ratio) *ratio = (mjcf_ratio){index, d.bias[2], node};
+}
+
+/* Of an actuator: what it feels of the mass matrix M where the file begins. */
+static double reflected_mass(const perp_robot *to, const perp_bodies *b, const perp_actuator *a,
+                             const double *M)
+{
+    static const double one = 1;
+    const perp_tendon *t = a->tendon ? &to->tendon[a->tendon - 1] : NULL;
+    size_t nv = (size_t)perp_bodies_nv(b);
+    double sum = 0;
+    for (int i = 0; i < (t ? t->n : 1); i++) {
+        size_t at = (size_t)perp_bodies_v_of(b, t ? t->body[i] : a->body);
+        double moment = a->gear * (t ? t->coefficient[i] : one);
+        sum += M[at * (nv + 1)] / (moment * moment);
+    }
+    return sum;
+}
+
+/* kv = 2 ratio sqrt(kp m), with m the inertia that the actuator feels where the file begins. */
+void mjcf_damp(mjcf *m)
+{
+    perp_robot *to = m->r->to;
+    perp_diag diag = {0};
+    perp_bodies *b = NULL;
+    if (!m->nratio || m->r->status != PERP_OK) return;
+    perp_status status =
+        perp_bodies_create(to->body, to->is.nbody, NULL, 0, &to->is.options, &b, &diag);
+    size_t nv = b ? (size_t)perp_bodies_nv(b) : 0, nq = b ? (size_t)perp_bodies_nq(b) : 0;
+    double *q = b ? calloc(nq + nv * nv + 1, sizeof *q) : NULL;
+    if (status == PERP_ERR_MEMORY || (b && !q)) perp__robot_no_memory(m->r);
+    if (q) {
+        memcpy(q, perp_bodies_q(b), nq * sizeof *q);
+        for (int i = 0; i < to->is.nbody; i++)
+            if (to->ref[i] != 0) q[perp_bodies_q_of(b, i + 1)] = to->ref[i];
+        perp_bodies_set(b, q, NULL);
+        perp_bodies_dynamics(b, q + nq, NULL);
+        for (int i = 0; i < m->nratio; i++) {
+            perp_actuator *a = &to->actuator[m->ratio[i].actuator];
+            a->kv = 2 * m->ratio[i].ratio * sqrt(a->kp * reflected_mass(to, b, a, q + nq));
+        }
+    } /* a system that cannot be is refused where it is made */
+    free(q);
+    perp_bodies_destroy(b);
+    perp_diag_clear(&diag);
+}
+
+static int pulls(const perp_robot *to, const perp_actuator *a, int body)
+{
+    const perp_tendon *t = &to->tendon[a->tendon - 1];
+    for (int i = 0; i < t->n; i++)
+        if (t->body[i] == body) return 1;
+    return 0;
+}
+
+/* The bound of all that actuators do to a joint is one of its only actuator. */
+static void bound_joint(mjcf *m, const mjcf_joint *joint)
+{
+    perp_actuator *only = NULL;
+    for (int i = 0; i < m->r->to->is.nactuator; i++) {
+        perp_actuator *a = &m->r->to->actuator[i];
+        if (a->tendon ? !pulls(m->r->to, a, joint->link) : a->body != joint->link) continue;
+        if (a->tendon || a->pushes) {
+            perp__robot_refuse(m->r, joint->node, "actuatorfrcrange",
+                               "actuatorfrcrange: of a joint without tendons and sites that push");
+            return;
+        }
+        if (only) {
+            perp__robot_refuse(
+                m->r, joint->node, "actuatorfrcrange",
+                "actuatorfrcrange: of a joint with one actuator, here it has several");
+            return;
+        }
+        only = a;
+    }
+    if (!only) return;
+    double x = joint->force[0] / only->gear, y = joint->force[1] / only->gear, low = fmin(x, y),
+           high = fmax(x, y);
+    int has = only->lower != 0 || only->upper != 0;
+    only->lower = has ? fmax(low, only->lower) : low;
+    only->upper = has ? fmin(high, only->upper) : high;
+    if (!(only->lower < only->upper))
+        perp__robot_refuse(m->r, joint->node, "actuatorfrcrange",
+                           "actuatorfrcrange: with forcerange nothing is left");
+}
+
+void mjcf_bound_joints(mjcf *m)
+{
+    for (int i = 0; i < m->njoint; i++)
+        if (m->joint[i].force[0] != 0 || m->joint[i].force[1] != 0) bound_joint(m, &m->joint[i]);
+}
