@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fmt clean
+.PHONY: build playground dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -51,6 +51,13 @@ dev asan tsan: setup
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j2
+
+# One page in which models are edited and run, offline: out/playground.html (docs/playground.md).
+playground: setup
+	@$(MAKE) build
+	@JOBS=$(JOBS) scripts/playground build
+	@mkdir -p out
+	@cp build/play/playground.html out/
 
 # The Python package in build/python, and its tests; `pip install .` installs it.
 python: setup

@@ -1,54 +1,11 @@
-/* What commands that run for a while share: signals, a clock, the command line in a table's metadata. */
+/* What commands that run for a while share: a clock, the command line in a table's metadata. */
 
 #include "cli.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-static void on_end(int signal_number)
-{
-    perp_file_abandon();
-    raise(signal_number); /* the default action, once this has returned */
-}
-
-static void handle(void (*handler)(int))
-{
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | (int)SA_RESETHAND},
-                     before;
-    sigemptyset(&action.sa_mask);
-    for (int i = 0; i < 3; i++) {
-        sigaction(signals[i], NULL, &before);
-        if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
-        sigaction(signals[i], &action, NULL);
-    }
-}
-
-void cli_clean_up_on_signals(void)
-{
-    handle(on_end);
-}
-
-void cli_catch_signals(void)
-{
-    handle(on_interrupt);
-}
-
-int cli_is_interrupted(void)
-{
-    return interrupted;
-}
 
 double cli_now(void)
 {

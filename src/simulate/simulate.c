@@ -9,6 +9,7 @@
 #include "simulate/events.h"
 #include "simulate/parts.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +80,9 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "the step must be a positive number";
     else if (!isfinite(o->from) || !isfinite(o->to) || o->to < o->from)
         wrong = "the end time must not be before the start";
-    else if ((o->to - o->from) / o->step > 1e15)
-        wrong = "more than 1e15 steps";
+    else if ((o->to - o->from) / o->step >
+             ((double)LONG_MAX < 1e15 ? 1e9 : 1e15)) /* a long has 32 bits in places */
+        wrong = (double)LONG_MAX < 1e15 ? "more than 1e9 steps" : "more than 1e15 steps";
     else if (o->to > o->from && (o->from + o->step == o->from || o->to - o->step == o->to))
         wrong = "the step is lost in the rounding of times as large as these";
     else if (o->to > o->from && perp__whole_steps(o->from, o->to, o->step) == 0)

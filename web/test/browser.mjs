@@ -97,7 +97,7 @@ export async function open(html, options = {}) {
     });
     page.on('pageerror', e => page.faults.push(e.message));
     page.on('request', r => {
-        if (!r.url().startsWith('file:') && !r.url().startsWith('data:')) page.faults.push('fetched ' + r.url());
+        if (!/^(file|data|blob|about):/.test(r.url())) page.faults.push('fetched ' + r.url());
     });
     await page.goto('file://' + html);
     await page.waitForTimeout(120);
