@@ -18,6 +18,7 @@ let module = null,
     worker = null,
     running = null, // {id, task, since}
     next = null, // the task that waits
+    unchecked = null, // the text of the run that was shown last
     count = 0;
 
 function start() {
@@ -37,8 +38,15 @@ function hear(data) {
     running = null;
     byId('stop').disabled = true;
     ({run: showRun, check: showCheck, format: showFormatted})[task](data.result, since);
+    unchecked = task === 'run' && data.result.values ? text : null;
     if (next) send(next);
-    else if (task === 'run' && data.result.values) send({task: 'check', text});
+    else if (!data.result.page) check();
+}
+
+// What perp check says of the text comes behind the result.
+function check() {
+    if (unchecked !== null && !running) send({task: 'check', text: unchecked});
+    unchecked = null;
 }
 
 function send(task) {
@@ -181,20 +189,40 @@ function showRun(result, since) {
     const said = result.err.split('\n').filter(l => !l.includes('\r'));
     showText(byId('said'), summaryOf(result.out) + (isWhole ? '' : '\n' + said.join('\n')));
     if (!result.page) return byId('frames').classList.add('old');
-    const frame = document.createElement('iframe');
+    showPage(result.page, since);
+}
+
+let frame = null, // the page of the run
+    pages = 0, // that were shown
+    asked = 0; // [ms] when the last one was
+
+// The page of the first run; those of others only give it their data.
+function showPage(page, since) {
+    pages++;
+    asked = since;
+    if (frame?.dataset.ready) return frame.contentWindow.postMessage({...dataOf(page), id: pages}, '*');
+    frame?.remove();
+    frame = document.createElement('iframe');
     frame.title = 'page of the run';
     frame.setAttribute('sandbox', 'allow-scripts allow-downloads');
-    frame.style.visibility = 'hidden';
     frame.onload = () => {
-        // the old one stays until the new one is there
-        for (const old of [...byId('frames').children]) if (old !== frame) old.remove();
-        frame.style.visibility = '';
-        byId('frames').classList.remove('old');
-        document.body.dataset.took = String(Math.round(performance.now() - since));
-        document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+        frame.dataset.ready = 'yes';
+        pageIsDrawn();
     };
-    frame.srcdoc = result.page;
+    frame.srcdoc = page;
     byId('frames').append(frame);
+}
+
+function dataOf(page) {
+    const of = name => page.match(new RegExp(`<script [^>]*id="${name}">([^<]*)`))[1];
+    return {data: of('data'), rows: of('rows')};
+}
+
+function pageIsDrawn() {
+    byId('frames').classList.remove('old');
+    document.body.dataset.took = String(Math.round(performance.now() - asked));
+    document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+    check();
 }
 
 function showCheck(result) {
@@ -395,6 +423,9 @@ function listen() {
     byId('save-page').onclick = () => save((values?.name ?? 'run') + '.html', last.page, 'text/html');
     byId('show-model').onclick = () => show('model');
     byId('show-result').onclick = () => show('result');
+    addEventListener('message', ({source, data}) => {
+        if (source === frame?.contentWindow && data.drawn === pages) pageIsDrawn();
+    });
     addEventListener('popstate', () => take(location.hash));
     addEventListener('keydown', e => {
         if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) run();

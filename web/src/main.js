@@ -7,15 +7,15 @@ import {dashOf} from './look.js';
 import {phaseNote} from './phases.js';
 import {eachBlock, shownRows} from './rows.js';
 import {Stage} from './stage.js';
-import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
+import {element, forgetListeners, listen, setRange, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
 import {differences, estimates, facts, grid, isOurs, noPlan, outcome} from './summary.js';
-import {axisLabel, emptyNote, plots, timePlot} from './time.js';
+import {axisLabel, emptyNote, forgetPlots, plots, timePlot} from './time.js';
 import {Curves} from './xy.js';
 
-const data = read();
-let main = document.getElementById('main');
-main.replaceChildren(); // what is for readers without scripts
+const whole = document.getElementById('main');
+let data = null,
+    main = whole; // where the next section goes
 
 function message(text) {
     document.getElementById('messages').append(element('p', {text}));
@@ -70,7 +70,7 @@ function isHeld(run, column) {
 
 // Time plots ------------------------------------------------------------------------------------
 
-function timePlots() {
+function* timePlots() {
     const host = section('Over time');
     const groups = [...new Set(data.columns.map(c => c.group))];
     for (const g of groups) {
@@ -88,6 +88,7 @@ function timePlots() {
         const note = emptyNote(series);
         if (note) plot.append(note);
         timePlot(plot, data.runs, series, {label: unit ? `[${unit}]` : '', unit});
+        yield;
     }
     const phases = data.runs
         .filter(run => !run.problem)
@@ -167,7 +168,7 @@ function coulomb(law, v, bound) {
         : {x: [-far, 0, 0, far], y: [bound, bound, -bound, -bound]};
 }
 
-function friction() {
+function* friction() {
     const labels = [...new Set(data.runs.flatMap(run => (run.laws || []).map(l => l.label)))];
     const free = [];
     for (const name of labels) {
@@ -223,6 +224,7 @@ function friction() {
             ]),
             {label: fLabel, right: vLabel, height: 320, unit: readable(law.fUnit), rightUnit: readable(law.vUnit)},
         );
+        yield;
     }
     if (free.length)
         main.append(element('p', {class: 'hint', text: `Without contact all the time: ${free.join(', ')}`}));
@@ -376,14 +378,14 @@ const keys = {
     '?': showKeys,
 };
 
-function controls(drawn) {
+function controls() {
     document.getElementById('theme').addEventListener('click', toggleTheme);
     document.getElementById('help').addEventListener('click', showKeys);
     document.getElementById('reset').addEventListener('click', () => setZoom(null));
     document.addEventListener('keydown', e => {
         const typing =
             /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || (e.key === ' ' && e.target.tagName === 'BUTTON');
-        const action = drawn && !typing && !e.ctrlKey && !e.metaKey && !e.altKey ? keys[e.key] : null;
+        const action = state.whole && !typing && !e.ctrlKey && !e.metaKey && !e.altKey ? keys[e.key] : null;
         if (!action) return;
         e.preventDefault();
         action(e);
@@ -398,7 +400,7 @@ function controls(drawn) {
 
 // ---------------------------------------------------------------------------------------------------
 
-const parts = {data, plots, state, curves: [], setTime, setZoom, show};
+const parts = {plots, state, setTime, setZoom, show};
 window.perpReport = parts;
 
 // What needs a reader's eye before anything else.
@@ -455,7 +457,7 @@ function summary(fit) {
     } else section('Outcome').append(facts(outcome(data.runs[0]).filter(row => row[1])));
 }
 
-function leftOverPlots(fit) {
+function* leftOverPlots(fit) {
     const host = section('Measured − predicted');
     for (const c of leftOver(fit)) {
         const plot = plotHost(host, `${c.name} measured − predicted`);
@@ -466,6 +468,7 @@ function leftOverPlots(fit) {
             {label: axisLabel(c.name, c.unit), unit: c.unit, height: 170},
         );
         residualFigures(host, c.name, c.unit, c.values);
+        yield;
     }
 }
 
@@ -499,34 +502,113 @@ function twoSides(drawn) {
     main = rest;
 }
 
-function build() {
+function markZoom() {
+    document.body.classList.toggle('zoomed', state.zoom !== null);
+}
+
+// The sections one after the other; between two of them what is there can be shown.
+function* sections() {
     document.title = document.getElementById('title').textContent = data.title;
-    setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
     warnings();
     const drawn = data.runs.filter(run => !run.problem),
         fit = fitOf();
+    listen('zoom', markZoom);
+    markZoom();
+    if (drawn.length) csvButtons();
     summary(fit);
     if (drawn.length) {
-        state.whole = range(drawn.map(run => run.t));
-        if (state.whole[0] === state.whole[1]) state.whole = [state.whole[0] - 0.5, state.whole[1] + 0.5];
         if (drawn.some(run => run.drawing)) twoSides(drawn);
-        timePlots();
-        if (fit) leftOverPlots(fit);
+        yield* timePlots();
+        if (fit) yield* leftOverPlots(fit);
         modes(main);
+        yield;
         phase(twoColumns());
-        friction();
+        yield;
+        yield* friction();
         accuracy();
-        csvButtons();
+        yield;
     }
     iterations();
+    yield;
     for (const run of data.runs) origin(run);
-    controls(drawn.length > 0);
-    listen('zoom', () => document.body.classList.toggle('zoomed', state.zoom !== null));
 }
 
-try {
-    build();
-} catch (error) {
-    message(`The page could not be built: ${error.message}`);
-    throw error;
+let steps = null; // of sections(), those that are still to come
+
+function advance() {
+    try {
+        if (steps.next().done) steps = null;
+    } catch (error) {
+        steps = null;
+        message(`The page could not be built: ${error.message}`);
+        throw error;
+    } finally {
+        parts.isWhole = !steps;
+        if (!steps) whole.style.minHeight = '';
+    }
 }
+
+function advanceToTheEnd() {
+    while (steps) advance();
+}
+
+function later() {
+    if (steps) advance();
+    if (steps) setTimeout(later);
+}
+
+// Once what is there now can be seen; in a window that nobody sees, soon.
+function afterFrame(act) {
+    let isDone = false;
+    const once = () => {
+        if (!isDone) act();
+        isDone = true;
+    };
+    requestAnimationFrame(() => setTimeout(once));
+    setTimeout(once, 100);
+}
+
+// The time that all runs span; null where there are none.
+function timeOf(runs) {
+    const found = range(runs.filter(run => !run.problem).map(run => run.t));
+    return found && found[0] === found[1] ? [found[0] - 0.5, found[1] + 0.5] : found;
+}
+
+// What fills the window is built at once, the rest behind it. Where a page is built anew, place, time and zoom stay.
+function build() {
+    const isWaiting = steps !== null;
+    whole.style.minHeight = `${whole.offsetHeight}px`;
+    clear();
+    data = parts.data = read();
+    setRange(timeOf(data.runs));
+    steps = sections();
+    do advance();
+    while (steps && main.getBoundingClientRect().bottom < innerHeight);
+    if (steps && !isWaiting) afterFrame(later);
+}
+
+function clear() {
+    if (parts.stage) parts.stage.stop();
+    forgetListeners();
+    forgetPlots();
+    for (const button of document.querySelectorAll('nav .csv')) button.remove();
+    document.getElementById('messages').replaceChildren();
+    whole.replaceChildren();
+    main = whole;
+    Object.assign(parts, {curves: [], stage: null, iterations: null});
+}
+
+// A page that shows this one in a frame gives it another run: {data, rows}, texts as this page has them in its elements of
+// these names. The answer is sent when they have been drawn.
+function replaceData({source, data: sent}) {
+    if (window.parent === window || source !== window.parent || typeof sent?.data !== 'string') return;
+    for (const name of ['data', 'rows']) document.getElementById(name).textContent = sent[name];
+    afterFrame(() => source.postMessage({drawn: sent.id}, '*'));
+    build();
+}
+
+setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+controls();
+window.addEventListener('beforeprint', advanceToTheEnd);
+window.addEventListener('message', replaceData);
+build();

@@ -4,10 +4,12 @@
 import {state} from './state.js';
 
 const most = 300000; // rows that are taken apart at once
-let text = null; // of all blocks
+let node = null, // the text of all blocks
+    text = null;
 
 function letters(from, to) {
-    text ??= document.getElementById('rows').textContent;
+    const now = document.getElementById('rows').firstChild;
+    if (now !== node) [node, text] = [now, now.data];
     return atob(text.slice(from, to));
 }
 

@@ -8,6 +8,16 @@ export function listen(what, fn) {
     listeners[what].push(fn);
 }
 
+export function forgetListeners() {
+    for (const list of Object.values(listeners)) list.length = 0;
+}
+
+// The time that can be shown, or null. What was shown of another stays.
+export function setRange(range) {
+    const isSame = range && state.whole && range[0] === state.whole[0] && range[1] === state.whole[1];
+    if (!isSame) Object.assign(state, {whole: range, time: null, zoom: null});
+}
+
 function tell(what, from) {
     for (const fn of listeners[what]) if (fn !== from) fn();
 }

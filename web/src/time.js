@@ -10,6 +10,12 @@ import {shownRows} from './rows.js';
 import {color, element, listen, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
+const made = []; // of uPlot, all
+
+export function forgetPlots() {
+    for (const plot of made) plot.destroy();
+    plots.length = made.length = 0;
+}
 const steps = uPlot.paths.stepped({align: -1}); // a row has the value of the step before it
 const left = 66,
     font = '11px system-ui, sans-serif';
@@ -316,6 +322,7 @@ export function timePlot(host, runs, series, options = {}) {
               },
     };
     self = new uPlot(opts, data, host);
+    made.push(self);
     if (limits) limits.plot = self;
     const title = options.title || host.getAttribute('aria-label') || 'plot';
     host.append(

@@ -100,6 +100,7 @@ export async function open(html, options = {}) {
         if (!/^(file|data|blob|about):/.test(r.url())) page.faults.push('fetched ' + r.url());
     });
     await page.goto('file://' + html);
+    await page.waitForFunction(() => !window.perpReport || window.perpReport.isWhole);
     await page.waitForTimeout(120);
     return page;
 }

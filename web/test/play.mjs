@@ -200,6 +200,45 @@ await test('an edit is run at once', async () => {
     check('rows changed by the text', (await typed(page)).endsWith('#####'));
 });
 
+await test('an edit leaves the reader where they are', async () => {
+    const frame = page.frames().find(f => f !== page.mainFrame()),
+        whole = () => frame.waitForFunction(() => perpReport.isWhole),
+        look = () =>
+            frame.evaluate(() => ({
+                zoom: perpReport.state.zoom,
+                time: perpReport.state.time,
+                scroll: scrollY,
+                panels: document.querySelectorAll('canvas').length,
+                plots: perpReport.plots.length,
+                buttons: document.querySelectorAll('.csv').length,
+                shown: perpReport.plots.map(p => p.plot.scales.x.min),
+            }));
+    await whole();
+    await frame.evaluate(() => {
+        perpReport.setZoom([0.2, 0.5]);
+        perpReport.setTime(0.3);
+        scrollTo(0, 1500);
+    });
+    const before = await look();
+    await page.locator('#text').focus();
+    await page.keyboard.press('Control+End');
+    await drawnAgain(page, () => page.keyboard.type('#'));
+    await whole();
+    const after = await look();
+    check(
+        'same place, zoom, time, panels',
+        JSON.stringify(after) === JSON.stringify(before),
+        JSON.stringify([before, after]),
+    );
+    check('it was scrolled', before.scroll === 1500 && before.shown[0] === 0.2);
+    await drawnAgain(page, () => write(page, particle.replace(/simulate to \S+/, 'simulate to 0.4')));
+    await whole();
+    const other = await look();
+    check('another time: all of it', other.zoom === null && other.shown[0] === 0, JSON.stringify(other));
+    await drawnAgain(page, () => write(page, particle));
+    await whole();
+});
+
 await test('an error is under its place as it is written', async () => {
     await write(page, 'model a\nstate x = 1\nder(x) = -wrong\nsimulate to 1\n');
     await says(page, '1 wrong');
