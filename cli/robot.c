@@ -362,9 +362,11 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
     fprintf(out, "%s (%s): bodies: %d, velocities: %d, shapes: %d\n", name_of(&p), run->file,
             p.nbody, perp_bodies_nv(b), p.nshape);
     fprintf(out,
-            "%ld steps of %g s to t = %g s%s: each verified, laws of contacts and joints to %.1e, "
+            "%ld steps of %g s to t = %g s%s%s%s: each verified, laws of contacts and joints to %.1e, "
             "Newton's law to %.1e; %d contacts at most, overlap %.1e m; %.3g s\n",
             r->steps, r->step, r->time, status == PERP_OK ? "" : ", where it stopped",
+            run->method ? ", method " : "",
+            run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
             r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",
@@ -403,10 +405,21 @@ static int check_report(const cli_robot_run *run)
     return CLI_USAGE;
 }
 
+static int check_method(const cli_robot_run *run)
+{
+    if (run->method >= 0) return CLI_DONE;
+    cli_say("perp simulate: --method of a robot file is one of:");
+    for (int k = 0; k < PERP_BODIES_METHOD_COUNT; k++)
+        cli_say(" %s", perp_bodies_method_name((perp_bodies_method)k));
+    cli_say("\n");
+    return CLI_USAGE;
+}
+
 int cli_simulate_robot(const cli_robot_run *run)
 {
     static const char *const allowed[] = {"to",   "step",    "set", "o",      "every",  "quiet",
-                                          "json", "no-plot", "key", "stream", "report", NULL};
+                                          "json", "no-plot", "key", "stream", "report", "method",
+                                          NULL};
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *bodies = NULL;
@@ -414,6 +427,7 @@ int cli_simulate_robot(const cli_robot_run *run)
     result r = {0};
     int code = check_options(run->args, allowed);
     if (code == CLI_DONE) code = check_report(run);
+    if (code == CLI_DONE) code = check_method(run);
     if (code == CLI_DONE) code = cli_check_outputs(run->args, run->request, NULL, &run->file, 1);
     if (code != CLI_DONE) return code;
     if (!isfinite(own.to)) own.to = 1;
@@ -422,6 +436,7 @@ int cli_simulate_robot(const cli_robot_run *run)
     if (status == PERP_OK) {
         perp_bodies_options o = perp_robot_get_parts(robot).options;
         if (isfinite(run->step)) o.step = run->step;
+        o.method = (perp_bodies_method)run->method;
         r.step = o.step;
         status = perp_robot_create_bodies(robot, &o, &bodies, &diag);
     }
@@ -447,6 +462,7 @@ int cli_simulate_robot(const cli_robot_run *run)
                               : status == PERP_ERR_STOPPED ? "interrupted"
                                                            : "no solution");
             cli_json_add(json, result_fields, CLI_JSON_COUNT(result_fields), &r);
+            cli_json_add_text(json, "method", perp_bodies_method_name((perp_bodies_method)run->method));
             cli_json_add_text(json, "trajectory", run->out);
         }
     }

@@ -16,6 +16,7 @@ typedef struct cli_robot_run {
     const char *file, *out, *report, *key;
     const cli_list *set;
     double to, step; /* NaN: not given */
+    int method; /* < 0: one of models */
     long every;
     int quiet, as_json, stream;
 } cli_robot_run;

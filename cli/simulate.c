@@ -48,6 +48,13 @@ static const int part_of_work[] = {0, 10, 2};
 /* A difference that grows by more makes figures of it worthless. */
 #define SENSITIVE 1e4
 
+/* Of models, then of robot files. */
+static const char *const methods[] = {
+#define WORD(name, word, ...) word,
+    PERP_INTEGRATOR_LIST(WORD) PERP_BODIES_METHOD_LIST(WORD)
+#undef WORD
+        NULL};
+
 static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
     {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
@@ -62,7 +69,10 @@ static const cli_option options[] = {
     {"input", "NAME=FILE[:COLUMN]",
      "an input from a CSV table with a column t, linear between rows; may be repeated",
      INTO(input)},
-    CLI_METHOD_OPTION,
+    {"method", "NAME",
+     "how time is stepped (default: the model's, else one that fits it, see perp "
+     "check):" PERP_INTEGRATOR_LIST(CLI_SPACED) "; of a robot file (default euler):" PERP_BODIES_METHOD_LIST(CLI_SPACED),
+     INTO(o.integrator), .words = methods},
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
     {"tol", "X",
@@ -1066,6 +1076,7 @@ static int simulate_robot(request *r)
                            .set = &r->set,
                            .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,
                            .step = cli_is_given(&r->args, "step") ? r->o.step : (double)NAN,
+                           .method = cli_is_given(&r->args, "method") ? (int)r->o.integrator - PERP_INTEGRATOR_COUNT : PERP_BODIES_EULER,
                            .every = r->every,
                            .quiet = r->quiet,
                            .as_json = r->as_json,
@@ -1087,6 +1098,11 @@ int perp__cmd_simulate(int argc, char **argv)
     if (code == CLI_DONE && cli_is_robot(r.file)) return simulate_robot(&r);
     if (code == CLI_DONE && r.key) {
         cli_say("perp simulate: --key is for robot files\n");
+        code = CLI_USAGE;
+    }
+    if (code == CLI_DONE && cli_is_given(&r.args, "method") &&
+        r.o.integrator >= PERP_INTEGRATOR_COUNT) {
+        cli_say("perp simulate: --method %s is for robot files\n", methods[r.o.integrator]);
         code = CLI_USAGE;
     }
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("simulate"), r.quiet = 1;

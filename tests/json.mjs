@@ -86,7 +86,8 @@ expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.out
 const arm = "examples/robots/arm.xml";
 if (run(["check", arm]).code === 0) { // else there is no expat
   const nameless = file("nameless.xml", "<mujoco><worldbody><body pos='1'/></worldbody></mujoco>");
-  expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--set", "elbow.u=1.3"], (x) => x.outcome === "verified" && x.steps === 10);
+  expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--set", "elbow.u=1.3"], (x) => x.outcome === "verified" && x.steps === 10 && x.method === "euler");
+  expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--method", "midpoint"], (x) => x.outcome === "verified" && x.method === "midpoint");
   expect(0, "check", [arm], (x) => x.nv === 13 && x.keys[0] === "ready");
   expect(2, "check", [nameless], (x) => x.diagnostics[0].line === 1 && x.diagnostics[0].column === 31);
   expect(1, "simulate", [arm, "--key", "none"], (x) => x.messages[0].includes("there are: ready"));

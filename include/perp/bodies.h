@@ -69,6 +69,30 @@ typedef struct perp_body {
     double lift;     ///< which part of its weight is taken off, by a force at its centre of mass
 } perp_body;
 
+/// How a step goes: name, word, summary. `euler` is the step above, of order 1. `midpoint` is Moreau's:
+///
+///     q' = q moved by h/2 v,   v' = (v + v+)/2,   M(q') (v+ - v) = h (tau - c(q', v') - D v') + J(q')' r,   q+ = q moved by h v',
+///
+/// contacts, limits, dry friction and equalities at q', for the velocities v+. It has order 2 where motion is smooth, contacts that stay closed included, and
+/// keeps energy and momentum of a free body that turns about its centre of mass to rounding (rotations move by Cayley's map). Forces of springs, servos and
+/// dampers are those of q and v halfway where they are soft beside the step, of its end where they are stiff; those of tendons always of its end, to order 1.
+/// It takes about 3 times as long where bodies move fast. Why: docs/adr/077-the-midpoint-rule-of-bodies.md
+/// @see Moreau, Numerical aspects of the sweeping process, 1999; Austin, Krishnaprasad, Wang, Almost Poisson integration of rigid body systems, 1993
+#define PERP_BODIES_METHOD_LIST(X)                                                                 \
+    X(PERP_BODIES_EULER, "euler", "order 1; forces at the begin of a step, the default")           \
+    X(PERP_BODIES_MIDPOINT, "midpoint", "order 2 in smooth motion; forces in the middle")
+
+typedef enum perp_bodies_method {
+#define PERP_BODIES_METHOD_ENUM(name, word, text) name,
+    PERP_BODIES_METHOD_LIST(PERP_BODIES_METHOD_ENUM)
+#undef PERP_BODIES_METHOD_ENUM
+        PERP_BODIES_METHOD_COUNT
+} perp_bodies_method;
+
+PERP_API const char *perp_bodies_method_name(perp_bodies_method method);
+PERP_API const char *perp_bodies_method_summary(perp_bodies_method method);
+PERP_API perp_bodies_method perp_bodies_method_find(const char *name);
+
 typedef struct perp_bodies_options {
     size_t size;       ///< set by the default; says which fields the caller has
     double gravity[3]; ///< [m/s^2]; default (0, 0, -9.81)
@@ -78,6 +102,7 @@ typedef struct perp_bodies_options {
         rebound; ///< approaches slower than this come to rest whatever the restitution [m/s]; default 0.01
     double density, viscosity; ///< of a fluid all around, >= 0 [kg/m^3, Pa s]; default 0: none
     double wind[3];            ///< its velocity [m/s]
+    perp_bodies_method method; ///< default PERP_BODIES_EULER
 } perp_bodies_options;
 
 PERP_API void perp_bodies_options_fill(perp_bodies_options *options, size_t size);
@@ -96,7 +121,8 @@ typedef struct perp_bodies_info {
     double contact_error; ///< of the contacts' and joints' laws, each on its own scale
     double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
     int iterations;       ///< of the friction solver
-    double overlap;       ///< the deepest that is left at its end [m], 0: of nothing
+    double
+        overlap; ///< the deepest that is left at its end, where the next step looks [m], 0: of nothing
 } perp_bodies_info;
 
 typedef struct perp_bodies perp_bodies;

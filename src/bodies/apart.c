@@ -41,8 +41,16 @@ static perp_status move_apart(perp_bodies *b)
     if (!perp__equality_state(b)) return PERP_ERR_MEMORY;
     perp_status status = perp__bodies_act(b, &info);
     if (status == PERP_OK && info.contact_error <= NEAR)
-        perp__bodies_move(b, b->next, b->o.step, b->q);
+        perp__bodies_move(b, b->next, b->o.step, b->here);
     return status;
+}
+
+/* The step's end goes with the positions where the next one's forces act. */
+static void follow(perp_bodies *b)
+{
+    if (!perp__is_midpoint(b)) return;
+    memcpy(b->q, b->here, (size_t)b->nq * sizeof *b->q);
+    perp__bodies_move(b, b->v, -0.5 * b->o.step, b->q);
 }
 
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
@@ -52,12 +60,13 @@ perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
     double before = INFINITY;
     *overlap = 0, *worst = -1;
     for (int pass = 0;; pass++) {
-        perp__bodies_place(b, b->q);
+        perp__bodies_place(b, b->here);
         if (!perp__bodies_find_touches(b)) return PERP_ERR_MEMORY;
         double depth = deepest(b, worst);
         if (depth == 0 || pass == MOST || (depth <= DEEP && depth > BETTER * before)) {
             for (int i = 0; i < b->ntouch; i++) *overlap = fmax(*overlap, -b->touch[i].gap);
             if (depth <= DEEP) *worst = -1;
+            if (pass) follow(b);
             return PERP_OK;
         }
         before = depth;

@@ -73,6 +73,7 @@ typedef struct perp__contact_problem {
     perp__entry *entry;
     int n;        /* contacts, then rows of joints */
     int is_still; /* not a step: contacts and limits alone, without friction, from rest */
+    int is_again; /* the same step once more: impulses are near those of the last answer */
     int crows, nentry, centry, nblock, cblock, crow, ccolumn, cvalue, solver_room;
     double *value, *block; /* value: perp__contact_value; block: of W */
     int *row, *column;     /* of the blocks */
@@ -106,13 +107,18 @@ struct perp_bodies {
     int *up;        /* the next that dry friction does not hold in this step */
     int *body_of;   /* the body of a velocity */
     double *last;   /* q, v where the step in hand began */
+    double
+        *here; /* positions where a step's forces act: q; of the midpoint rule q moved by v h/2 */
+    double *mean;  /* velocities of its bias: v; of the midpoint rule those halfway */
+    double *drift; /* velocities at its end without contacts and equalities */
+    int is_placed; /* the bodies are `here` */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
         *over;         /* M: then its factors L, D of L' D L; 1/D */
     double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
     perp_touch *touch,
         *before; /* of the state as it is, or of a step that was refused; of the last step */
     int ntouch, ctouch, nbefore, cbefore;
-    int is_ahead; /* touch: found where the last step ended */
+    int is_ahead; /* touch: found where the next step's forces act */
     perp__joints joints;
     perp__equalities equal;
     perp__contact_problem c;
@@ -125,6 +131,11 @@ struct perp_bodies {
     int is_stepped;           /* last and acc are those of the step that led here */
     double time;
 };
+
+static inline int perp__is_midpoint(const perp_bodies *b)
+{
+    return b->o.method == PERP_BODIES_MIDPOINT;
+}
 
 /* dynamics.c. Positions of all bodies from q; velocities from v. */
 void perp__bodies_place(perp_bodies *b, const double *q);
@@ -141,7 +152,7 @@ void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, 
 void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x);
 /* Velocities of all bodies from v. */
 void perp__bodies_velocities(perp_bodies *b, const double *v);
-/* q moved by v over h. */
+/* q moved by v over h; rotations by the exponential map, of the midpoint rule by Cayley's. */
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
 
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */

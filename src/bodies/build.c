@@ -17,14 +17,27 @@ static const perp__words joints = PERP_WORDS(joint_rows);
 PERP_WORD_FUNCTIONS(perp_joint, perp_joint, joints)
 PERP_WORD_SUMMARY(perp_joint, perp_joint_summary, joints)
 
+static const perp__word method_rows[] = {
+#define WORD(name, word, text) {word, text},
+    PERP_BODIES_METHOD_LIST(WORD)
+#undef WORD
+};
+static const perp__words methods = PERP_WORDS(method_rows);
+PERP_WORD_FUNCTIONS(perp_bodies_method, perp_bodies_method, methods)
+PERP_WORD_SUMMARY(perp_bodies_method, perp_bodies_method_summary, methods)
+
 #define SIZE(name, word, nq, nv, text) {nq, nv},
 static const int sizes[][2] = {PERP_JOINT_LIST(SIZE)};
 #undef SIZE
 
 void perp_bodies_options_fill(perp_bodies_options *options, size_t size)
 {
-    perp_bodies_options own = {
-        .size = sizeof own, .gravity = {0, 0, -9.81}, .step = 0.002, .tol = 1e-8, .rebound = 0.01};
+    perp_bodies_options own = {.size = sizeof own,
+                               .gravity = {0, 0, -9.81},
+                               .step = 0.002,
+                               .tol = 1e-8,
+                               .rebound = 0.01,
+                               .method = PERP_BODIES_EULER};
     perp__options_give(options, size, &own, sizeof own);
 }
 
@@ -169,8 +182,9 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->parent_of, nv + 1);
     PERP_TAKE(a, b->up, nv + 1);
     PERP_TAKE(a, b->body_of, nv + 1);
-    PERP_TAKE(a, b->q, 2 * nq + 1); /* and the next */
-    PERP_TAKE(a, b->v, nv + 1);
+    PERP_TAKE(a, b->q, 3 * nq + 1); /* and the next, and those of the midpoint rule */
+    PERP_TAKE(a, b->v, 2 * nv + 1); /* and those */
+    PERP_TAKE(a, b->drift, nv + 1);
     PERP_TAKE(a, b->last, nq + nv + 1);
     PERP_TAKE(a, b->tau, nv + 1);
     PERP_TAKE(a, b->next, nv + 1);
@@ -190,13 +204,18 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->joints.force, nv + 1);
     PERP_TAKE(a, b->joints.size, nv + 1);
     PERP_TAKE(a, b->joints.hold, nv + 1);
+    PERP_TAKE(a, b->joints.late, nv + 1);
     perp__joints *j = &b->joints;
     if (!perp__grow(&j->kept, &j->ckept, 3 * nv + 1, sizeof *j->kept) ||
         !perp__grow(&j->guess, &j->cguess, nv + 1, sizeof *j->guess))
         return 0;
     memset(j->kept, 0, (size_t)(3 * nv + 1) * sizeof *j->kept);
     memset(j->guess, 0, (size_t)(nv + 1) * sizeof *j->guess);
-    return !a->failed;
+    if (a->failed) return 0;
+    b->here = perp__is_midpoint(b) ? b->q + 2 * nq : b->q;
+    b->mean = perp__is_midpoint(b) ? b->v + nv : b->v;
+    for (int k = 0; k < nv; k++) j->late[k] = 1;
+    return 1;
 }
 
 static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const perp_shape *shape,
@@ -248,10 +267,13 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
     if (!(o.step > 0) || !isfinite(o.step) || !(o.tol > 0 && o.tol <= 1e-2) || !(o.rebound >= 0) ||
         !are_finite(o.gravity, 3) || !are_finite(o.wind, 3) || !(o.density >= 0) ||
         !(o.viscosity >= 0) || !isfinite(o.density + o.viscosity))
-        return perp__refuse(
-            diag, PERP_ERR_ARG, perp__in(NULL),
-            "step > 0, 0 < tol <= 1e-2, rebound, density, viscosity >= 0 and a finite gravity and wind "
-            "are expected\n");
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
+                            "step > 0, 0 < tol <= 1e-2, rebound, density, viscosity >= 0 and a "
+                            "finite gravity and wind "
+                            "are expected\n");
+    if (o.method < 0 || o.method >= PERP_BODIES_METHOD_COUNT)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
+                            "a method of perp_bodies_method is expected\n");
     perp_status status = check(body, nbody, shape, nshape, diag);
     if (status != PERP_OK) return status;
     perp_bodies *b = calloc(1, sizeof *b);

@@ -243,11 +243,12 @@ static int make_blocks(perp_bodies *b)
     return 1;
 }
 
-/* Impulses of the step before at its contact between the same shapes that has the same feature, or that is nearest. */
+/* Impulses of the last answer, or of the step before at its contact between the same shapes that has the same feature, or that is nearest. */
 static void guess(const perp_bodies *b, const perp_touch *t, double *impulse)
 {
     double least = INFINITY;
-    for (int d = 0; d < 3; d++) impulse[d] = 0;
+    for (int d = 0; d < 3; d++) impulse[d] = b->c.is_again ? t->impulse[d] : 0;
+    if (b->c.is_again) return;
     for (int k = 0; k < b->nbefore; k++) {
         const perp_touch *old = &b->before[k];
         double from[3];

@@ -176,6 +176,7 @@ static const char *reason_not_smooth(const perp_bodies *b)
         if (perp__length3(touch[i].impulse) > 0) return "a contact pushes";
     if (b->joints.ntendon) return "there are tendons";
     if (b->is_pushed) return "there are forces on bodies";
+    if (perp__is_midpoint(b)) return "they are those of the method euler";
     return b->equal.n ? "there are equalities" : NULL;
 }
 

@@ -62,6 +62,7 @@ static void place_joint(perp__link *l, const double *q)
 
 void perp__bodies_place(perp_bodies *b, const double *q)
 {
+    b->is_placed = q == b->here;
     for (int i = 1; i < b->n; i++) {
         perp__link *l = &b->link[i];
         const perp__link *p = &b->link[l->is.parent];
@@ -74,6 +75,13 @@ void perp__bodies_place(perp_bodies *b, const double *q)
             perp__rotate3(l->R, l->S[k] + 3, l->world[k] + 3);
         }
     }
+}
+
+/* Cayley's map: a turn by 2 atan(|turn|/2). With it the midpoint rule keeps a free body's momentum (Austin, Krishnaprasad, Wang 1993). */
+static void half_turns(const double *turn, double *by)
+{
+    by[0] = 1;
+    for (int k = 0; k < 3; k++) by[1 + k] = 0.5 * turn[k];
 }
 
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q)
@@ -91,7 +99,10 @@ void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *
             w += 3;
         }
         for (int k = 0; k < 3; k++) turn[k] = h * w[k];
-        perp__quaternion_of(turn, by);
+        if (perp__is_midpoint(b))
+            half_turns(turn, by);
+        else
+            perp__quaternion_of(turn, by);
         perp__quaternion_multiply(at, by, at);
         perp__quaternion_normalise(at);
     }

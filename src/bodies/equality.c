@@ -97,13 +97,13 @@ static double polynomial(const double *c, double x, double *slope)
 static double coupled(const perp_bodies *b, const perp_equality *e, double *slope)
 {
     const perp__link *l = &b->link[e->body[1]];
-    return polynomial(e->polynomial, e->body[1] ? b->q[l->q] : 0, slope);
+    return polynomial(e->polynomial, e->body[1] ? b->here[l->q] : 0, slope);
 }
 
 static void state_joint(perp_bodies *b, const perp_equality *e, int row)
 {
     double slope, wanted = coupled(b, e, &slope), *G = b->equal.G + (size_t)row * (size_t)b->nv,
-                  x = b->q[b->link[e->body[0]].q];
+                  x = b->here[b->link[e->body[0]].q];
     G[b->link[e->body[0]].v] = 1;
     if (e->body[1]) G[b->link[e->body[1]].v] = -slope;
     b->equal.error[row] = x - wanted;

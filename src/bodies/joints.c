@@ -132,20 +132,50 @@ perp_status perp_bodies_set_control(perp_bodies *b, const double *u)
 
 /* A step ----------------------------------------------------------------------------------------------- */
 
-/* The actuator's force where nothing moves from q, without its bounds. */
+/* Where the forces of a joint with velocity k are taken, with v at the step's end: its velocity, and its position beside `here`. Euler's rule: v, h v. The
+ * midpoint rule takes the mean of both ends, and with `late` so much of the end as is stiff. */
+static double speed_at(const perp_bodies *b, int k, double v)
+{
+    double late = b->joints.late[k];
+    return 0.5 * (1 + late) * v + 0.5 * (1 - late) * b->v[k];
+}
+
+static double move_at(const perp_bodies *b, int k, double v)
+{
+    double late = b->joints.late[k];
+    return b->o.step * (0.25 * (1 + 3 * late) * v - 0.25 * (1 - late) * b->v[k]);
+}
+
+/* What these change by per unit of v. */
+static double speed_slope(const perp_bodies *b, int k)
+{
+    return 0.5 * (1 + b->joints.late[k]);
+}
+
+static double move_slope(const perp_bodies *b, int k)
+{
+    return b->o.step * 0.25 * (1 + 3 * b->joints.late[k]);
+}
+
+/* The actuator's force where v = 0 at the step's end, without its bounds. */
 double perp__drive_wanted(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    double u = clamp(b->joints.control[i], a->control_lower, a->control_upper);
-    if (a->pushes) return a->gain * u + a->bias;
-    double x = a->tendon ? perp__tendon_length(b, a->tendon) : b->q[b->link[a->body].q];
-    return a->gain * u + a->bias - a->kp * a->gear * x;
+    const perp__link *l = &b->link[a->body];
+    double u = clamp(b->joints.control[i], a->control_lower, a->control_upper),
+           force = a->gain * u + a->bias;
+    if (a->pushes) return force;
+    if (a->tendon) return force - a->kp * a->gear * perp__tendon_length(b, a->tendon);
+    return force - a->kp * a->gear * (b->here[l->q] + move_at(b, l->v, 0)) -
+           a->kv * a->gear * speed_at(b, l->v, 0);
 }
 
 /* What its force loses per unit of its velocity within the step. */
 double perp__drive_slope(const perp_bodies *b, const perp_actuator *a)
 {
-    return a->kv + b->o.step * a->kp;
+    int k = b->link[a->body].v;
+    if (a->tendon) return a->kv + b->o.step * a->kp;
+    return a->kv * speed_slope(b, k) + a->kp * move_slope(b, k);
 }
 
 static int is_bounded(const perp_bodies *b, const perp_actuator *a)
@@ -298,21 +328,41 @@ static void begin_drive(perp_bodies *b, int i)
         j->push[at] += a->gear * force;
 }
 
+/* Of the midpoint rule: s/(1 + s), where s is what the joint's forces add to its mass by Euler's rule, beside that. It goes with h, so that the
+ * order stays 2, and where s is large the step is Euler's: nothing rings. */
+static void set_late(perp_bodies *b)
+{
+    perp__joints *j = &b->joints;
+    double h = b->o.step, *s = j->late;
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        for (int k = l->v; k < l->v + l->nv; k++) s[k] = h * l->is.damping;
+        if (j->law[i].stiffness != 0) s[l->v] += h * h * j->law[i].stiffness;
+    }
+    for (int i = 0; i < j->nu; i++) {
+        const perp_actuator *a = &j->actuator[i];
+        if (a->tendon || a->pushes) continue;
+        s[b->link[a->body].v] += h * a->gear * a->gear * (a->kv + h * a->kp);
+    }
+    for (int k = 0; k < b->nv; k++) s[k] /= s[k] + b->M[(size_t)k * ((size_t)b->nv + 1)];
+}
+
 void perp__joints_begin(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
     double h = b->o.step;
+    if (perp__is_midpoint(b)) set_late(b);
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
         const perp_joint_law *law = &j->law[i];
         for (int k = l->v; k < l->v + l->nv; k++) {
-            j->implicit[k] = h * l->is.damping;
-            j->push[k] = b->tau[k];
+            j->implicit[k] = h * l->is.damping * speed_slope(b, k);
+            j->push[k] = b->tau[k] - l->is.damping * speed_at(b, k, 0);
             if (law->friction > 0) j->push[k] += slide_of(j->guess[k].is) * law->friction;
         }
         if (law->stiffness == 0) continue;
-        j->implicit[l->v] += h * h * law->stiffness;
-        j->push[l->v] -= law->stiffness * (b->q[l->q] - law->rest);
+        j->implicit[l->v] += h * move_slope(b, l->v) * law->stiffness;
+        j->push[l->v] -= law->stiffness * (b->here[l->q] + move_at(b, l->v, 0) - law->rest);
     }
     for (int i = 0; i < j->nu; i++)
         if (!j->actuator[i].pushes && !perp__drive_is_soft(b, i)) begin_drive(b, i);
@@ -351,7 +401,7 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
         if (!is_range(law->lower, law->upper)) continue;
         for (int side = 0; side < 2; side++) {
             double sign = side ? -1 : 1,
-                   gap = sign * (b->q[l->q] - (side ? law->upper : law->lower));
+                   gap = sign * (b->here[l->q] - (side ? law->upper : law->lower));
             if (!(gap / b->o.step + sign * v[l->v] < 0) ||
                 perp__joints_is_stated(j, 3 * l->v + side))
                 continue;
@@ -476,24 +526,24 @@ void perp__joints_judge(perp_bodies *b, const double *v)
         const perp__link *l = &b->link[i];
         for (int k = l->v; k < l->v + l->nv; k++) {
             judge_force(j, k, b->tau[k]);
-            judge_force(j, k, -l->is.damping * v[k]);
+            judge_force(j, k, -l->is.damping * speed_at(b, k, v[k]));
             if (j->law[i].friction > 0)
                 judge_force(j, k, slide_of(j->guess[k].is) * j->law[i].friction);
         }
         if (j->law[i].stiffness == 0) continue;
-        judge_force(j, l->v, -j->law[i].stiffness * (b->q[l->q] + h * v[l->v]));
+        judge_force(j, l->v, -j->law[i].stiffness * (b->here[l->q] + move_at(b, l->v, v[l->v])));
         judge_force(j, l->v, j->law[i].stiffness * j->law[i].rest);
     }
     for (int i = 0; i < j->nu; i++) {
         const perp__link *l = &b->link[j->actuator[i].body];
         int tendon = j->actuator[i].tendon, is_single = !tendon && !j->actuator[i].pushes;
         double rate = tendon      ? perp__tendon_rate(b, tendon, v)
-                      : is_single ? v[l->v]
+                      : is_single ? speed_at(b, l->v, v[l->v])
                                   : 0,
-               x = tendon      ? perp__tendon_length(b, tendon)
-                   : is_single ? b->q[l->q]
+               x = tendon      ? perp__tendon_length(b, tendon) + h * rate
+                   : is_single ? b->here[l->q] + move_at(b, l->v, v[l->v])
                                : 0;
-        judge_actuator(b, i, x + h * rate, rate);
+        judge_actuator(b, i, x, rate);
     }
     perp__tendons_judge(b, v);
     for (int i = 0; i < j->nrow; i++) /* a drive's is known by its definition */

@@ -1,4 +1,4 @@
-/* Forces on bodies that a step takes as they are at its begin: thrusters, weight that is taken off, drag of a fluid. */
+/* Forces on bodies that a step takes as they are at its begin, of the midpoint rule halfway: thrusters, weight that is taken off, drag of a fluid. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"

@@ -4,6 +4,7 @@
 #include "bodies/bodies.h"
 #include "bodies/space.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +36,19 @@ static int move_freely(perp_bodies *b)
     stop_held(b);
     if (!perp__bodies_factor(b, b->M, b->D)) return 0;
     perp__bodies_solve(b, b->M, b->D, b->next);
-    for (int k = 0; k < b->nv; k++) b->next[k] = isinf(b->D[k]) ? 0 : b->next[k] + b->v[k];
+    for (int k = 0; k < b->nv; k++) b->drift[k] = isinf(b->D[k]) ? 0 : b->next[k] + b->v[k];
     return 1;
+}
+
+/* By what Newton's law is off, in b->row, the bias was: the velocities without contacts with it, by the factors as they are. */
+static void bend(perp_bodies *b)
+{
+    for (int k = 0; k < b->nv; k++) {
+        b->bias[k] += b->row[k];
+        b->row[k] *= -b->o.step;
+    }
+    perp__bodies_solve(b, b->M, b->D, b->row);
+    for (int k = 0; k < b->nv; k++) b->drift[k] += b->row[k];
 }
 
 static perp_fc friction_problem(const perp_bodies *b)
@@ -269,25 +281,31 @@ static void scale_rows(perp_bodies *b)
     }
 }
 
-/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|. Where dry friction holds it is whatever the law
+/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|; in b->row by what each is off. Where dry friction holds it is whatever the law
  * asks for; perp__joints_amend looks whether it may be. */
 static double newton_difference(perp_bodies *b)
 {
     double worst = 0;
     for (int k = 0; k < b->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->o.step;
+    for (int k = 0; k < b->nv && perp__is_midpoint(b); k++)
+        b->mean[k] = 0.5 * (b->v[k] + b->next[k]);
     load_bodies(b);
     memset(b->size, 0, (size_t)b->n * sizeof *b->size);
     perp__joints_judge(b, b->next);
     perp__equality_load(b, b->size);
-    perp__bodies_inverse(b, b->v, b->acc, b->load, b->row);
+    perp__bodies_inverse(b, b->mean, b->acc, b->load, b->row);
     scale_rows(b);
     for (int k = 0; k < b->nv; k++) {
-        double off = fabs(b->row[k] - b->joints.force[k]);
+        double off = b->row[k] - b->joints.force[k];
         if (isnan(off)) return INFINITY;
-        if (perp__joints_hold(b, k))
-            b->joints.hold[k] = b->row[k] - b->joints.force[k];
-        else if (off > 0)
-            worst = fmax(worst, off / b->scale[k]);
+        b->row[k] = 0;
+        if (perp__joints_hold(b, k)) {
+            b->joints.hold[k] = off;
+            continue;
+        }
+        b->row[k] = off;
+        if (fabs(off) > DBL_MIN) /* what has come to rest ends in numbers that have no digits */
+            worst = fmax(worst, fabs(off) / b->scale[k]);
     }
     perp__equality_share(b);
     return worst;
@@ -299,11 +317,13 @@ static int is_verified(const perp_bodies *b, const perp_bodies_info *info)
            info->newton_error <= b->o.tol;
 }
 
-static void judge(perp_bodies *b, perp_bodies_info *info)
+/* By how much Newton's law alone is off. */
+static double judge(perp_bodies *b, perp_bodies_info *info)
 {
-    info->newton_error = newton_difference(b);
-    info->newton_error = fmax(info->newton_error, contact_difference(b));
+    double off = newton_difference(b);
+    info->newton_error = fmax(off, contact_difference(b));
     info->newton_error = fmax(info->newton_error, perp__equality_difference(b, b->next));
+    return off;
 }
 
 static perp_status refuse(const perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
@@ -316,18 +336,45 @@ static perp_status refuse(const perp_bodies *b, perp_bodies_info *info, perp_dia
         b->steps + 1, b->time, b->ntouch, info->contact_error, info->newton_error, b->o.tol);
 }
 
+/* An answer from the velocities in `drift`, judged; by how much Newton's law alone is off. */
+static perp_status answer(perp_bodies *b, double *off, perp_bodies_info *info)
+{
+    memcpy(b->next, b->drift, (size_t)b->nv * sizeof *b->next);
+    perp_status status = perp__equality_state(b) ? perp__bodies_act(b, info) : PERP_ERR_MEMORY;
+    if (status == PERP_OK) *off = judge(b, info);
+    return status;
+}
+
+/* The midpoint rule's bias is that of the answer: it is found by repeating the step with the last one's, while that brings it nearer. What is
+ * left adds up over steps, so that without contacts, where a motion keeps its energy, nearly nothing may be. */
+static int is_to_repeat(const perp_bodies *b, double off, double before,
+                        const perp_bodies_info *info)
+{
+    const double NOTHING = 1e-6;
+    return perp__is_midpoint(b) && info->outcome == PERP_SOLVED &&
+           off > (b->c.n ? CLOSER : NOTHING) * b->o.tol && off < 0.5 * before;
+}
+
 /* With each law of a joint on one of its pieces, then with those as rows that the answer contradicts; where it does not hold, with all. */
 static perp_status settle(perp_bodies *b, perp_bodies_info *info)
 {
+    double before = INFINITY, off = INFINITY;
+    perp__bodies_inverse(b, b->mean, NULL, perp__pushes(b, b->mean), b->bias);
     perp__joints_guess(b);
-    for (int amended = 1; amended;) {
-        info->outcome = move_freely(b) ? PERP_SOLVED : PERP_LIMIT;
-        if (info->outcome != PERP_SOLVED) return PERP_OK;
-        perp_status status = perp__equality_state(b) ? perp__bodies_act(b, info) : PERP_ERR_MEMORY;
+    b->c.is_again = 0;
+    for (int amended = 1, again = 0; amended || again;) {
+        info->outcome = PERP_SOLVED;
+        if (again)
+            bend(b);
+        else if (!move_freely(b))
+            return info->outcome = PERP_LIMIT, PERP_OK;
+        perp_status status = answer(b, &off, info);
         if (status != PERP_OK) return status;
-        judge(b, info);
         amended = info->outcome == PERP_SOLVED ? perp__joints_amend(b, b->next, 0) : 0;
-        if (!amended && !is_verified(b, info)) amended = perp__joints_amend(b, b->next, 1);
+        again = b->c.is_again = !amended && is_to_repeat(b, off, before, info);
+        before = again ? off : (double)INFINITY;
+        if (!amended && !again && !is_verified(b, info))
+            amended = perp__joints_amend(b, b->next, 1);
     }
     return PERP_OK;
 }
@@ -352,6 +399,22 @@ static perp_status refuse_overlap(const perp_bodies *b, const perp_touch *t, per
         b->steps + 1, b->time, t->shape[0], t->shape[1], -t->gap);
 }
 
+/* Where the next step's forces act. */
+static void put_here(perp_bodies *b)
+{
+    if (!perp__is_midpoint(b)) return;
+    memcpy(b->here, b->q, (size_t)b->nq * sizeof *b->q);
+    perp__bodies_move(b, b->v, 0.5 * b->o.step, b->here);
+}
+
+/* Velocities halfway, as if they changed as in the last step. */
+static void guess_mean(perp_bodies *b)
+{
+    const double *last = b->is_stepped ? b->last + b->nq : b->v;
+    for (int k = 0; k < b->nv && perp__is_midpoint(b); k++)
+        b->mean[k] = b->v[k] + 0.5 * (b->v[k] - last[k]);
+}
+
 /* To the end of the step. */
 static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
@@ -360,8 +423,9 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     memcpy(b->last, b->q, nq * sizeof *b->q);
     memcpy(b->last + nq, b->v, nv * sizeof *b->v);
     perp__joints_keep(b, b->next);
-    perp__bodies_move(b, b->next, b->o.step, b->q);
+    perp__bodies_move(b, perp__is_midpoint(b) ? b->mean : b->next, b->o.step, b->q);
     memcpy(b->v, b->next, nv * sizeof *b->v);
+    put_here(b);
     keep_touches(b);
     perp_status status = perp__bodies_look_ahead(b, &info->overlap, &worst);
     if (status == PERP_OK && worst >= 0)
@@ -385,13 +449,14 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (!b) return PERP_ERR_ARG;
     if (!info) info = &own;
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
-    if (!b->is_ahead) { /* else they are placed */
-        perp__bodies_place(b, b->q);
+    if (!b->is_ahead) put_here(b);
+    if (!b->is_ahead || !b->is_placed) perp__bodies_place(b, b->here);
+    if (!b->is_ahead) {
         keep_touches(b);
         if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
     }
+    guess_mean(b);
     b->is_ahead = b->is_stepped = 0;
-    perp__bodies_inverse(b, b->v, NULL, perp__pushes(b, b->v), b->bias);
     info->touches = b->ntouch;
     perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");

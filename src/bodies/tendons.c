@@ -80,7 +80,7 @@ static double sum_of(const perp_bodies *b, const perp_tendon *t, const double *x
 
 double perp__tendon_length(const perp_bodies *b, int tendon)
 {
-    return sum_of(b, &b->joints.tendon[tendon - 1], b->q, 0);
+    return sum_of(b, &b->joints.tendon[tendon - 1], b->here, 0);
 }
 
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
@@ -90,8 +90,8 @@ double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 
 double perp_bodies_tendon_length(const perp_bodies *b, int tendon)
 {
-    return b && tendon >= 0 && tendon < b->joints.ntendon ? perp__tendon_length(b, tendon + 1)
-                                                          : (double)NAN;
+    if (!b || tendon < 0 || tendon >= b->joints.ntendon) return (double)NAN;
+    return sum_of(b, &b->joints.tendon[tendon], b->q, 0);
 }
 
 void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau)

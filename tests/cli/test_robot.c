@@ -49,6 +49,12 @@ static void what_is_set_is_the_start(void **state)
     cli_expect(1, NULL, "--to: a time > 0", "simulate " CART " --to -1");
     cli_expect(1, NULL, "--estimate is not for robot files", "simulate " CART " --estimate full");
     cli_expect(1, NULL, "--flat is not for robot files", "check " CART " --flat");
+    cli_expect(1, NULL, "--method of a robot file is one of: euler midpoint",
+               "simulate " CART " --method radau5");
+    cli_expect(1, NULL, "--method midpoint is for robot files",
+               "simulate examples/notes/particle.perp --method midpoint");
+    cli_expect(0, "to t = 0.1 s, method midpoint: each verified", NULL,
+               "simulate " CART " --to 0.1 --method midpoint");
     cli_expect(1, NULL, "--key is for robot files",
                "simulate examples/notes/particle.perp --key x");
     cli_expect(4, NULL, "nowhere.xml: cannot be read", "check nowhere.xml");
