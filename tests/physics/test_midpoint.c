@@ -62,9 +62,10 @@ static const char arm_file[] = PERP_SOURCE_DIR "/tests/data/robots/free_arm.xml"
 static void motion_of_the_arm(double *q)
 {
     char text[400];
-    snprintf(text, sizeof text,
-             "model m\nrobot r = \"%s\"(key = \"up\")\nsimulate { to 1\n step 0.001\n method radau5 }\n",
-             arm_file);
+    snprintf(
+        text, sizeof text,
+        "model m\nrobot r = \"%s\"(key = \"up\")\nsimulate { to 1\n step 0.001\n method radau5 }\n",
+        arm_file);
     run r = run_model(parse_model(text), 0, 0);
     for (int k = 0; k < 7; k++) {
         char name[16];
@@ -166,7 +167,8 @@ static void drift_of(perp_bodies *b, long n, double *energy, double *momentum, i
         momentum_of(b, at);
         *energy = fmax(*energy, fabs(now - begin) / begin);
         for (int k = 0; k < 3; k++)
-            *momentum = fmax(*momentum, fabs(at[k] - L[k]) / sqrt(L[0] * L[0] + L[1] * L[1] + L[2] * L[2]));
+            *momentum =
+                fmax(*momentum, fabs(at[k] - L[k]) / sqrt(L[0] * L[0] + L[1] * L[1] + L[2] * L[2]));
         double w = perp_bodies_v(b)[4];
         if (w * side < -2) side = -side, ++*flips;
     }
@@ -220,8 +222,7 @@ static void a_ball_that_rolls_on_a_ball_has_order_two(void **state)
     (void)state;
     const double T = 0.4, h = 2e-3, inertia = 0.4 * ball * ball;
     double x[2] = {0.3, 0}, off[3];
-    perp_body body = {
-        .joint = PERP_JOINT_FREE, .mass = 1, .inertia = {inertia, inertia, inertia}};
+    perp_body body = {.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {inertia, inertia, inertia}};
     perp_shape shape[2] = {{.body = 0, .kind = PERP_SHAPE_SPHERE, .size = {RADIUS}, .mu = 1},
                            {.body = 1, .kind = PERP_SHAPE_SPHERE, .size = {ball}}};
     runge_kutta(roll_down, 2, T, 10000, x);
@@ -257,7 +258,7 @@ static void motion_of_constant_acceleration_is_exact(void **state)
     perp_bodies *b = make(body, 2, shape, 3, &o);
     const double *q = perp_bodies_q(b);
     step(b, lround(T / o.step));
-    assert_near(q[0], 0.5 * 5 / 7 * 9.81 * sin(slope) * T * T, 1e-9); /* rolls */
+    assert_near(q[0], 0.5 * 5 / 7 * 9.81 * sin(slope) * T * T, 1e-9);              /* rolls */
     assert_near(q[7], 0.5 * 9.81 * (sin(slope) - 0.1 * cos(slope)) * T * T, 1e-9); /* slides */
     perp_bodies_destroy(b);
 }
@@ -268,8 +269,10 @@ static void what_rests_stays_where_it_is(void **state)
     (void)state;
     perp_bodies_options o = options(2e-3);
     o.gravity[0] = 9.81 * sin(atan(0.49)), o.gravity[2] = -9.81 * cos(atan(0.49));
-    perp_body body = {
-        .joint = PERP_JOINT_FREE, .position = {0, 0, 0.1}, .mass = 1, .inertia = {0.01, 0.01, 0.01}};
+    perp_body body = {.joint = PERP_JOINT_FREE,
+                      .position = {0, 0, 0.1},
+                      .mass = 1,
+                      .inertia = {0.01, 0.01, 0.01}};
     perp_shape shape[2] = {{.kind = PERP_SHAPE_PLANE, .mu = 0.5},
                            {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}}};
     perp_bodies *b = make(&body, 1, shape, 2, &o);
@@ -335,6 +338,57 @@ static void soft_springs_and_servos_have_order_two(void **state)
         }
     assert_true(fabs(print_order("spring and damper, 1 s at 5 ms [m]", off[0]) - 2) < 0.2);
     assert_true(fabs(print_order("servo, 1 s at 5 ms [m]", off[1]) - 2) < 0.2);
+}
+
+/* A cube that sinks and slows down in a fluid, beside v' = -g - c |v| v: speed and depth are tanh and log cosh. */
+static void drag_has_order_two(void **state)
+{
+    (void)state;
+    const double h = 0.01, T = 1, side = 0.2, mass = 4, density = 50, g = 9.81,
+                 c = 0.5 * density * side * side / mass, last = sqrt(g / c),
+                 z = -log(cosh(sqrt(c * g) * T)) / c, inertia = mass * side * side / 6;
+    double off[3];
+    for (int n = 0; n < 3; n++) {
+        perp_body body = {
+            .joint = PERP_JOINT_FREE, .mass = mass, .inertia = {inertia, inertia, inertia}};
+        perp_bodies_options o = options(h / (1 << n));
+        o.density = density;
+        perp_bodies *b = make(&body, 1, NULL, 0, &o);
+        step(b, lround(T / h) << n);
+        assert_true(fabs(perp_bodies_v(b)[2] + last * tanh(sqrt(c * g) * T)) < 1e-3);
+        off[n] = fabs(perp_bodies_q(b)[2] - z);
+        perp_bodies_destroy(b);
+    }
+    assert_true(fabs(print_order("a cube sinks, 1 s at 10 ms [m]", off) - 2) < 0.2);
+}
+
+/* What a tendon pulls with is that of a step's end: order 1, and stiff ones do not ring. */
+static void tendons_have_order_one(void **state)
+{
+    (void)state;
+    const double h = 5e-3, k = 40, d = 1.5, w = sqrt(k - d * d / 4), T = 1,
+                 x = exp(-d / 2 * T) * (cos(w * T) + d / (2 * w) * sin(w * T));
+    double off[3];
+    for (int n = 0; n < 4; n++) {
+        perp_body body = slider(1);
+        perp_bodies_options o = options(n < 3 ? h / (1 << n) : h);
+        o.gravity[2] = 0;
+        perp_bodies *b = make(&body, 1, NULL, 0, &o);
+        perp_tendon t = {.n = 1,
+                         .body = (int[]){1},
+                         .coefficient = (double[]){1},
+                         .stiffness = n < 3 ? k : 1e9,
+                         .damping = n < 3 ? d : 0};
+        assert_int_equal(perp_bodies_add_tendon(b, &t, NULL), PERP_OK);
+        perp_bodies_set(b, (double[]){1}, NULL);
+        step(b, n < 3 ? lround(T / h) << n : 20);
+        if (n < 3)
+            off[n] = fabs(perp_bodies_q(b)[0] - x);
+        else
+            assert_true(fabs(perp_bodies_q(b)[0]) < 1e-3 && fabs(perp_bodies_v(b)[0]) < 1e-3);
+        perp_bodies_destroy(b);
+    }
+    assert_true(fabs(print_order("tendon's spring and damper, 1 s at 5 ms [m]", off) - 1) < 0.2);
 }
 
 /* However stiff, in one joint or in both of a heavy and a light link: at the target soon, and without ringing. */
@@ -416,7 +470,10 @@ static void a_closed_loop_has_order_two(void **state)
     for (int i = 0; i < 3; i++)
         body[i] = (perp_body){.parent = i == 1,
                               .joint = PERP_JOINT_HINGE,
-                              .position = {i == 2, 0, i == 1 ? -1 : i == 2 ? 0.3 : 0},
+                              .position = {i == 2, 0,
+                                           i == 1   ? -1
+                                           : i == 2 ? 0.3
+                                                    : 0},
                               .axis = {0, 1, 0},
                               .mass = 1,
                               .center = {0, 0, -0.5},
@@ -485,6 +542,8 @@ int main(void)
         cmocka_unit_test(what_rests_stays_where_it_is),
         cmocka_unit_test(bounces_gain_nothing),
         cmocka_unit_test(soft_springs_and_servos_have_order_two),
+        cmocka_unit_test(drag_has_order_two),
+        cmocka_unit_test(tendons_have_order_one),
         cmocka_unit_test(stiff_gains_do_not_ring),
         cmocka_unit_test(laws_of_joints_are_exact),
         cmocka_unit_test(a_closed_loop_has_order_two),
