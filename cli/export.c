@@ -11,9 +11,11 @@
 typedef struct request {
     cli_args args;
     const char *file, *out, *library;
-    int is_code; /* perp export c: C code, not an FMU */
-    int is_part; /* perp export perp: a robot file as a part of the language */
+    int is_code;   /* perp export c: C code, not an FMU */
+    int is_part;   /* perp export perp: a robot file as a part of the language */
+    int is_casadi; /* perp export casadi: its conditions as C functions */
     const char *key, *touch;
+    int order; /* of derivatives for CasADi */
     perp_fmu_options o;
     cli_list set;
     int as_json, quiet;
@@ -23,8 +25,8 @@ typedef struct request {
 
 static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
-    {"o", "FILE.fmu|DIR", "the functional mock-up unit; of C code, the folder", INTO(out),
-     .is_output = 1, .needed = "to which file (-o)?"},
+    {"o", "FILE|DIR", "the functional mock-up unit, the C file for CasADi; of C code, the folder",
+     INTO(out), .is_output = 1, .needed = "to which file (-o)?"},
     {"fmi", "2|3", "FMU: version of the standard (default 3)", INTO(o.version), .least = 2,
      .most = 3},
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
@@ -37,6 +39,7 @@ static const cli_option options[] = {
      INTO(o.integrator), .words = cli_integrators},
     {"library", "FILE.so", "FMU: the library that goes into it (default: perp-fmu.so of this perp)",
      INTO(library)},
+    {"order", "0|1|2", "CasADi: of derivatives (default 2)", INTO(order), .least = 0, .most = 2},
     {"key", "NAME", "robot: the keyframe where it starts", INTO(key)},
     {"touch", "all|ground|none", "robot: which contacts (default all)", INTO(touch)},
     {"quiet", NULL, "print nothing but what is wrong", INTO(quiet)},
@@ -45,7 +48,8 @@ static const cli_option options[] = {
 
 const cli_command cli_command_export = {
     .name = "export",
-    .usage = "FILE.perp -o FILE.fmu [options]\n       perp export c FILE.perp -o DIR [options]\n"
+    .usage = "FILE.perp -o FILE.fmu [options]\n       perp export c FILE.perp -o DIR [options]\n   "
+             "    perp export casadi FILE.perp -o FILE.c [--order 1] [--set NAME=VALUE]\n"
              "       perp export perp FILE.xml -o FILE.perp [--key NAME] [--touch WHICH]",
     .about =
         "Write the model as a functional mock-up unit (FMU) for co-simulation, which other "
@@ -57,6 +61,8 @@ const cli_command cli_command_export = {
         "header, and a program "
         "that runs\n"
         "them. It allocates nothing, needs libm alone, and verifies every step. docs/export.md.\n"
+        "Or, with the word casadi, its equations, pairs and outputs with exact sparse derivatives, "
+        "as C functions that CasADi and acados load.\n"
         "Or, with the word perp, a robot file (MJCF, URDF) as the part of the language that `robot "
         "NAME "
         "= \"FILE\"` takes. docs/robots.md.",
@@ -104,7 +110,8 @@ static void take_form(request *r)
     const char *word = r->args.argc > 1 ? r->args.argv[1] : "";
     r->is_code = strcmp(word, "c") == 0;
     r->is_part = strcmp(word, "perp") == 0;
-    if (!r->is_code && !r->is_part) return;
+    r->is_casadi = strcmp(word, "casadi") == 0;
+    if (!r->is_code && !r->is_part && !r->is_casadi) return;
     r->args.argv[1] = r->args.argv[0];
     r->args.argv++, r->args.argc--;
 }
@@ -120,12 +127,17 @@ static int refuse_others(const request *r)
     const char *of_part = r->key ? "--key" : r->touch ? "--touch" : NULL;
     if (of_part && !r->is_part)
         fprintf(stderr, "perp export: %s is for robot files: perp export perp FILE.xml\n", of_part);
-    if (of_part && !r->is_part) return CLI_USAGE;
-    if (!isnan(r->o.step) || r->set.n || r->o.integrator != d.integrator)
-        name = r->is_part ? "a setting of a run" : name;
-    if (!(r->is_code || r->is_part) || !name) return CLI_DONE;
+    if (r->order != 2 && !r->is_casadi)
+        fprintf(stderr, "perp export: --order is for CasADi: perp export casadi FILE.perp\n");
+    if ((of_part && !r->is_part) || (r->order != 2 && !r->is_casadi)) return CLI_USAGE;
+    int is_run = !isnan(r->o.step) || r->o.integrator != d.integrator;
+    if ((r->is_part && (is_run || r->set.n)) || (r->is_casadi && is_run))
+        name = "a setting of a run";
+    if (!(r->is_code || r->is_part || r->is_casadi) || !name) return CLI_DONE;
     fprintf(stderr, "perp export: %s is for FMUs; %s has no such thing\n", name,
-            r->is_part ? "a part" : "C code");
+            r->is_part     ? "a part"
+            : r->is_casadi ? "a file for CasADi"
+                           : "C code");
     return CLI_USAGE;
 }
 
@@ -136,6 +148,30 @@ static perp_status write_code(const request *r, const perp_model *model, perp_c_
     o.step = r->o.step;
     o.integrator = r->o.integrator;
     return perp_export_c(model, &o, r->out, info, diag);
+}
+
+static perp_status write_casadi(const request *r, const perp_model *model, perp_casadi_info *info,
+                                perp_diag *diag)
+{
+    perp_casadi_options o = perp_casadi_options_default();
+    o.order = r->order;
+    return perp_export_casadi(model, &o, r->out, info, diag);
+}
+
+static void say_casadi(const request *r, const perp_model *model, const perp_casadi_info *info,
+                       cJSON *json)
+{
+    if (json) {
+        cli_json_add_text(json, "model", perp_model_name(model));
+        cli_json_add_text(json, "file", r->out);
+        cli_json_add_number(json, "equations", info->equations);
+        cli_json_add_number(json, "pairs", info->pairs);
+        cli_json_add_number(json, "functions", info->functions);
+        cli_json_add_number(json, "statements", info->statements);
+    } else if (!r->quiet && !cli_is_dash(r->out)) {
+        printf("%s: %d equations and %d pairs; %d functions with derivatives, %d statements\n",
+               r->out, info->equations, info->pairs, info->functions, info->statements);
+    }
 }
 
 static int export_part(const request *r, cJSON *json, perp_diag *diag)
@@ -156,10 +192,12 @@ static int export_part(const request *r, cJSON *json, perp_diag *diag)
 
 int perp__cmd_export(int argc, char **argv)
 {
-    request r = {.args = {&cli_command_export, argc, argv}, .o = perp_fmu_options_default()};
+    request r = {
+        .args = {&cli_command_export, argc, argv}, .o = perp_fmu_options_default(), .order = 2};
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_c_info info = {0};
+    perp_casadi_info casadi = {0};
     take_form(&r);
     int code = cli_read(&r.args, &r);
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("export") : NULL;
@@ -171,13 +209,16 @@ int perp__cmd_export(int argc, char **argv)
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.file, r.is_part);
     if (code == CLI_DONE && r.is_part) code = export_part(&r, json, &diag);
     if (code == CLI_DONE && has_model) {
-        perp_status status = r.is_code ? write_code(&r, model, &info, &diag)
-                                       : perp_export_fmu(model, &r.o, r.out, &diag);
+        perp_status status = r.is_code     ? write_code(&r, model, &info, &diag)
+                             : r.is_casadi ? write_casadi(&r, model, &casadi, &diag)
+                                           : perp_export_fmu(model, &r.o, r.out, &diag);
         int is_refused = status == PERP_ERR_ARG || status == PERP_ERR_UNAVAILABLE;
         code = is_refused ? CLI_BAD_INPUT : cli_exit_code(status);
     }
     if (code == CLI_DONE && r.is_code && has_model)
         say_code(&r, model, &info, json);
+    else if (code == CLI_DONE && r.is_casadi)
+        say_casadi(&r, model, &casadi, json);
     else if (code == CLI_DONE && has_model)
         say_fmu(&r, model, json);
     if (json) code = cli_json_end(json, code, &diag, stdout);

@@ -85,6 +85,39 @@ typedef struct perp_c_info {
 PERP_API perp_status perp_export_c(const perp_model *model, const perp_c_options *options,
                                    const char *folder, perp_c_info *info, perp_diag *diag);
 
+typedef struct perp_casadi_options {
+    size_t size; ///< set by the default; says which fields the caller has
+    int order;   ///< of derivatives, 0..2; default 2. Second ones of robots are long
+} perp_casadi_options;
+
+PERP_API void perp_casadi_options_fill(perp_casadi_options *options, size_t size);
+static inline perp_casadi_options perp_casadi_options_default(void)
+{
+    perp_casadi_options options;
+    perp_casadi_options_fill(&options, sizeof options);
+    return options;
+}
+
+/// What the file has.
+typedef struct perp_casadi_info {
+    int equations, pairs; ///< rows of `residual` and of each side of `pairs`
+    int functions;        ///< derivatives among them
+    int statements;       ///< arithmetic of all
+} perp_casadi_info;
+
+/// Write what a model says as C functions of CasADi's interface for external functions, which CasADi, acados and others load once the file is compiled
+/// (`cc -O2 -shared -fPIC NAME.c -lm`): NAME_residual, NAME_pairs, NAME_outputs of (t, h, before, x, der, z, u, p), NAME_start of p and NAME_parameters,
+/// where NAME is the model's name as one of C. They are the conditions as they were written, at the end of a step from states `before`: 0 = r, and
+/// lo <= a <= hi perp b, but a = 0 where `on` is 0. Derivatives, jac_NAME_residual and so on, are exact and sparse. The functions keep
+/// no state: threads may share them. Elements are those of perp_model_symbol in their order, of p those that are numbers and shape nothing.
+///
+/// @param options  nullable: the default
+/// @param path     written whole or not at all
+/// @param info     nullable
+/// @return PERP_OK; PERP_ERR_ARG (NULL, another order); PERP_ERR_UNAVAILABLE (too large: rows times unknowns beyond 1e9); PERP_ERR_FILE; PERP_ERR_MEMORY
+PERP_API perp_status perp_export_casadi(const perp_model *model, const perp_casadi_options *options,
+                                        const char *path, perp_casadi_info *info, perp_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

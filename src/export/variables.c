@@ -10,7 +10,7 @@
 static perp__fmu_role role_of(const perp_model *m, perp_symbol_kind kind, int i, int locates)
 {
     const perp__item *item = &m->item[kind][i];
-    int is_number = item->is_set || item->expr < 0 || m->graph.node[item->expr].op == PERP__CONST;
+    int is_number = perp__is_number(m, item);
     switch (kind) {
     case PERP_PARAM:
         return item->is_structural ? PERP__FMU_CONSTANT

@@ -167,6 +167,12 @@ struct perp_model {
 #undef PERP_BLOCK
 };
 
+/* Is it a number, that follows from nothing? */
+static inline int perp__is_number(const perp_model *model, const perp__item *item)
+{
+    return item->is_set || item->expr < 0 || model->graph.node[item->expr].op == PERP__CONST;
+}
+
 /* The exact cone that an equation states; -1 none. */
 static inline int perp__cone_of(const perp_model *model, int equation)
 {

@@ -23,9 +23,7 @@ static int list_all_parameters(const perp_model *m, int *param)
     int n = 0;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
-        int is_number =
-            item->is_set || item->expr < 0 || m->graph.node[item->expr].op == PERP__CONST;
-        if (is_number && !item->is_structural) param[n++] = i;
+        if (perp__is_number(m, item) && !item->is_structural) param[n++] = i;
     }
     return n;
 }
