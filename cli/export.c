@@ -62,7 +62,7 @@ const cli_command cli_command_export = {
         "that runs\n"
         "them. It allocates nothing, needs libm alone, and verifies every step. docs/export.md.\n"
         "Or, with the word casadi, its equations, pairs and outputs with exact sparse derivatives, "
-        "as C functions that CasADi and acados load.\n"
+        "as C functions that CasADi loads.\n"
         "Or, with the word perp, a robot file (MJCF, URDF) as the part of the language that `robot "
         "NAME "
         "= \"FILE\"` takes. docs/robots.md.",

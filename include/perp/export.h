@@ -105,7 +105,7 @@ typedef struct perp_casadi_info {
     int statements;       ///< arithmetic of all
 } perp_casadi_info;
 
-/// Write what a model says as C functions of CasADi's interface for external functions, which CasADi, acados and others load once the file is compiled
+/// Write what a model says as C functions of CasADi's interface for external functions, which CasADi loads once the file is compiled
 /// (`cc -O2 -shared -fPIC NAME.c -lm`): NAME_residual, NAME_pairs, NAME_outputs of (t, h, before, x, der, z, u, p), NAME_start of p and NAME_parameters,
 /// where NAME is the model's name as one of C. They are the conditions as they were written, at the end of a step from states `before`: 0 = r, and
 /// lo <= a <= hi perp b, but a = 0 where `on` is 0. Derivatives, jac_NAME_residual and so on, are exact and sparse. The functions keep

@@ -35,11 +35,24 @@ static perp_status code_story(void *given, perp_diag *diag)
     return status;
 }
 
+static perp_status conditions_story(void *given, perp_diag *diag)
+{
+    static const char text[] = "param m = 1, n = 2*m\ninput F = 2*t\nstate x = 0, v = n\nvar f\n"
+                               "der(x) = v\nm*der(v) = F + f - x*abs(v)\n-1 <= f <= 1 perp v\n";
+    perp_model *model = NULL;
+    perp_status status = perp_model_parse(text, sizeof text - 1, "m.perp", &model, diag);
+    (void)given;
+    if (status == PERP_OK) status = perp_export_casadi(model, NULL, "/dev/null", NULL, diag);
+    perp_model_destroy(model);
+    return status;
+}
+
 static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     assert_true(tell_each(whole_story, NULL, 1) > 50);
     assert_true(tell_each(code_story, NULL, 1) > 100);
+    assert_true(tell_each(conditions_story, NULL, 1) > 100);
 }
 
 int main(void)
