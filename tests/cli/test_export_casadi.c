@@ -184,7 +184,7 @@ static void hold_for_rows(const char *model, const char *name, double tol)
     for (int k = 0; k < 5; k++) f[k] = get("", own[k]);
     for (int k = 0; k < 4; k++) jac[k] = get("jac_", own[k]), jac_jac[k] = get("jac_jac_", own[k]);
     call(&f[4], NULL, r[P]);
-    const double *parameters[] = {r[P]};
+    const double *parameters[INPUTS] = {r[P]};
     call(&f[3], parameters, start);
     int nx = perp_model_count(m, PERP_STATE);
     take(table, m, PERP_STATE, 0, r[X]);
@@ -219,7 +219,7 @@ static void hold_for_rows(const char *model, const char *name, double tol)
         first = fmax(first, compare(&f[k], &jac[k], arg));
         second = fmax(second, compare(&jac[k], &jac_jac[k], arg));
     }
-    double *p[] = {r[P]};
+    double *p[INPUTS] = {r[P]};
     first = fmax(first, compare(&f[3], &jac[3], p));
     printf("%s, %ld rows: residual %.1e, pairs %.1e, outputs %.1e; derivatives beside differences "
            "%.1e, second ones %.1e\n",
@@ -256,7 +256,7 @@ static void guards_and_what_was_before_are_read(void **state)
     call(&parameters, NULL, p);
     assert_true(p[0] == 3);
     p[0] = 4;
-    const double *chosen[] = {p};
+    const double *chosen[INPUTS] = {p};
     call(&start, chosen, x0);
     assert_true(x0[0] == 4 && x0[1] == 4 && x0[2] == 1);
     const double t = 0.1, h = 0.1, before[] = {-1, 2, 7}, x[] = {1, 3, 9}, der[] = {20, 10, 0},
