@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build playground dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fmt clean
+.PHONY: build playground site dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -58,6 +58,10 @@ playground: setup
 	@JOBS=$(JOBS) scripts/playground build
 	@mkdir -p out
 	@cp build/play/playground.html out/
+
+# The documents as pages, their models open in the playground: out/site/index.html.
+site: playground
+	@scripts/site out/playground.html out/site
 
 # The Python package in build/python, and its tests; `pip install .` installs it.
 python: setup

@@ -2,48 +2,9 @@
 // other editors (editors/vscode).
 
 import grammar from '../../editors/vscode/syntaxes/perp.tmLanguage.json';
+import {painter} from './colours.js';
 
-const kinds = [
-        ['comment', 'note'],
-        ['string', 'string'],
-        ['constant', 'number'],
-        ['keyword', 'word'],
-        ['storage', 'word'],
-        ['support', 'function'],
-    ],
-    patterns = grammar.patterns.map(p => ({
-        find: new RegExp(p.match, p.captures ? 'dgu' : 'gu'),
-        kind: classOf(p.name ?? p.captures['1'].name),
-        group: p.captures ? 1 : 0,
-    })),
-    known = new Map(); // a line's text: its pieces
-
-function classOf(name) {
-    return kinds.find(([word]) => name.startsWith(word))[1];
-}
-
-// [from, to, class] of what is coloured, in the order of the line.
-function pieces(line) {
-    if (known.has(line)) return known.get(line);
-    const list = [];
-    for (let at = 0; at < line.length; ) {
-        let best = null;
-        for (const p of patterns) {
-            p.find.lastIndex = at;
-            const found = p.find.exec(line);
-            if (!found || !found[0]) continue;
-            const from = p.group ? found.indices[1][0] : found.index,
-                to = p.group ? found.indices[1][1] : found.index + found[0].length;
-            if (!best || from < best[0]) best = [from, to, p.kind];
-        }
-        if (!best) break;
-        list.push(best);
-        at = best[1];
-    }
-    if (known.size > 5000) known.clear();
-    known.set(line, list);
-    return list;
-}
+const pieces = painter(grammar);
 
 // Characters of perp's columns are code points; those of the page are UTF-16.
 function place(line, column) {
