@@ -52,7 +52,7 @@ static const cli_option options[] = {
      .least = 0.5, .most = 1},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister",
      INTO(o.pairs), .words = treatments, .what = "treatment of pairs"},
-    {"relaxation", "EPS", "first EPS of the pairs' relaxation a b <= EPS (default 10)",
+    {"relaxation", "EPS", "first EPS of the pairs' relaxation a b <= EPS (default 10; in balanced units a fifth)",
      INTO(o.relaxation), .is_positive = 1},
     {"relaxation-min", "EPS",
      "last EPS, after which one side of each pair is fixed at 0 (default 1e-7)",

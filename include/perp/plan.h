@@ -132,7 +132,7 @@ typedef struct perp_plan_options {
     perp_plan_start start;     ///< default the model's guesses
     unsigned seed;             ///< of random starts; default 1
     double from;               ///< time of the first node; default 0
-    double relaxation;         ///< pairs are relaxed to a b <= eps; eps at first, default 10
+    double relaxation;         ///< pairs are relaxed to a b <= eps; eps at first, default 10; a fifth of it in balanced units, docs/plan.md
     double
         relaxation_min; ///< eps at the end, before one side of each pair is fixed at 0; default 1e-7
     double penalty;     ///< weight of the l1 penalty; default 0.1

@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { UNKNOWNS = 3 }; /* d[2], s */
-
 static const double SHARPEST = 1e-16; /* the square of the least slip at which |v| is smooth */
 
 int perp__plan_cones(const perp_model *m)
@@ -24,7 +22,7 @@ static int add_row(perp__transcriber *t, const perp__contact *of, perp_expr e)
     return perp__add_row(t, e, 0, 0, of->text, of->at, PERP__OF_MODEL);
 }
 
-static void add_cone(perp__transcriber *t, const perp__contact *of, int point, int split)
+static void add_cone(perp__transcriber *t, const perp__contact *of, int cone, int point, int split)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
@@ -39,7 +37,10 @@ static void add_cone(perp__transcriber *t, const perp__contact *of, int point, i
     perp_expr eps = perp__symbol(graph, g->sym.relaxation),
               s = perp__plan_unknown(t, point, split + 2), along = s, room = perp__const(graph, 1),
               bound = perp__translate_at(t, of->bound, of->at),
-              square = perp__add(graph, perp__mul(graph, eps, eps), perp__const(graph, SHARPEST));
+              unit = perp__symbol(graph, g->sym.slip + cone),
+              square = perp__mul(
+                  graph, perp__mul(graph, unit, unit),
+                  perp__add(graph, perp__mul(graph, eps, eps), perp__const(graph, SHARPEST)));
     if (of->guard >= 0) bound = perp__mul(graph, bound, perp__translate_at(t, of->guard, of->at));
     for (int i = 0; i < 2; i++) {
         perp_expr f = perp__translate_at(t, of->f[i], of->at),
@@ -63,10 +64,10 @@ static void add_cone(perp__transcriber *t, const perp__contact *of, int point, i
 void perp__transcribe_cones(perp__transcriber *t, int point, int *split)
 {
     const perp_model *m = t->model;
-    for (int i = 0; i < m->nfriction && !t->failed; i++) {
+    for (int i = 0, cone = 0; i < m->nfriction && !t->failed; i++) {
         if (m->contact[i].kind != PERP__CONTACT_CONE) continue;
-        add_cone(t, &m->contact[i], point, *split);
-        *split += UNKNOWNS;
+        add_cone(t, &m->contact[i], cone++, point, *split);
+        *split += PERP__CONE_UNKNOWNS;
     }
     if (!t->failed) perp__program_treat_cones(t->program, PERP__CONES_SMOOTH);
 }
@@ -107,7 +108,7 @@ static void guess_cone(const perp__program *g, const perp__plan_pair *pair, size
     }
     size_t row = (size_t)pair->force[0] * K + k;
     double size = fmax(r1[row] - r0[row], hypot(f[0], f[1]));
-    w[s] = hypot(hypot(v[0], v[1]), eps);
+    w[s] = hypot(hypot(v[0], v[1]), eps * g->unit.w[pair->w[1]]);
     for (size_t i = 0; i < 2; i++)
         w[s - (2 - i) * K] = w[s] > 0 ? v[i] / w[s] : size > 0 ? -f[i] / size : 0;
 }
@@ -128,7 +129,7 @@ int perp__program_guess_cones(perp__program *g, double eps, double *w, const dou
     if (!r) return 0;
     for (int along = 0; along < 2; along++) {
         for (int i = 0; i < g->npair; i++)
-            for (size_t j = 0; j < UNKNOWNS * K && g->pair[i].is_cone; j++)
+            for (size_t j = 0; j < PERP__CONE_UNKNOWNS * K && g->pair[i].is_cone; j++)
                 w[(size_t)(g->pair[i].w[1] - 2) * K + j] = j < 2 * K ? along : 0;
         perp__program_values(g, NULL, w, p, r + (size_t)along * n, &cost);
     }

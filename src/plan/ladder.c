@@ -20,7 +20,8 @@ typedef enum rung {
     RANDOM /* from there on */
 } rung;
 
-static const double SHAKE = 0.1; /* of an unknown's unit */
+/* Of an unknown's unit: a guess shaken, the ends of a random point, and in balanced units. */
+static const double SHAKE = 0.1, FAR = 10, FAR_IF_BALANCED = 20;
 
 /* Is there such a start for this plan? */
 static int has_rung(const perp_plan *plan, rung way)
@@ -149,11 +150,13 @@ void perp__plan_set_start(perp_plan *plan, int run)
         size_t j = is_p ? i - plan->nW : i;
         double lo = is_p ? plan->pairing.bound->plo[j] : plan->pairing.bound->wlo[j],
                hi = is_p ? plan->pairing.bound->phi[j] : plan->pairing.bound->whi[j];
-        double *x = is_p ? &plan->p[j] : &plan->w[j];
+        double *x = is_p ? &plan->p[j] : &plan->w[j], unit = is_p ? g->unit.p[j] : g->unit.w[j / K],
+               far = g->unit.are_balanced ? FAR_IF_BALANCED * unit : FAR;
         if (way == SHAKEN)
-            *x += uniform(&state, -SHAKE, SHAKE) * (is_p ? g->unit.p[j] : g->unit.w[j / K]);
+            *x += uniform(&state, -SHAKE, SHAKE) * unit;
         else
-            *x = start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
+            *x =
+                start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -far), fmin(hi, far));
         *x = within(*x, lo, hi);
     }
     if (way == LENGTHS_HELD) hold_lengths(plan, run);

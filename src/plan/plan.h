@@ -152,6 +152,8 @@ void perp__plan_watch_cost(perp_plan *plan, int has_step, double cost);
 void perp__plan_look(perp_plan *plan);
 void perp__plan_start_as(perp_plan *plan, const perp_plan *other);
 perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag);
+/* What pairs are relaxed by at first where `relaxation` is meant in the units of the model: less in balanced ones. */
+double perp__plan_relaxation(const perp_plan *plan, double relaxation);
 /* Solve with the sides as they are now fixed. Pairs that are still relaxed start at a b <= `relaxation`, which is
  * lowered 10^4 times. 1: solved, with the rows' values and *cost (solve.c). */
 int perp__plan_solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost);

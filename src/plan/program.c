@@ -346,7 +346,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->held = t->block->holds_inputs || g->mesh.holds;
     for (int i = 0; i < m->npair; i++)
         g->nsplit += m->pair[i].two_sided ? 2 : m->pair[i].guard >= 0 ? PERP__GUARD_PARTS : 0;
-    g->nsplit += 3 * perp__plan_cones(m);
+    g->nsplit += PERP__CONE_UNKNOWNS * perp__plan_cones(m);
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);
     g->phase.nrun = t->block->is_free || g->phase.n > 1 || g->phase.named ? g->phase.n : 0;
@@ -369,7 +369,9 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->sym.end = g->sym.mark + g->cost.nmark;
     g->sym.relaxation = g->sym.end + 1;
     g->sym.penalty = g->sym.relaxation + 1;
-    g->sym.sigma = g->sym.penalty + 1;
+    g->sym.slip = g->sym.penalty + 1;
+    g->sym.ncone = perp__plan_cones(m);
+    g->sym.sigma = g->sym.slip + g->sym.ncone;
     g->sym.lambda = g->sym.sigma + 1;
     g->sym.n = g->sym.lambda; /* and the rows' multipliers, once the rows are known */
     PERP_TAKE(&g->arena, g->soft.condition, g->nw - g->soft.w);
@@ -662,6 +664,10 @@ static void load_symbols(perp__program *g, const perp__pairing *pairing, const d
     slot += n;
     fill(slot, n, pairing ? pairing->relaxation : 0);
     fill(slot + n, n, pairing ? pairing->penalty : 0);
+    slot += 2 * n;
+    const double *unit = g->unit.w + g->nx + g->nv + g->nsplit - PERP__CONE_UNKNOWNS * g->sym.ncone;
+    for (int i = 0; i < g->sym.ncone; i++, slot += n)
+        fill(slot, n, unit[PERP__CONE_UNKNOWNS * i + PERP__CONE_UNKNOWNS - 1]);
 }
 
 long perp__program_place(const perp__program *g, int col, int k)
@@ -679,7 +685,7 @@ static void relax_products(const perp__program *g, double eps, double *r)
     for (int i = 0; i < g->npair && eps > 0 && g->pairs != PERP_PLAN_FISCHER_BURMEISTER; i++) {
         int row = g->pair[i].product;
         if (row < 0) continue;
-        double unit = g->unit.r[row] == 1 ? g->pair[i].scale : g->unit.r[row];
+        double unit = g->unit.differ ? g->unit.r[row] : g->pair[i].scale;
         for (int k = 0; k < g->K; k++) r[at(g, row, k)] -= unit * eps;
     }
 }

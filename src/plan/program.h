@@ -161,6 +161,7 @@ typedef struct perp__program {
     struct {
         double *w, *p, *r; /* nw, np, nrow: units in which the search sees them, 1 unless... */
         int differ;        /* ...they are far from 1 */
+        int are_balanced;  /* ...or are found all at once: ADR 075 */
     } unit;
 
     /* functions */
@@ -168,7 +169,9 @@ typedef struct perp__program {
         int step, frac;
         int in, begin, last; /* phase.named: 1 in a phase, in its first step, in its last */
         int mark;            /* cost.nmark: 1 in the step */
-        int end, relaxation, penalty, lambda, sigma, n;
+        int end, relaxation, penalty;
+        int slip, ncone; /* a cone of the model: the unit of its speed of slip */
+        int lambda, sigma, n;
         int ncol; /* nx + nw + np: derivatives are taken with respect to the first ncol symbols */
     } sym;
     struct {

@@ -36,16 +36,17 @@ double perp__side_value(const perp__program *g, const perp__plan_pair *pair, int
 
 double perp__pair_scale(const perp__program *g, const perp__plan_pair *pair)
 {
-    double unit = pair->row[0] >= 0 ? g->unit.r[pair->row[0]] : g->unit.w[pair->w[0]];
-    return unit == 1 ? pair->scale : 1;
+    return g->unit.differ ? 1 : pair->scale;
 }
 
-/* The second side of the pair behind a guard. */
+/* The second side of the pair behind a guard, in the unit of its parts. */
 static double switched_side(const perp__program *g, int guard, int k, const double *w,
                             const double *r)
 {
     const perp__plan_pair *pair = &g->pair[guard + 1];
-    return r[entry(g, pair->parts, k)] + w[entry(g, pair->w[1], k)] - w[entry(g, pair->minus, k)];
+    double b =
+        r[entry(g, pair->parts, k)] + w[entry(g, pair->w[1], k)] - w[entry(g, pair->minus, k)];
+    return b / g->unit.w[pair->w[1]];
 }
 
 /* Of a guard that is at its switch: is what is behind it the same on both sides of that? Where its pair has a force, or would need one at once, it is

@@ -23,6 +23,8 @@ static const double SMALL_PAIR =
     0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
 /* Of a plan that is solved again: by so much of the last cost must it be dearer for other sides to be searched; the last relaxation of that. */
 static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
+/* In balanced units, of the cost beside the barrier, and of what pairs are relaxed by at first: ADR 075. */
+static const double WEIGHT_IF_BALANCED = 2.5, RELAXED_IF_BALANCED = 0.2;
 enum { MOST_NEARBY = 40 };            /* iterations of each search: where it is near it is quick */
 enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
 enum { MOST_IN_PART = 5 };            /* iterations of a search that is spread over steps */
@@ -66,6 +68,16 @@ static perp__ipm_result run_solver(perp_plan *plan, perp__ipm_options *o, const 
     return result;
 }
 
+double perp__plan_relaxation(const perp_plan *plan, double relaxation)
+{
+    return plan->program->unit.are_balanced ? RELAXED_IF_BALANCED * relaxation : relaxation;
+}
+
+static double first_relaxation(const perp_plan *plan)
+{
+    return perp__plan_relaxation(plan, plan->options.relaxation);
+}
+
 /* The relaxation eps at which the guess satisfies a b <= eps in every pair; not so small that the iterates cannot move. */
 static double relaxation_of_guess(perp_plan *plan)
 {
@@ -78,7 +90,7 @@ static double relaxation_of_guess(perp_plan *plan)
                    b = perp__side_value(g, &g->pair[i], 1, k, plan->w, plan->r);
             most = fmax(most, fmax(-fmin(a, b), a * b));
         }
-    return fmin(most, plan->options.relaxation);
+    return fmin(most, first_relaxation(plan));
 }
 
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on)
@@ -88,10 +100,11 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     int refines = po->refine && plan->program->npair > 0;
     o.max_iter = po->max_iter;
     o.weight = start == 0 ? 1 : 30; /* another path */
+    if (plan->program->unit.are_balanced) o.weight *= WEIGHT_IF_BALANCED;
     o.tol = refines ? TOL_BEFORE_SIDES : po->tol;
     o.barrier_min = refines ? fmin(BARRIER_MIN_BEFORE_SIDES, 0.1 * last) : BARRIER_MIN;
     if (!refines) o.gap = CLOSED_WITHOUT_PAIRS;
-    o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
+    o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : first_relaxation(plan);
     o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
     /* a bounce that is relaxed is none: it begins where the guess has it */
     if (perp__plan_is_near(plan, start) && o.relaxation > 0) {

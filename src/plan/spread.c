@@ -35,7 +35,7 @@ void perp__plan_watch_cost(perp_plan *plan, int has_step, double cost)
     if (s->is_on || plan->program->npair == 0 || (has_step && !is_dearer)) return;
     s->is_on = 1;
     s->calls = 0;
-    s->relaxation = FIRST;
+    s->relaxation = perp__plan_relaxation(plan, FIRST);
     memcpy(s->at.w, plan->w, plan->nW * sizeof *plan->w);
     memcpy(s->at.p, plan->p, plan->nP * sizeof *plan->p);
     memcpy(s->at.lambda, plan->lambda, plan->nR * sizeof *plan->lambda);

@@ -62,6 +62,9 @@ enum { PERP__GUARD_PARTS = 4 };
 
 /* Unknown j of point c. */
 perp_expr perp__plan_unknown(perp__transcriber *t, int c, int j);
+enum {
+    PERP__CONE_UNKNOWNS = 3
+}; /* d[2], s: the last unknowns of a point that stand for pairs, cone behind cone */
 /* cones.c: how many exact friction cones a model has; their rows and pairs at a point, whose unknowns begin at *split. */
 int perp__plan_cones(const perp_model *model);
 void perp__transcribe_cones(perp__transcriber *t, int point, int *split);

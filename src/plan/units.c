@@ -1,16 +1,30 @@
-/* Scaling: units in which a program's unknowns and rows are near 1, for the interior point and for comparing
- * the two sides of a pair; powers of two where there are none. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
- * guess. A program with pairs whose unknowns are all near 1 is not scaled; a soft one, which compares misses of all kinds, always is, by
- * all bounds. */
+/* Scaling: units in which a program's unknowns and rows are near 1, for the interior point and for comparing the two sides of a pair. What the
+ * search compares with a constant is in these units. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
+ * guess; units are powers of two where there are no pairs. With pairs, a model that declares no units has its sizes balanced then, all at once, by
+ * least squares of their logarithms (Curtis and Reid 1972), so that it is searched in the same way in any (ADR 075); one that does is scaled only
+ * where some are far from 1. A soft program, which compares misses of all kinds, always is, by all bounds. */
 
+#include "model/inspect.h"
 #include "plan/program.h"
 
 #include <math.h>
 #include <string.h>
 
-/* With pairs, sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude, and their relaxation,
- * in the units of the search, is what decides between plans. */
+/* Where units are declared, sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude, and the relaxation
+ * of pairs, in the units of the search, is what decides between plans. */
 static const double FAR = 512;
+/* What sizes are balanced by: each term of a row weighs 1, a guess that is not 0 the same, and a range so much. */
+static const double OF_RANGE = 1.2;
+/* A balanced unit is so many sizes: what pairs are relaxed by, and where the barrier begins, is in these units. Both by ADR 075. */
+static const double SIZES = 2;
+/* A row has a constant where more than this of its terms is left without those that change. */
+static const double CONSTANT = 1e-9;
+
+/* Of balancing. Sizes that models of whole numbers leave half way between two powers of two are all rounded to the same one. */
+enum { SWEEPS = 100 };
+static const double HALF = 0.51;
+/* By so many factors of 2 is a guess off at most. */
+static const double MOST_OFF = 5.5;
 
 enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the last */
 
@@ -18,13 +32,70 @@ enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the l
 typedef struct sizer {
     perp__program *g;
     int nkind;
+    int balances; /* are sizes to be balanced? */
     double *size; /* nkind; 0: not known */
     double *net,
         *sum; /* nrow x nkind: of the derivatives of a row with respect to one kind, the largest over the steps:
                           increments count by the share of a step */
     double *now, *most; /* nrow x nkind, nrow: scratch */
     double *given;      /* nrow: the largest bound of a row of a soft program, else 0 */
+    double *guessed;    /* nkind: the size by the guess; 0: not known */
+    int *alike;         /* nkind: the first of the elements of the same array, or itself */
 } sizer;
+
+/* The declared item that a kind is, or a copy of; NULL: none. */
+static const char *name_of(const perp__program *g, int kind)
+{
+    const perp_model *m = g->model;
+    int input = kind - g->nx - g->nv - g->nsplit, var = kind - g->nx;
+    if (kind >= g->nb) return NULL;
+    if (kind < g->ns) return m->item[PERP_STATE][kind].name;
+    if (kind < g->nx) return m->item[PERP_INPUT][g->input_item[kind - g->ns]].name;
+    if (input >= 0) return m->item[PERP_INPUT][g->input_item[input]].name;
+    return var < g->nv ? m->item[PERP_VAR][var].name : NULL;
+}
+
+static int are_of_one_array(const char *a, const char *b)
+{
+    size_t n = a && b ? strcspn(a, "[") : 0;
+    return n > 0 && a[n] == '[' && strncmp(a, b, n + 1) == 0;
+}
+
+/* Does the model say what its numbers are in? Then 1 is a size that its author chose. */
+static int declares_units(const perp_model *m)
+{
+    double power[5], scale;
+    static const int kinds[] = {PERP_STATE, PERP_INPUT};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < m->nitem[kinds[k]]; i++)
+            if (m->item[kinds[k]][i].unit &&
+                perp__unit_powers(m->item[kinds[k]][i].unit, power, &scale))
+                return 1;
+    return 0;
+}
+
+static void find_arrays(sizer *u)
+{
+    for (int j = 0; j < u->nkind; j++) {
+        u->alike[j] = j;
+        for (int i = 0; i < j && u->alike[j] == j; i++)
+            if (are_of_one_array(name_of(u->g, i), name_of(u->g, j))) u->alike[j] = i;
+    }
+}
+
+/* Elements of an array are of one kind: those without a size have the largest of the others. 1: at least one was sized. */
+static int size_by_arrays(sizer *u)
+{
+    int found = 0;
+    memset(u->now, 0, (size_t)u->nkind * sizeof *u->now);
+    for (int j = 0; j < u->nkind; j++) u->now[u->alike[j]] = fmax(u->now[u->alike[j]], u->size[j]);
+    for (int j = 0; j < u->nkind; j++) {
+        if (u->size[j] > 0 || !(u->now[u->alike[j]] > 0)) continue;
+        u->size[j] = u->now[u->alike[j]];
+        found = 1;
+    }
+    return found;
+}
 
 static int kind_of(const perp__program *g, int col)
 {
@@ -48,6 +119,15 @@ static double range_of(const perp__program *g, int j)
     return fmax(fabs(g->bound.wlo[at]), fabs(g->bound.whi[at]));
 }
 
+/* Directions of slip have length 1. */
+static void size_directions(sizer *u)
+{
+    const perp__program *g = u->g;
+    for (int i = 0; i < g->npair; i++)
+        for (int j = 1; j <= 2 && g->pair[i].is_cone; j++)
+            u->size[kind_of(g, g->nx + g->pair[i].w[1] - j)] = 1;
+}
+
 /* Sizes by the guess; where it is 0, by the range if that is narrow. Not for inputs, which may need a small part of
  * their range only: those are sized by the rows. */
 static void size_by_guess(sizer *u, const double *w, const double *p)
@@ -62,9 +142,7 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
         int side = g->pair[i].w[0], j = side >= 0 && side < g->soft.w ? side % g->nb : -1;
         if (j >= 0 && u->size[j] == 0 && isfinite(range_of(g, j))) u->size[j] = range_of(g, j);
     }
-    for (int i = 0; i < g->npair; i++)
-        for (int j = 1; j <= 2 && g->pair[i].is_cone; j++)
-            u->size[kind_of(g, g->nx + g->pair[i].w[1] - j)] = 1;
+    size_directions(u);
     for (int i = 0; i < g->np; i++) {
         double *size = &u->size[kind_of(g, g->nx + g->nw + i)];
         *size = fmax(*size, finite_or_0(p[i]));
@@ -103,6 +181,18 @@ static void keep_in_ranges(sizer *u)
     }
 }
 
+/* v = s d: s is as large as v where |d| = 1, which a guess at rest does not show; nothing else says what s is. */
+static void measure_cone(sizer *u, const perp__plan_pair *pair)
+{
+    size_t n = (size_t)u->nkind, s = (size_t)kind_of(u->g, u->g->nx + pair->w[1]);
+    memset(u->net + (size_t)pair->speed * n, 0, n * sizeof *u->net);
+    for (int j = 0; j < 2; j++) {
+        double *net = u->net + (size_t)pair->slip[j] * n, *sum = u->sum + (size_t)pair->slip[j] * n;
+        net[s] = sum[s] = 1;
+        net[s - 1] = net[s - 2] = 0;
+    }
+}
+
 /* Take the Jacobian of step k into the largest of each row and kind; the rows a b <= eps of pairs are left out. */
 static void measure_step(sizer *u, const double *jac, size_t k)
 {
@@ -118,6 +208,8 @@ static void measure_step(sizer *u, const double *jac, size_t k)
     }
     for (size_t i = 0; i < n; i++)
         u->net[i] = fmax(u->net[i], fmax(fabs(u->now[i]), u->sum[i] / g->K));
+    for (int i = 0; i < g->npair && u->balances; i++)
+        if (g->pair[i].is_cone) measure_cone(u, &g->pair[i]);
     for (int i = 0; i < g->npair; i++)
         if (g->pair[i].product >= 0)
             memset(u->net + (size_t)g->pair[i].product * (size_t)u->nkind, 0,
@@ -182,7 +274,8 @@ static int is_far(double size)
 static double unit_of(const perp__program *g, double size)
 {
     if (!(size > 0 && isfinite(size))) return 1;
-    return g->npair > 0 ? size : exp2(round(log2(size)));
+    if (g->npair == 0) return exp2(round(log2(size)));
+    return g->unit.are_balanced ? SIZES * size : size;
 }
 
 static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, int side)
@@ -190,10 +283,11 @@ static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, 
     return pair->row[side] >= 0 ? g->unit.r[pair->row[side]] : g->unit.w[pair->w[side]];
 }
 
-static void set_units(sizer *u)
+static void set_units(const sizer *u)
 {
     perp__program *g = u->g;
-    g->unit.differ |= is_soft(g) || g->npair == 0;
+    g->unit.are_balanced = u->balances;
+    g->unit.differ |= is_soft(g) || g->npair == 0 || u->balances;
     for (int j = 0; j < u->nkind; j++) g->unit.differ |= is_far(u->size[j]);
     if (!g->unit.differ) return;
     for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(g, u->size[kind_of(g, g->nx + j)]);
@@ -212,6 +306,145 @@ static void set_units(sizer *u)
                 unit_of_side(g, &g->pair[i], 0) * unit_of_side(g, &g->pair[i], 1);
 }
 
+/* Balance --------------------------------------------------------------------------------------- */
+
+/* What rows are at the guess without the terms that are linear there, the largest over the steps: weights, and what is asked for. */
+static int find_constants(sizer *u, perp__arena *arena, const double *w, const double *p,
+                          const double *jac, double *constant)
+{
+    perp__program *g = u->g;
+    size_t K = (size_t)g->K, n = (size_t)g->nrow * K;
+    double *r, *change, cost;
+    PERP_TAKE(arena, r, n);
+    PERP_TAKE(arena, change, n);
+    if (arena->failed) return 0;
+    perp__program_values(g, NULL, w, p, r, &cost);
+    for (int e = 0; e < g->jac.n; e++)
+        for (int k = 0; k < g->K; k++) {
+            int col = g->jac.col[e];
+            long at = perp__program_place(g, col, k), global = at - (long)((size_t)g->nw * K);
+            double x = at < 0 ? g->initial.x[col] : global >= 0 ? p[global] : w[at];
+            change[(size_t)g->jac.row[e] * K + (size_t)k] += jac[(size_t)e * K + (size_t)k] * x;
+        }
+    for (size_t i = 0; i < n; i++) {
+        double lo = finite_or_0(g->bound.rlo[i]) > 0 ? g->bound.rlo[i] : 0,
+               hi = finite_or_0(g->bound.rhi[i]) > 0 ? g->bound.rhi[i] : 0,
+               asked = lo != 0 ? lo : hi, left = fabs(r[i] - change[i] - asked);
+        if (left > CONSTANT * (fabs(r[i]) + fabs(change[i]) + fabs(asked)) && isfinite(left))
+            constant[i / K] = fmax(constant[i / K], left);
+    }
+    for (int i = 0; i < g->npair; i++) {
+        const perp__plan_pair *pair = &g->pair[i];
+        if (pair->product >= 0) constant[pair->product] = 0;
+        if (pair->is_cone)
+            constant[pair->speed] = constant[pair->slip[0]] = constant[pair->slip[1]] = 0;
+    }
+    return 1;
+}
+
+/* A term of a row: log2 of its derivative, and the kind that it is the derivative by. */
+typedef struct term {
+    int row, kind;
+    double log;
+} term;
+
+/* In logarithms: what is to be balanced, and room for it. */
+typedef struct balance {
+    int nrow, nkind, nterm;
+    term *term;
+    double *row,
+        *constant; /* nrow: the mean of a row's terms; its constant one and whether there is one */
+    double *size;  /* nkind */
+    double *known, *weight; /* nkind: the sum of what is known without rows, and its weight */
+    double *sum, *total;    /* nkind, or nrow: scratch */
+} balance;
+
+static int count_terms(const sizer *u, term *list)
+{
+    int n = 0;
+    for (int i = 0; i < u->g->nrow; i++)
+        for (int j = 0; j < u->nkind; j++) {
+            double A = u->net[(size_t)i * (size_t)u->nkind + (size_t)j];
+            if (!(A > 0 && u->size[j] > 0)) continue;
+            if (list) list[n] = (term){i, u->alike[j], log2(A)};
+            n++;
+        }
+    return n;
+}
+
+static void know(balance *b, int kind, double size, double weight)
+{
+    if (!(size > 0 && isfinite(size))) return;
+    b->known[kind] += weight * log2(size);
+    b->weight[kind] += weight;
+}
+
+/* One sweep: a row is as large as its terms on average, an unknown as what its terms, its guess and its range say. */
+static void sweep(balance *b)
+{
+    for (int i = 0; i < b->nrow; i++) {
+        b->total[i] = b->constant[i] > 0;
+        b->row[i] = b->constant[i] > 0 ? log2(b->constant[i]) : 0;
+    }
+    for (const term *t = b->term; t < b->term + b->nterm; t++) {
+        b->row[t->row] += t->log + b->size[t->kind];
+        b->total[t->row]++;
+    }
+    for (int i = 0; i < b->nrow; i++)
+        if (b->total[i] > 0) b->row[i] /= b->total[i];
+    memcpy(b->sum, b->known, (size_t)b->nkind * sizeof *b->sum);
+    memcpy(b->total, b->weight, (size_t)b->nkind * sizeof *b->total);
+    for (const term *t = b->term; t < b->term + b->nterm; t++) {
+        b->sum[t->kind] += b->row[t->row] - t->log;
+        b->total[t->kind]++;
+    }
+    for (int j = 0; j < b->nkind; j++)
+        if (b->total[j] > 0) b->size[j] = b->sum[j] / b->total[j];
+}
+
+static int create_balance(balance *b, sizer *u, perp__arena *arena)
+{
+    size_t n = (size_t)u->nkind, rows = (size_t)u->g->nrow;
+    *b = (balance){.nrow = u->g->nrow, .nkind = u->nkind, .nterm = count_terms(u, NULL)};
+    PERP_TAKE(arena, b->term, b->nterm);
+    PERP_TAKE(arena, b->row, rows);
+    PERP_TAKE(arena, b->constant, rows);
+    PERP_TAKE(arena, b->size, n);
+    PERP_TAKE(arena, b->known, n);
+    PERP_TAKE(arena, b->weight, n);
+    PERP_TAKE(arena, b->sum, n);
+    PERP_TAKE(arena, b->total, n > rows ? n : rows);
+    return !arena->failed;
+}
+
+/* All sizes at once, from those found one after the other, each times a power of two: what a factor 2^k of a unit does to the numbers of the
+ * search stays exact. 0: memory. */
+static int balance_sizes(sizer *u, perp__arena *arena, const double *w, const double *p,
+                         const double *jac)
+{
+    balance b;
+    if (!create_balance(&b, u, arena) || !find_constants(u, arena, w, p, jac, b.constant)) return 0;
+    count_terms(u, b.term);
+    for (int j = 0; j < u->nkind; j++) {
+        int to = u->alike[j];
+        know(&b, to, u->guessed[j], 1);
+        know(&b, to, j < u->g->nb ? range_of(u->g, j) : 0, OF_RANGE);
+        u->size[to] = fmax(u->size[to], u->size[j]);
+    }
+    for (int j = 0; j < u->nkind; j++) {
+        u->size[j] = u->size[u->alike[j]];
+        b.size[j] = u->size[j] > 0 ? log2(u->size[j]) : 0;
+    }
+    for (int i = 0; i < SWEEPS; i++) sweep(&b);
+    for (int j = 0; j < u->nkind; j++) /* terms that belie a guess are no measure */
+        if (u->guessed[j] > 0 && fabs(b.size[u->alike[j]] - log2(u->guessed[j])) > MOST_OFF)
+            return 1;
+    for (int j = 0; j < u->nkind; j++)
+        if (u->size[j] > 0)
+            u->size[j] *= exp2(floor(b.size[u->alike[j]] - log2(u->size[j]) + HALF));
+    return 1;
+}
+
 /* All sizes, at this guess. 0: memory. */
 static int find_sizes(sizer *u, perp__arena *arena, const double *w, const double *p)
 {
@@ -220,6 +453,7 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
            n = (size_t)(g->nb + g->np + g->nw - g->soft.w);
     double *jac, *grad;
     u->nkind = (int)n;
+    u->balances = g->npair > 0 && !is_soft(g) && !declares_units(g->model);
     PERP_TAKE(arena, jac, (size_t)g->jac.n * K);
     PERP_TAKE(arena, grad, (size_t)g->grad.n * K);
     PERP_TAKE(arena, u->size, n);
@@ -227,16 +461,25 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
     PERP_TAKE(arena, u->most, rows);
     PERP_TAKE(arena, u->given, rows);
     PERP_TAKE(arena, u->net, 2 * rows * n);
+    PERP_TAKE(arena, u->guessed, n);
+    PERP_TAKE(arena, u->alike, n);
     if (arena->failed) return 0;
     u->sum = u->net + rows * n;
+    find_arrays(u);
     size_by_guess(u, w, p);
+    memcpy(u->guessed, u->size, n * sizeof *u->guessed);
     if (is_soft(g)) size_by_bounds(u);
+    if (u->balances) size_by_arrays(u);
     perp__program_derivatives(g, NULL, w, p, NULL, 1, jac, grad, NULL);
     for (size_t s = 0; s <= SAMPLES; s++) measure_step(u, jac, (K - 1) * s / SAMPLES);
     drop_rounding(u);
-    while (size_by_rows(u)) continue;
+    while (size_by_rows(u) || (u->balances && size_by_arrays(u))) continue;
     keep_in_ranges(u);
     while (size_by_rows(u)) continue; /* by those that have nothing but their range */
+    if (!u->balances) return 1;
+    if (!balance_sizes(u, arena, w, p, jac)) return 0;
+    keep_in_ranges(u);
+    size_directions(u);
     return 1;
 }
 

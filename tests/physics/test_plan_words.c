@@ -577,7 +577,7 @@ static void a_guess_is_not_dropped(void **state)
         perp_trajectory_read(PERP_SOURCE_DIR "/tests/data/puck_guess.csv", &guess, &diag);
     if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     static const int nodes[] = {41, 81, 161};
-    static const double most[] = {17.01, 16.95, 16.95};
+    static const double most[] = {17.13, 16.98, 16.98};
     for (int i = 0; i < 3; i++) {
         perp_plan_result r = plan_from(m, guess, nodes[i], &plan);
         if (r.on_mesh > PERP_PLAN_LOCAL_MINIMUM || r.cost > most[i])
@@ -727,7 +727,7 @@ static void without_a_cost_slopes_are_zero_and_rest_is_a_plan(void **state)
     }
 }
 
-/* All kinds of starts, compared: the plan on a coarse mesh is the cheapest here. However many threads there are. */
+/* All kinds of starts, compared: the cheapest is taken, which is not the first here. However many threads there are. */
 static void starts_are_compared(void **state)
 {
     static const char *const starts[] = {"the model's guess",
@@ -744,6 +744,7 @@ static void starts_are_compared(void **state)
         perp_model *m = NULL;
         perp_plan *plan;
         perp_plan_result r;
+        double least = INFINITY;
         assert_int_equal(
             perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/go_round.perp", &m, NULL), PERP_OK);
         perp_plan_options o = perp_plan_options_default(m);
@@ -757,8 +758,9 @@ static void starts_are_compared(void **state)
             assert_string_equal(a.start, starts[i]);
             assert_true(a.cost >= r.cost);
             cost[threads - 1][i] = a.cost;
+            least = fmin(least, a.cost);
         }
-        assert_true(r.cost == cost[threads - 1][5] && r.cost < cost[threads - 1][0]);
+        assert_true(r.cost == least && r.cost < cost[threads - 1][0]);
         perp_plan_destroy(plan);
         perp_model_destroy(m);
     }
