@@ -383,12 +383,13 @@ static void usage_faults_exit_1(void **state)
     cli_expect(1, NULL, "--set mu needs a number", "simulate " PARTICLE " --set mu=much");
     cli_expect(1, NULL, "is a var", "simulate " PARTICLE " --set p=1");
     cli_expect(1, NULL, "no input of this name", "simulate " BLOCK " --input F=x.csv");
-    cli_expect(1, NULL, "unknown method", "simulate " PARTICLE " --method euler");
+    cli_expect(1, NULL, "unknown method 'eule'", "simulate " PARTICLE " --method eule");
+    cli_expect(1, NULL, "--method euler is for robot files", "simulate " PARTICLE " --method euler");
     cli_expect(1, NULL, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     cli_expect(
         1, NULL,
         "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau "
-        "radau3 radau5 radau7\n",
+        "radau3 radau5 radau7 euler midpoint\n",
         "simulate " PARTICLE " --method thta");
     cli_expect(1, NULL, "unknown solver 'leke'; did you mean 'lemke'?",
                "simulate " PARTICLE " --solver leke");
