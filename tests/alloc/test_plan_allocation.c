@@ -6,7 +6,7 @@
 #include "perp/perp.h"
 
 static const char text[] =
-    "param mu = 0.6, m = 1\ninput F in [-40, 40]\nstate x = 0 in [0, 1], v = 0\nvar f\n"
+    "param mu = 0.6, m = 1\ninput F in [-40, 40]\nstate x = 0 in [-1, 2], v = 0\nvar f\n"
     "der(x) = v\nm*der(v) = F + f\n-mu*9.81 <= f <= mu*9.81 perp v\noutput e = m*v^2\n"
     "plan {\nhorizon free in [0.1, 4]\nphases 2\nnodes 5\nminimize time + 0.001*integral(F^2)\n"
     "free m in [1, 2]\nat start: v^2 <= 0.01\nat 50%: x = 1\nat end: x = 0, v = 0\n"
