@@ -124,7 +124,7 @@ void cli_print_diag(const perp_diag *diag, FILE *out);
  * its model (nullable), with `nmore` runs beside it; in report.c. */
 perp_status cli_report_run(const char *html, const char *csv, const char *log,
                            const perp_model *model, const perp_report_run *more, int nmore,
-                           perp_diag *diag);
+                           const char *name, const perp_motion *motion, perp_diag *diag);
 
 /* Write the page of the first measured run and what the estimates predict for it, which the model
  * takes over; in identify_report.c. */

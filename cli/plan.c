@@ -52,7 +52,8 @@ static const cli_option options[] = {
      .least = 0.5, .most = 1},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister",
      INTO(o.pairs), .words = treatments, .what = "treatment of pairs"},
-    {"relaxation", "EPS", "first EPS of the pairs' relaxation a b <= EPS (default 10; in balanced units a fifth)",
+    {"relaxation", "EPS",
+     "first EPS of the pairs' relaxation a b <= EPS (default 10; in balanced units a fifth)",
      INTO(o.relaxation), .is_positive = 1},
     {"relaxation-min", "EPS",
      "last EPS, after which one side of each pair is fixed at 0 (default 1e-7)",
@@ -345,7 +346,7 @@ static perp_status write_report(const perp_model *model, const perp_plan *plan,
         perp_report_run more[] = {{"with feedback", r->loop.worst[1], model, NULL},
                                   {"without feedback", r->loop.worst[0], model, NULL}};
         int nmore = !r->loop.worst[1] ? 0 : r->loop.worst[0] ? 2 : 1;
-        status = cli_report_run(page, t->plan, log, model, more, nmore, diag);
+        status = cli_report_run(page, t->plan, log, model, more, nmore, NULL, NULL, diag);
     }
     return status;
 }

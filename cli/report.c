@@ -303,20 +303,32 @@ static int print_json(const request *r, int code, perp_diag *diag)
 
 perp_status cli_report_run(const char *html, const char *csv, const char *log,
                            const perp_model *model, const perp_report_run *more, int nmore,
-                           perp_diag *diag)
+                           const char *name, const perp_motion *motion, perp_diag *diag)
 {
-    perp_trajectory *trajectory, *iterations = NULL;
+    perp_report_options o = perp_report_options_default();
+    const perp_motion **motions = calloc((size_t)nmore + 1, sizeof *motions);
+    perp_trajectory *trajectory = NULL, *iterations = NULL;
     perp_report_run *run = malloc(((size_t)nmore + 1) * sizeof *run);
-    perp_status status = run ? perp_trajectory_read(csv, &trajectory, diag) : PERP_ERR_MEMORY;
-    if (!run) return status;
+    perp_status status = PERP_OK;
+    if (!run || !motions) {
+        free(run);
+        free(motions);
+        return PERP_ERR_MEMORY;
+    }
+    motions[0] = motion;
+    o.motion = motions;
+    status = perp_trajectory_read(csv, &trajectory, diag);
     if (status == PERP_OK && log) status = perp_trajectory_read(log, &iterations, diag);
-    run[0] = (perp_report_run){model ? perp_model_name(model) : base_name(csv), trajectory, model,
-                               iterations};
+    run[0] = (perp_report_run){name    ? name
+                               : model ? perp_model_name(model)
+                                       : base_name(csv),
+                               trajectory, model, iterations};
     for (int i = 0; i < nmore; i++) run[1 + i] = more[i];
-    if (status == PERP_OK) status = perp_report_write_html(run, 1 + nmore, NULL, html, diag);
+    if (status == PERP_OK) status = perp_report_write_html(run, 1 + nmore, &o, html, diag);
     perp_trajectory_destroy(trajectory);
     perp_trajectory_destroy(iterations);
     free(run);
+    free(motions);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int cli_is_robot(const char *file)
 {
@@ -214,6 +215,15 @@ static const char *unit_of(perp_joint joint, int k, int is_v)
     return is_v ? "rad/s" : NULL;
 }
 
+/* Where the states of a run go. */
+typedef struct states {
+    perp_trajectory_writer *writer, *kept; /* kept: rows for the page where -o gives no file */
+    char kept_path[CLI_PATH_ROOM];
+    const char *rows; /* the file that the page is made of */
+    perp_motion *motion;
+    double *row;
+} states;
+
 static perp_status write_header(perp_trajectory_writer *w, const perp_robot *robot,
                                 const perp_bodies *b, const char *file)
 {
@@ -245,16 +255,17 @@ static perp_status write_header(perp_trajectory_writer *w, const perp_robot *rob
     return status;
 }
 
-static perp_status write_row(perp_trajectory_writer *w, const perp_bodies *b,
-                             const perp_bodies_info *info, double *row)
+static perp_status write_row(states *s, const perp_bodies *b, const perp_bodies_info *info)
 {
     int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b);
+    double *row = s->row;
     row[0] = perp_bodies_time(b);
     memcpy(row + 1, perp_bodies_q(b), (size_t)nq * sizeof *row);
     memcpy(row + 1 + nq, perp_bodies_v(b), (size_t)nv * sizeof *row);
     row[1 + nq + nv] = info->touches;
     row[2 + nq + nv] = info->step ? fmax(info->contact_error, info->newton_error) : (double)NAN;
-    return perp_trajectory_writer_row(w, row);
+    perp_status status = s->writer ? perp_trajectory_writer_row(s->writer, row) : PERP_OK;
+    return status == PERP_OK && s->kept ? perp_trajectory_writer_row(s->kept, row) : status;
 }
 
 /* Where a name of --set is: q, v or, as NAME.u, a control; NULL: nowhere. x has nq, nv, nu numbers. */
@@ -329,12 +340,12 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
 }
 
 static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b,
-                           perp_trajectory_writer *w, double *row, result *r, perp_diag *diag)
+                           states *s, result *r, perp_diag *diag)
 {
     perp_bodies_info info = {0};
-    perp_status status = PERP_OK;
     long steps = lround(run->to / r->step);
-    if (w) status = write_row(w, b, &info, row);
+    perp_status status = write_row(s, b, &info);
+    if (status == PERP_OK && s->motion) status = perp_motion_add(s->motion, b);
     for (long k = 1; k <= steps && status == PERP_OK; k++) {
         if (cli_is_interrupted()) return PERP_ERR_STOPPED;
         status = perp_bodies_step(b, &info, diag);
@@ -346,7 +357,9 @@ static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, pe
         r->newton_error = fmax(r->newton_error, info.newton_error);
         r->overlap = fmax(r->overlap, info.overlap);
         if (info.touches > r->touches) r->touches = info.touches;
-        if (w && (k % run->every == 0 || k == steps)) status = write_row(w, b, &info, row);
+        if (s->motion) status = perp_motion_add(s->motion, b);
+        if (status == PERP_OK && (k % run->every == 0 || k == steps))
+            status = write_row(s, b, &info);
     }
     return status;
 }
@@ -361,48 +374,92 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
     while (perp_robot_note(robot, ignored, &note)) ignored++;
     fprintf(out, "%s (%s): bodies: %d, velocities: %d, shapes: %d\n", name_of(&p), run->file,
             p.nbody, perp_bodies_nv(b), p.nshape);
-    fprintf(out,
-            "%ld steps of %g s to t = %g s%s%s%s: each verified, laws of contacts and joints to %.1e, "
-            "Newton's law to %.1e; %d contacts at most, overlap %.1e m; %.3g s\n",
-            r->steps, r->step, r->time, status == PERP_OK ? "" : ", where it stopped",
-            run->method ? ", method " : "",
-            run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
-            r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
+    fprintf(
+        out,
+        "%ld steps of %g s to t = %g s%s%s%s: each verified, laws of contacts and joints to %.1e, "
+        "Newton's law to %.1e; %d contacts at most, overlap %.1e m; %.3g s\n",
+        r->steps, r->step, r->time, status == PERP_OK ? "" : ", where it stopped",
+        run->method ? ", method " : "",
+        run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
+        r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",
                 ignored);
     if (run->out && !cli_is_dash(run->out) && status == PERP_OK)
         fprintf(out, "rows: %s\n", run->out);
+    if (run->report && !cli_is_dash(run->report) && status == PERP_OK)
+        fprintf(out, "report: %s\n", run->report);
 }
 
-/* The rows of a run, if they are wanted, and how it ended. */
+static perp_status open_writer(const cli_robot_run *run, const perp_robot *robot,
+                               const perp_bodies *b, const char *path, int stream,
+                               perp_trajectory_writer **w, perp_diag *diag)
+{
+    perp_status status = stream ? perp_trajectory_writer_stream(path, w, diag)
+                                : perp_trajectory_writer_create(path, w, diag);
+    return status == PERP_OK ? write_header(*w, robot, b, run->file) : status;
+}
+
+/* The rows, and what a page needs beside them. */
+static perp_status open_states(const cli_robot_run *run, const perp_robot *robot,
+                               const perp_bodies *b, states *s, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    s->row =
+        malloc((size_t)(perp_bodies_nq(b) + perp_bodies_nv(b) + MORE_COLUMNS) * sizeof *s->row);
+    if (!s->row) return PERP_ERR_MEMORY;
+    s->rows = run->out;
+    if (run->out) status = open_writer(run, robot, b, run->out, run->stream, &s->writer, diag);
+    if (status != PERP_OK || !run->report) return status;
+    status = perp_motion_create(b, &s->motion);
+    if (status != PERP_OK || cli_is_plain_file(run->out)) return status;
+    snprintf(s->kept_path, sizeof s->kept_path, "%s.%ld.csv",
+             cli_is_dash(run->report) ? "perp-report" : run->report, (long)getpid());
+    s->rows = s->kept_path;
+    return open_writer(run, robot, b, s->kept_path, 1, &s->kept, diag);
+}
+
+/* The end of the rows, and the page: of a run that stopped, of its rows so far. */
+static perp_status close_states(const cli_robot_run *run, const char *name, states *s,
+                                perp_status status, perp_diag *diag)
+{
+    char reason[256] = "interrupted", page[CLI_PATH_ROOM], partial[CLI_PATH_ROOM];
+    int is_whole = status == PERP_OK;
+    if (status != PERP_ERR_STOPPED) snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
+    if (!is_whole && s->writer && !s->kept) {
+        snprintf(partial, sizeof partial, "%s", perp_trajectory_writer_partial(s->writer));
+        s->rows = partial;
+    }
+    perp_status closed[2];
+    closed[0] = perp_trajectory_writer_close(s->writer, is_whole ? NULL : reason, diag);
+    closed[1] = perp_trajectory_writer_close(s->kept, is_whole ? NULL : reason, diag);
+    for (int k = 0; k < 2; k++)
+        if (is_whole && closed[k] != PERP_OK) status = closed[k];
+    if (s->motion && perp_motion_frames(s->motion, NULL) && status != PERP_ERR_FILE &&
+        status != PERP_ERR_MEMORY) {
+        const char *html = cli_result_name(run->report, !is_whole, page);
+        perp_status shown =
+            cli_report_run(html, s->rows, NULL, NULL, NULL, 0, name, s->motion, diag);
+        if (status == PERP_OK) status = shown;
+    }
+    if (s->kept) remove(s->kept_path);
+    return status;
+}
+
+/* The states of a run, if they are wanted, and how it ended. */
 static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b,
                             result *r, perp_diag *diag)
 {
-    perp_trajectory_writer *w = NULL;
-    perp_status status = PERP_OK;
-    double *row =
-        malloc((size_t)(perp_bodies_nq(b) + perp_bodies_nv(b) + MORE_COLUMNS) * sizeof *row);
-    if (!row) return PERP_ERR_MEMORY;
-    if (run->out && run->stream) status = perp_trajectory_writer_stream(run->out, &w, diag);
-    if (run->out && !run->stream) status = perp_trajectory_writer_create(run->out, &w, diag);
-    if (status == PERP_OK && w) status = write_header(w, robot, b, run->file);
+    states s = {0};
+    perp_status status = open_states(run, robot, b, &s, diag);
     double start = cli_now();
-    if (status == PERP_OK) status = step_on(run, robot, b, w, row, r, diag);
+    if (status == PERP_OK) status = step_on(run, robot, b, &s, r, diag);
     r->seconds = cli_now() - start;
-    free(row);
-    char reason[256] = "interrupted";
-    if (status != PERP_ERR_STOPPED) snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
-    perp_status closed = perp_trajectory_writer_close(w, status == PERP_OK ? NULL : reason, diag);
-    return status == PERP_OK && w ? closed : status;
-}
-
-/* A page is made of the rows of -o: every column over time. */
-static int check_report(const cli_robot_run *run)
-{
-    if (!run->report || cli_is_plain_file(run->out)) return CLI_DONE;
-    cli_say("perp simulate: --report of a robot file needs -o OUT.csv, whose rows it shows\n");
-    return CLI_USAGE;
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    status = close_states(run, name_of(&p), &s, status, diag);
+    free(s.row);
+    perp_motion_destroy(s.motion);
+    return status;
 }
 
 static int check_method(const cli_robot_run *run)
@@ -417,17 +474,20 @@ static int check_method(const cli_robot_run *run)
 
 int cli_simulate_robot(const cli_robot_run *run)
 {
-    static const char *const allowed[] = {"to",   "step",    "set", "o",      "every",  "quiet",
-                                          "json", "no-plot", "key", "stream", "report", "method",
-                                          NULL};
+    static const char *const allowed[] = {"to",     "step",   "set",     "o",   "every",
+                                          "quiet",  "json",   "no-plot", "key", "stream",
+                                          "report", "method", NULL};
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *bodies = NULL;
     cli_robot_run own = *run;
     result r = {0};
     int code = check_options(run->args, allowed);
-    if (code == CLI_DONE) code = check_report(run);
     if (code == CLI_DONE) code = check_method(run);
+    if (code == CLI_DONE && run->report && !perp_report_has_page()) { /* before the work */
+        code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, run->report, &diag));
+        return finish(NULL, code, &diag, NULL, NULL, stdout);
+    }
     if (code == CLI_DONE) code = cli_check_outputs(run->args, run->request, NULL, &run->file, 1);
     if (code != CLI_DONE) return code;
     if (!isfinite(own.to)) own.to = 1;
@@ -449,8 +509,6 @@ int cli_simulate_robot(const cli_robot_run *run)
     if (code == CLI_DONE) {
         cli_catch_signals();
         status = simulate(&own, robot, bodies, &r, &diag);
-        if (status == PERP_OK && run->report)
-            status = cli_report_run(run->report, run->out, NULL, NULL, NULL, 0, &diag);
         code = cli_exit_code(status);
         if (!run->quiet && !json && status != PERP_ERR_FILE)
             print_result(&own, robot, bodies, &r, status);
@@ -462,7 +520,8 @@ int cli_simulate_robot(const cli_robot_run *run)
                               : status == PERP_ERR_STOPPED ? "interrupted"
                                                            : "no solution");
             cli_json_add(json, result_fields, CLI_JSON_COUNT(result_fields), &r);
-            cli_json_add_text(json, "method", perp_bodies_method_name((perp_bodies_method)run->method));
+            cli_json_add_text(json, "method",
+                              perp_bodies_method_name((perp_bodies_method)run->method));
             cli_json_add_text(json, "trajectory", run->out);
         }
     }

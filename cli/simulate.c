@@ -71,7 +71,8 @@ static const cli_option options[] = {
      INTO(input)},
     {"method", "NAME",
      "how time is stepped (default: the model's, else one that fits it, see perp "
-     "check):" PERP_INTEGRATOR_LIST(CLI_SPACED) "; of a robot file (default euler):" PERP_BODIES_METHOD_LIST(CLI_SPACED),
+     "check):" PERP_INTEGRATOR_LIST(
+         CLI_SPACED) "; of a robot file (default euler):" PERP_BODIES_METHOD_LIST(CLI_SPACED),
      INTO(o.integrator), .words = methods},
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
@@ -960,8 +961,8 @@ static perp_status write_page(const run *u, const perp_model *model, const char 
                               perp_status status, perp_diag *diag)
 {
     if (!u->request->report || status == PERP_ERR_FILE || status == PERP_ERR_MEMORY) return status;
-    perp_status reported =
-        cli_report_run(page, u->kept ? u->kept_path : u->rows, NULL, model, NULL, 0, diag);
+    perp_status reported = cli_report_run(page, u->kept ? u->kept_path : u->rows, NULL, model, NULL,
+                                          0, NULL, NULL, diag);
     return status == PERP_OK ? reported : status;
 }
 
@@ -1076,7 +1077,9 @@ static int simulate_robot(request *r)
                            .set = &r->set,
                            .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,
                            .step = cli_is_given(&r->args, "step") ? r->o.step : (double)NAN,
-                           .method = cli_is_given(&r->args, "method") ? (int)r->o.integrator - PERP_INTEGRATOR_COUNT : PERP_BODIES_EULER,
+                           .method = cli_is_given(&r->args, "method")
+                                         ? (int)r->o.integrator - PERP_INTEGRATOR_COUNT
+                                         : PERP_BODIES_EULER,
                            .every = r->every,
                            .quiet = r->quiet,
                            .as_json = r->as_json,

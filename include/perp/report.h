@@ -17,6 +17,7 @@
 #define PERP_REPORT_H
 
 #include "perp/base.h"
+#include "perp/bodies.h"
 #include "perp/model.h"
 #include "perp/trajectory.h"
 
@@ -112,6 +113,27 @@ PERP_API perp_status perp_figure_write_svg(const perp_figure *figure, const char
 /// The same as text in memory, which the caller frees.
 PERP_API perp_status perp_figure_svg(const perp_figure *figure, char **text, size_t *length);
 
+/// What a system of bodies did, frame by frame, for the page: the poses of its bodies, the forces of its contacts, and when contacts change.
+typedef struct perp_motion perp_motion;
+
+/// A motion without frames. Shapes, meshes and names are copied: the system need not last.
+///
+/// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
+PERP_API perp_status perp_motion_create(const perp_bodies *bodies, perp_motion **motion);
+PERP_API void perp_motion_destroy(perp_motion *motion);
+
+/// Take the present state in, with the contacts of the step that led there: once before the first step, then after each. A long motion keeps
+/// every second, fourth, .. of the states and the last, at most 2000 (fewer of more than 500 bodies, down to 200), and contacts in fewer of
+/// them where there are more than 200000. When contacts begin, end, begin to slip or to stick is told of all states.
+///
+/// @return PERP_OK; PERP_ERR_ARG (NULL, another number of bodies, a time that does not increase); PERP_ERR_MEMORY
+PERP_API perp_status perp_motion_add(perp_motion *motion, perp_bodies *bodies);
+
+/// How many states are kept.
+///
+/// @param every  nullable: each how-manieth state was
+PERP_API int perp_motion_frames(const perp_motion *motion, int *every);
+
 /// A run to report on; strings and objects are borrowed.
 typedef struct perp_report_run {
     const char *name; ///< in legends, such as the file's name; nullable: "run 1"
@@ -128,10 +150,12 @@ typedef struct perp_report_options {
     const char *const *columns; ///< names of columns, or of arrays of them; default NULL: all
     int ncolumns;
     int max_columns; ///< that are shown when none are named; default 40
-    int max_rows; ///< rows of all runs in a page; longer runs keep, in every stretch of time, the
-                  ///< rows where a column is largest or smallest; default 50000
+    int max_rows;   ///< rows of all runs in a page; longer runs keep, in every stretch of time, the
+                    ///< rows where a column is largest or smallest; default 50000
     size_t max_all; ///< bytes of all rows, which a page of longer runs carries for those who zoom
                     ///< in; a page whose rows take more is without them; default 2e8, 0: none
+    const perp_motion *const
+        *motion; ///< of each run, entries nullable: the page shows it; default NULL
 } perp_report_options;
 
 /// The defaults; _fill as in perp/base.h.

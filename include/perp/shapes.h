@@ -68,6 +68,12 @@ PERP_API void perp_mesh_destroy(perp_mesh *mesh);
 /// The corners of a hull, 3 each, in the order they were given; owned by the mesh. How many.
 PERP_API int perp_mesh_points(const perp_mesh *mesh, const double **point);
 
+/// The corners of the kth flat face of a hull, counterclockwise from outside, as indices of its points; owned by the mesh. The faces are numbered from 0.
+///
+/// @param corner  nullable
+/// @return how many there are, 3 or more; 0: there is no such face
+PERP_API int perp_mesh_face(const perp_mesh *mesh, int k, const int **corner);
+
 /// What a hull of density 1 kg/m^3 weighs; its centre of mass; its inertia about that (xx, yy, zz, xy, xz, yz). Each nullable.
 PERP_API void perp_mesh_mass(const perp_mesh *mesh, double *mass, double center[3],
                              double inertia[6]);

@@ -143,23 +143,41 @@ void perp__text_base64(perp__text *text, const unsigned char *bytes, size_t n)
     text->at[text->length] = 0;
 }
 
-static void little_endian(const double *x, unsigned char *bytes)
+static void little_endian(uint64_t bits, unsigned char *bytes, size_t size)
 {
-    uint64_t bits;
-    memcpy(&bits, x, sizeof bits);
-    for (int k = 0; k < 8; k++) bytes[k] = (unsigned char)(bits >> (8 * k));
+    for (size_t k = 0; k < size; k++) bytes[k] = (unsigned char)(bits >> (8 * k));
 }
 
-void perp__text_doubles(perp__text *text, const double *x, size_t n)
+static uint64_t bits_of(const void *x, size_t size)
+{
+    uint64_t wide;
+    uint32_t narrow;
+    if (size == sizeof wide) return memcpy(&wide, x, sizeof wide), wide;
+    return memcpy(&narrow, x, sizeof narrow), narrow;
+}
+
+/* n numbers of `size` bytes. */
+static void put_numbers(perp__text *text, const void *x, size_t n, size_t size)
 {
     perp__text_put(text, "\"");
     for (size_t i = 0; i < n; i += 3) { /* 24 bytes are 32 letters */
         unsigned char bytes[24];
         size_t count = n - i < 3 ? n - i : 3;
-        for (size_t k = 0; k < count; k++) little_endian(&x[i + k], bytes + 8 * k);
-        perp__text_base64(text, bytes, 8 * count);
+        for (size_t k = 0; k < count; k++)
+            little_endian(bits_of((const char *)x + (i + k) * size, size), bytes + size * k, size);
+        perp__text_base64(text, bytes, size * count);
     }
     perp__text_put(text, "\"");
+}
+
+void perp__text_doubles(perp__text *text, const double *x, size_t n)
+{
+    put_numbers(text, x, n, sizeof *x);
+}
+
+void perp__text_floats(perp__text *text, const float *x, size_t n)
+{
+    put_numbers(text, x, n, sizeof *x);
 }
 
 perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag)

@@ -28,6 +28,8 @@ void perp__text_base64(perp__text *text, const unsigned char *bytes, size_t n);
 
 /* n doubles as base64 of their little-endian bytes, with quotes. */
 void perp__text_doubles(perp__text *text, const double *x, size_t n);
+/* The same of floats, 4 bytes each. */
+void perp__text_floats(perp__text *text, const float *x, size_t n);
 
 /* perp_file_write of the text. */
 perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag);

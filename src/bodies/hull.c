@@ -471,6 +471,13 @@ int perp_mesh_points(const perp_mesh *m, const double **point)
     return m->npoint;
 }
 
+int perp_mesh_face(const perp_mesh *m, int k, const int **corner)
+{
+    if (!m || k < 0 || k >= m->nface) return 0;
+    if (corner) *corner = m->corner + m->face[k].first;
+    return m->face[k].n;
+}
+
 void perp_mesh_mass(const perp_mesh *m, double *mass, double center[3], double inertia[6])
 {
     if (mass) *mass = m->mass;

@@ -3,6 +3,7 @@
  * the last bit. */
 
 #include "report/modes.h"
+#include "report/motion.h"
 #include "report/rows.h"
 #include "base/text.h"
 #include "report/thin.h"
@@ -390,6 +391,10 @@ static int put_values(perp__text *out, stack *all, const perp__view *v, int r, i
         put_laws(out, &s);
         if (run->model && run->model->draw && run->model->draw->nshape)
             ok = put_drawing(out, run->model, run->trajectory, v->time[r]);
+        if (v->motion && v->motion[r]) {
+            key(out, "motion");
+            perp__motion_put(out, v->motion[r]);
+        }
     }
     free(s.row);
     free(s.gathered);

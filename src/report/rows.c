@@ -14,11 +14,9 @@ typedef struct difference {
 } difference;
 
 /* The next difference; its sign goes into the lowest bit. */
-static uint64_t next_difference(difference *d, double x)
+static uint64_t next_difference(difference *d, uint64_t bits)
 {
-    uint64_t bits, left;
-    memcpy(&bits, &x, sizeof bits);
-    uint64_t slope = bits - d->value;
+    uint64_t left, slope = bits - d->value;
     left = d->order == 0 ? bits : d->order == 1 ? slope : slope - d->slope;
     d->value = bits;
     d->slope = slope;
@@ -32,7 +30,7 @@ static int bytes_of(uint64_t x)
     return n;
 }
 
-static size_t size_of(const double *x, int n, int order)
+static size_t size_of(const uint64_t *x, int n, int order)
 {
     difference d = {.order = order};
     size_t size = 0;
@@ -40,7 +38,7 @@ static size_t size_of(const double *x, int n, int order)
     return size;
 }
 
-static int best_order(const double *x, int n)
+static int best_order(const uint64_t *x, int n)
 {
     int best = 0;
     size_t least = size_of(x, n, 0);
@@ -51,7 +49,7 @@ static int best_order(const double *x, int n)
     return best;
 }
 
-void perp__rows_put(perp__text *text, const double *x, int n)
+void perp__rows_put_bits(perp__text *text, const uint64_t *x, int n)
 {
     unsigned char code[1 + PERP__BLOCK_ROWS / 2 + 8 * PERP__BLOCK_ROWS] = {0};
     unsigned char *length = code + 1, *end = length + (n + 1) / 2;
@@ -63,4 +61,11 @@ void perp__rows_put(perp__text *text, const double *x, int n)
         for (; left; left >>= 8) *end++ = (unsigned char)left;
     }
     perp__text_base64(text, code, (size_t)(end - code));
+}
+
+void perp__rows_put(perp__text *text, const double *x, int n)
+{
+    uint64_t bits[PERP__BLOCK_ROWS];
+    memcpy(bits, x, (size_t)n * sizeof *bits);
+    perp__rows_put_bits(text, bits, n);
 }

@@ -197,7 +197,7 @@ static int are_valid(const perp_report_run *runs, int nruns, const perp_report_o
 perp_status perp__view_make(perp__view *v, const perp_report_run *runs, int nruns,
                             const perp_report_options *options, perp_diag *diag)
 {
-    *v = (perp__view){.runs = runs, .nruns = nruns};
+    *v = (perp__view){.runs = runs, .nruns = nruns, .motion = options->motion};
     if (!are_valid(runs, nruns, options)) return PERP_ERR_ARG;
     if (!read_runs(v) || !collect_columns(v, options)) return PERP_ERR_MEMORY;
     perp_status status = check_wishes(v, options, diag);

@@ -17,6 +17,7 @@ typedef struct perp__view {
     perp__arena arena;
     int nruns;
     const perp_report_run *runs;
+    const perp_motion *const *motion; /* nullable, entries too */
     int *time;            /* per run: its column of times, or -1 */
     const char **problem; /* per run: why it cannot be drawn, or NULL */
     const char **name;    /* per run */

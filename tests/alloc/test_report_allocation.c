@@ -59,11 +59,61 @@ static void page(void **state)
     every_failure_is_reported(perp_report_write_html);
 }
 
+/* A box that falls and lies, and its page. */
+static perp_status show_motion(const perp_report_run *run, perp_diag *diag)
+{
+    enum { STEPS = 130 };
+    perp_body box = {
+        .joint = PERP_JOINT_FREE, .position = {0, 0, 0.2}, .mass = 1, .inertia = {1, 1, 1}};
+    perp_shape shape[] = {{.kind = PERP_SHAPE_PLANE, .mu = 0.5},
+                          {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5}};
+    perp_bodies *b = NULL;
+    perp_motion *motion = NULL;
+    perp_report_options o = perp_report_options_default();
+    perp_status status = perp_bodies_create(&box, 1, shape, 2, NULL, &b, diag);
+    if (status == PERP_OK) status = perp_motion_create(b, &motion);
+    if (status == PERP_OK) status = perp_motion_add(motion, b);
+    for (int k = 0; k < STEPS && status == PERP_OK; k++) {
+        status = perp_bodies_step(b, NULL, diag);
+        if (status == PERP_OK) status = perp_motion_add(motion, b);
+    }
+    const perp_motion *const one[] = {motion};
+    o.motion = one;
+    if (status == PERP_OK && perp_report_has_page())
+        status = perp_report_write_html(run, 1, &o, "/dev/null", diag);
+    perp_motion_destroy(motion);
+    perp_bodies_destroy(b);
+    return status;
+}
+
+static void motion(void **state)
+{
+    (void)state;
+    perp_trajectory *rows;
+    perp_status status = PERP_ERR_MEMORY;
+    assert_int_equal(perp_trajectory_parse(run_text, strlen(run_text), "r.csv", &rows, NULL),
+                     PERP_OK);
+    const perp_report_run run = {.name = "box", .trajectory = rows};
+    for (long k = 1; status != PERP_OK; k++) {
+        long before = live;
+        allocations = 0;
+        fail_at = k;
+        status = show_motion(&run, NULL);
+        fail_at = 0;
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld: %s", k, perp_status_name(status));
+        assert_int_equal(live, before);
+        assert_true(k < 5000);
+    }
+    perp_trajectory_destroy(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(svg),
         cmocka_unit_test(page),
+        cmocka_unit_test(motion),
     };
     return run_all(tests);
 }

@@ -368,10 +368,43 @@ static void what_has_one_centre_overlaps(void **state)
         }
 }
 
+/* The tetrahedra of the faces' triangles and one point fill the hull, so they are counterclockwise from outside. */
+static void faces_enclose_the_volume(void **state)
+{
+    (void)state;
+    for (int trial = 0; trial < 50; trial++) {
+        double x[3 * 60], mass, volume = 0;
+        const double *p;
+        const int *c;
+        for (int i = 0; i < 3 * 60; i++)
+            x[i] = trial % 2 ? random_in(-1, 1) : floor(random_in(0, 3));
+        perp_mesh *m = hull_of(x, 60);
+        int points = perp_mesh_points(m, &p), n, k = 0;
+        perp_mesh_mass(m, &mass, NULL, NULL);
+        for (; (n = perp_mesh_face(m, k, &c)) != 0; k++) {
+            assert_true(n >= 3);
+            for (int i = 0; i < n; i++) assert_true(c[i] >= 0 && c[i] < points);
+            for (int i = 2; i < n; i++) {
+                const double *u = p + 3 * c[0], *v = p + 3 * c[i - 1], *w = p + 3 * c[i];
+                volume += (u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2]) +
+                           u[2] * (v[0] * w[1] - v[1] * w[0])) /
+                          6;
+            }
+        }
+        expect_near(volume, mass, 1e-9, "volume");
+        assert_int_equal(perp_mesh_face(m, k, NULL), 0);
+        assert_int_equal(perp_mesh_face(m, -1, NULL), 0);
+        assert_int_equal(perp_mesh_face(NULL, 0, NULL), 0);
+        assert_true(perp_mesh_face(m, 0, NULL) >= 3);
+        perp_mesh_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hulls_hold_their_points),
+        cmocka_unit_test(faces_enclose_the_volume),
         cmocka_unit_test(a_box_of_points_is_a_box),
         cmocka_unit_test(hulls_of_noisy_plates),
         cmocka_unit_test(hulls_of_any_size),

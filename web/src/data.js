@@ -1,13 +1,14 @@
 // The data of the page: one JSON object, numbers as base64 of doubles.
 
+import {Motion} from './motion.js';
 import {phasesOf} from './phases.js';
 
-export function decode(text) {
+export function decode(text, Kind = Float64Array) {
     if (text === null || text === undefined) return null;
     const bytes = atob(text),
         array = new Uint8Array(bytes.length);
     for (let i = 0; i < bytes.length; i++) array[i] = bytes.charCodeAt(i);
-    return new Float64Array(array.buffer);
+    return new Kind(array.buffer);
 }
 
 // For the plots: null where there is no finite number.
@@ -23,7 +24,7 @@ export function read() {
         run.held = run.notes.filter(n => n.startsWith('held ')).map(n => n.slice(5));
         if (run.problem) continue;
         run.t = decode(run.t);
-        run.data = run.data.map(decode);
+        run.data = run.data.map(x => decode(x));
         for (const name of ['residual', 'violation', 'product']) run[name] = decode(run[name]);
         for (const strip of run.strips) strip.end = decode(strip.end);
         if (run.drawing) {
@@ -31,6 +32,7 @@ export function read() {
             for (const shape of run.drawing.shapes)
                 shape.at = shape.at.map(x => (typeof x === 'string' ? decode(x) : x));
         }
+        if (run.motion) run.motion = new Motion(run.motion, text => decode(text, Float32Array));
         for (const law of run.laws) for (const name of ['v', 'f', 'bound']) law[name] = decode(law[name]);
     }
     return data;

@@ -495,10 +495,10 @@ function twoSides(drawn) {
         rest = element('div', {class: 'rest'});
     main.append(element('div', {class: 'beside'}, aside, rest));
     main = aside;
-    parts.stage = new Stage(
-        section('Motion'),
-        drawn.filter(run => run.drawing),
-    );
+    const inSpace = run => run.motion || (run.drawing && run.drawing.space),
+        groups = [drawn.filter(inSpace), drawn.filter(run => run.drawing && !run.drawing.space)];
+    parts.stages = groups.filter(list => list.length).map(list => new Stage(section('Motion'), list));
+    parts.stage = parts.stages[0];
     main = rest;
 }
 
@@ -517,7 +517,7 @@ function* sections() {
     if (drawn.length) csvButtons();
     summary(fit);
     if (drawn.length) {
-        if (drawn.some(run => run.drawing)) twoSides(drawn);
+        if (drawn.some(run => run.drawing || run.motion)) twoSides(drawn);
         yield* timePlots();
         if (fit) yield* leftOverPlots(fit);
         modes(main);
@@ -588,14 +588,14 @@ function build() {
 }
 
 function clear() {
-    if (parts.stage) parts.stage.stop();
+    for (const stage of parts.stages ?? []) stage.end();
     forgetListeners();
     forgetPlots();
     for (const button of document.querySelectorAll('nav .csv')) button.remove();
     document.getElementById('messages').replaceChildren();
     whole.replaceChildren();
     main = whole;
-    Object.assign(parts, {curves: [], stage: null, iterations: null});
+    Object.assign(parts, {curves: [], stages: [], stage: null, iterations: null});
 }
 
 // A page that shows this one in a frame gives it another run: {data, rows}, texts as this page has them in its elements of

@@ -1,8 +1,8 @@
 // Drawings in the plane.
 
+import {at, frameAt} from './frames.js';
 import {seriesColor} from './look.js';
 import {color} from './state.js';
-import {at} from './stage.js';
 
 // Points that must be in view, of one shape at one frame.
 function corners(shape, frame) {
@@ -53,7 +53,7 @@ export class Plane {
         return Math.round(Math.min(440, Math.max(150, (width * (y1 - y0)) / (x1 - x0))));
     }
 
-    draw(ctx, width, height, frames, force) {
+    draw(ctx, width, height, time, force) {
         const [x0, y0, x1, y1] = this.box,
             unit = Math.min(width / (x1 - x0), height / (y1 - y0));
         const view = {
@@ -65,13 +65,14 @@ export class Plane {
         };
         this.force = force;
         this.runs.forEach((run, r) => {
+            const frame = frameAt(run.drawing.t, time);
             ctx.globalAlpha = r ? 0.55 : 1;
             for (const shape of run.drawing.shapes)
                 this.shape(
                     ctx,
                     view,
                     shape.kind,
-                    shape.at.map(x => at(x, frames[r])),
+                    shape.at.map(x => at(x, frame)),
                     r,
                 );
         });

@@ -13,8 +13,8 @@ function letters(from, to) {
     return atob(text.slice(from, to));
 }
 
-// The values of a block: differences of order 0 to 2 of the bits of doubles, added up in two halves.
-export function unfold(bytes, n, out, first) {
+// The values of a block: differences of order 0 to 2 of whole numbers, added up in two halves, the low one first.
+export function unfoldBits(bytes, n) {
     const order = bytes.charCodeAt(0),
         halves = new Uint32Array(2 * n);
     let at = 1 + ((n + 1) >> 1),
@@ -52,7 +52,12 @@ export function unfold(bytes, n, out, first) {
         halves[2 * i] = low;
         halves[2 * i + 1] = high;
     }
-    out.set(new Float64Array(halves.buffer), first);
+    return halves;
+}
+
+// The same of the bits of doubles.
+export function unfold(bytes, n, out, first) {
+    out.set(new Float64Array(unfoldBits(bytes, n).buffer), first);
 }
 
 function column(run, places, first, last) {

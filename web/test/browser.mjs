@@ -84,15 +84,20 @@ export function table(csv) {
 }
 
 export const shown = v => (Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '–');
-export const browser = await playwright.chromium.launch({
-    executablePath: chromium,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-});
+export function launch(...more) {
+    return playwright.chromium.launch({
+        executablePath: chromium,
+        args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...more],
+    });
+}
 
-export async function open(html, options = {}) {
-    const page = await browser.newPage({viewport: {width: 1100, height: 900}, ...options});
+export const browser = await launch('--enable-unsafe-swiftshader'); // WebGL by software
+
+export async function open(html, options = {}, by = browser) {
+    const page = await by.newPage({viewport: {width: 1100, height: 900}, ...options});
     page.faults = [];
     page.on('console', m => {
+        if (/GPU stall due to ReadPixels/.test(m.text())) return; // the tests read what is drawn
         if (m.type() === 'error' || m.type() === 'warning') page.faults.push(m.text());
     });
     page.on('pageerror', e => page.faults.push(e.message));
@@ -109,9 +114,22 @@ export function quiet(page, name) {
     check(`${name}: no console error, nothing fetched`, page.faults.length === 0, page.faults.join('; '));
 }
 
+// A drawing as it is, also by WebGL, which has to be read in the task that draws it.
+export function picture(stage) {
+    return stage.evaluate(canvas => {
+        perpReport.stages.find(s => s.canvas === canvas).draw();
+        return canvas.toDataURL();
+    });
+}
+
 // Distinct colours of a canvas: 1 when nothing is on it.
 export function colors(locator) {
-    return locator.evaluate(canvas => {
+    return locator.evaluate(shown => {
+        const canvas = document.createElement('canvas'),
+            drawing = (perpReport.stages || []).find(s => s.canvas === shown);
+        if (drawing) drawing.draw();
+        [canvas.width, canvas.height] = [shown.width, shown.height];
+        canvas.getContext('2d', {willReadFrequently: true}).drawImage(shown, 0, 0);
         const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data,
             seen = new Set();
         for (let i = 0; i < data.length; i += 4)

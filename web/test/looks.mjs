@@ -11,6 +11,7 @@ import {
     hover,
     legend,
     open,
+    picture,
     quiet,
     report,
     run,
@@ -520,12 +521,11 @@ async function rowsAreHeard() {
 async function spaceTurnsByKeys() {
     const page = await open(cubePage),
         stage = page.locator('canvas.stage'),
-        picture = () => stage.evaluate(c => c.toDataURL()),
-        before = await picture(),
+        before = await picture(stage),
         time = await page.evaluate(() => perpReport.state.time);
     await stage.focus();
     await page.keyboard.press('ArrowLeft');
-    check('space: arrow keys turn it', (await picture()) !== before);
+    check('space: arrow keys turn it', (await picture(stage)) !== before);
     check('space: and only that', (await page.evaluate(() => perpReport.state.time)) === time);
     await page.close();
 }

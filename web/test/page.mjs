@@ -11,6 +11,7 @@ import {
     legend,
     noEmptyPanel,
     open,
+    picture,
     quiet,
     report,
     run,
@@ -145,19 +146,18 @@ async function playMovesTheDrawing(html) {
 async function spaceTurns(html) {
     const page = await open(html),
         stage = page.locator('canvas.stage');
-    const picture = () => stage.evaluate(c => c.toDataURL()),
-        before = await picture();
+    const before = await picture(stage);
     check('space: the drawing is not empty', (await colors(stage)) > 20);
     const box = await stage.boundingBox();
     await page.mouse.move(box.x + 200, box.y + 200);
     await page.mouse.down();
     await page.mouse.move(box.x + 280, box.y + 220, {steps: 4});
     await page.mouse.up();
-    const turned = await picture();
+    const turned = await picture(stage);
     check('space: dragging turns it', turned !== before);
     await page.keyboard.press('ArrowRight');
     await page.evaluate(() => perpReport.setTime(0.2));
-    check('space: it moves', (await picture()) !== turned);
+    check('space: it moves', (await picture(stage)) !== turned);
     quiet(page, 'space');
     await page.close();
 }
