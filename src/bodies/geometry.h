@@ -21,6 +21,15 @@ struct perp_mesh {
     double mass, center[3], inertia[6];
 };
 
+/* mesh_file.c: all of a file's points, and its triangles, counterclockwise from outside; OBJ may have none. */
+typedef struct perp__surface {
+    double *point; /* 3 npoint */
+    int *corner;   /* 3 ntriangle */
+    int npoint, ntriangle;
+} perp__surface;
+perp_status perp__surface_read(const char *path, perp__surface *surface, perp_diag *diag);
+void perp__surface_clear(perp__surface *surface);
+
 /* A shape's pose in the world. */
 typedef struct perp__placed {
     const perp_shape *shape;

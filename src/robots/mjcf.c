@@ -5,72 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Includes --------------------------------------------------------------------------------------------- */
-
-static int exists(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
-}
-
-/* Beside the file that was asked for, else beside the one that includes it. */
-static const char *include_path(mjcf *m, const perp__xml_node *node, const char *file)
-{
-    const char *path = perp__robot_path(m->r, m->root->file->name, NULL, file);
-    if (!path || exists(path)) return path;
-    const char *other = perp__robot_path(m->r, node->file->name, NULL, file);
-    return other && exists(other) ? other : path;
-}
-
-/* The children of the included file's root; NULL: there are none, or it is said why. */
-static perp__xml_node *included(mjcf *m, const perp__xml_node *node)
-{
-    const char *file = perp__xml_get(node, "file");
-    if (!file) {
-        perp__robot_refuse(m->r, node, NULL, "include: file is missing");
-        return NULL;
-    }
-    const char *path = include_path(m, node, file);
-    for (int i = 0; path && i < m->nincluded; i++)
-        if (strcmp(m->included[i], path) == 0) {
-            perp__robot_refuse(m->r, node, "file", "%s is included already", path);
-            return NULL;
-        }
-    const char **slot = path ? MJCF_ADD(m, included) : NULL;
-    if (!slot) return NULL;
-    *slot = path;
-    perp__xml_node *root = perp__robot_tree(m->r, path, NULL, 0, node, "file");
-    if (root && !mjcf_is(root, "mujoco") && !mjcf_is(root, "mujocoinclude"))
-        perp__robot_refuse(m->r, root, NULL,
-                           "<%.60s>: an included file begins with <mujoco> or "
-                           "<mujocoinclude>",
-                           root->name);
-    return root ? root->child : NULL;
-}
-
-/* Put what is included in the place of each include. */
-static void expand(mjcf *m, perp__xml_node *parent, int depth)
-{
-    if (depth > PERP__XML_DEPTH) {
-        perp__robot_refuse(m->r, parent, NULL, "elements are nested too deeply");
-        return;
-    }
-    for (perp__xml_node **link = &parent->child; *link && m->r->status != PERP_ERR_MEMORY;) {
-        perp__xml_node *node = *link;
-        if (!mjcf_is(node, "include")) {
-            node->parent = parent;
-            expand(m, node, depth + 1);
-            link = &node->next;
-            continue;
-        }
-        perp__xml_node *first = included(m, node), *last = first;
-        while (last && last->next) last = last->next;
-        if (last) last->next = node->next;
-        *link = first ? first : node->next;
-    }
-}
-
 /* Sections ---------------------------------------------------------------------------------------------- */
 
 static void read_eulerseq(mjcf *m, const perp__xml_node *node)
@@ -82,14 +16,6 @@ static void read_eulerseq(mjcf *m, const perp__xml_node *node)
     else
         perp__robot_refuse(m->r, node, "eulerseq",
                            "eulerseq: three of xyzXYZ are expected, not '%.20s'", seq);
-}
-
-static void refuse_if(mjcf *m, const perp__xml_node *node, const char *attribute, double allowed,
-                      const char *why)
-{
-    double x = allowed;
-    if (perp__read_numbers(m->r, node, attribute, 1, 3, &x) && x != allowed)
-        perp__robot_refuse(m->r, node, attribute, "%s: %s", attribute, why);
 }
 
 static void refuse_true(mjcf *m, const perp__xml_node *node, const char *attribute, const char *why)
@@ -118,15 +44,14 @@ static void read_compiler(mjcf *m, const perp__xml_node *node)
     }
     mjcf_read_flag(m, node, "autolimits", &m->autolimits);
     mjcf_read_flag(m, node, "strippath", &m->strippath);
+    mjcf_read_flag(m, node, "fitaabb", &m->fitaabb);
     read_eulerseq(m, node);
     if (perp__xml_get(node, "meshdir")) m->meshdir = perp__xml_get(node, "meshdir");
     if (perp__xml_get(node, "assetdir")) m->assetdir = perp__xml_get(node, "assetdir");
     perp__read_number(m->r, node, "boundmass", &m->boundmass);
-    refuse_if(m, node, "boundinertia", 0, "inertias are taken as they are written");
-    double total = -1;
-    if (perp__read_number(m->r, node, "settotalmass", &total) && total > 0)
-        perp__robot_refuse(m->r, node, "settotalmass",
-                           "settotalmass: masses are taken as they are written");
+    perp__read_number(m->r, node, "boundinertia", &m->boundinertia);
+    perp__read_number(m->r, node, "settotalmass", &m->total);
+    mjcf_read_flag(m, node, "balanceinertia", &m->is_balanced);
     refuse_true(m, node, "alignfree", "free bodies keep the frame that is written");
 }
 
@@ -143,19 +68,15 @@ static void read_flags(mjcf *m, const perp__xml_node *node)
                  {"gravity", &m->no_gravity},
                  {"clampctrl", &m->no_clampctrl},
                  {"actuation", &m->no_actuation},
-                 {"passive", &m->no_passive},
-                 {"spring", &m->no_passive},
-                 {"damper", &m->no_passive}};
+                 {"spring", &m->no_spring},
+                 {"damper", &m->no_damper}};
     mjcf_check(m, node);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         int word = perp__read_word(m->r, node, flags[i].name, "enable disable");
-        if (word < 0) continue;
-        if (word && i >= 9)
-            perp__robot_refuse(m->r, node, flags[i].name, "%s: disable passive, both of them",
-                               flags[i].name);
-        else
-            *flags[i].disabled = word;
+        if (word >= 0) *flags[i].disabled = word;
     }
+    int passive = perp__read_word(m->r, node, "passive", "enable disable");
+    if (passive >= 0) m->no_spring = m->no_damper = passive;
     if (perp__read_word(m->r, node, "filterparent", "enable disable") > 0)
         perp__robot_refuse(m->r, node, "filterparent",
                            "filterparent: a body never touches its parent");
@@ -239,13 +160,16 @@ void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root)
               .eulerseq = "xyz"};
     const char *name = perp__xml_get(root, "model");
     if (name) r->to->is.name = perp__arena_string(&r->to->arena, name, strlen(name));
-    expand(&m, root, 0);
+    mjcf_include(&m, root);
     look_at_sections(&m);
     each(&m, "compiler", read_compiler);
+    for (perp__xml_node *node = root->child; node; node = node->next)
+        if (mjcf_is(node, "worldbody")) mjcf_replicate(&m, node);
     each(&m, "option", read_option);
     mjcf_read_classes(&m);
     each(&m, "asset", read_asset);
     each(&m, "worldbody", mjcf_read_world);
+    mjcf_scale_mass(&m);
     if (r->status == PERP_OK && !r->to->is.nbody)
         perp__robot_refuse(r, root, NULL, "there is no body in <worldbody>");
     if (r->status == PERP_ERR_MEMORY || !m.nbody) return;
@@ -253,11 +177,13 @@ void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root)
     each_child(&m, "contact", mjcf_read_contact);
     mjcf_add_shapes(&m);
     each_child(&m, "contact", mjcf_take_contact);
-    each_child(&m, "equality", mjcf_read_equality);
     each_child(&m, "tendon", mjcf_read_tendon);
+    each_child(&m, "equality", mjcf_read_equality);
     each_child(&m, "actuator", mjcf_read_actuator);
     mjcf_bound_joints(&m);
     mjcf_damp(&m);
+    mjcf_check_names(&m);
     each_child(&m, "keyframe", mjcf_read_key);
     if (m.no_gravity) memset(r->to->is.options.gravity, 0, sizeof r->to->is.options.gravity);
+    if (m.no_spring && m.no_damper) r->to->is.options.density = r->to->is.options.viscosity = 0;
 }

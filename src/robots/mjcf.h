@@ -7,14 +7,22 @@
 
 typedef struct mjcf_class {
     const char *name;
-    int parent;            /* -1: it is the first, `main` */
+    int parent; /* -1: it is the first, `main` */
+    int nparent; /* how many elements that had when this one began: what comes later is not inherited */
     perp__xml_node **node; /* its <default> elements, several for main */
     int nnode, cnode;
 } mjcf_class;
 
+/* How each thing begins that is called by its name. */
+typedef struct mjcf_named {
+    const char *name;
+    const perp__xml_node *node;
+} mjcf_named;
+
 /* A body of the file. `within`: its frame in that of the last of the links that it is here; `at`: in the world, where the file begins. */
 typedef struct mjcf_body {
     const char *name;
+    const perp__xml_node *node;
     int link, parent; /* parent: of the file's bodies */
     int is_static;    /* nothing moves it */
     perp__pose within, at;
@@ -22,26 +30,28 @@ typedef struct mjcf_body {
 
 typedef struct mjcf_joint {
     const char *name;
+    const perp__xml_node *node;
     int link;
     double force[2]; /* actuatorfrcrange; both 0: none */
-    const perp__xml_node *node;
 } mjcf_joint;
 
 typedef struct mjcf_site {
     const char *name;
+    const perp__xml_node *node;
     int body;
     perp__pose pose; /* in its body's frame */
 } mjcf_site;
 
 typedef struct mjcf_tendon {
     const char *name;
+    const perp__xml_node *node;
     int number, is_spatial; /* number: of the robot's tendons, from 1; 0: none */
 } mjcf_tendon;
 
-/* An actuator whose damping is a part of the critical one. */
+/* An actuator whose damping is a part of the critical one; or (actuator -1) a joint's spring and damper by their time and ratio. */
 typedef struct mjcf_ratio {
-    int actuator;
-    double ratio;
+    int actuator, body;
+    double ratio, time;
     const perp__xml_node *node;
 } mjcf_ratio;
 
@@ -50,9 +60,11 @@ typedef struct mjcf_mesh {
     const perp__xml_node *node;
     const char *file, *vertex_of; /* vertex_of: NULL, or where `vertex` is */
     double scale[3], refpos[3], refquat[4];
-    int inertia;     /* of MJCF_MESH_INERTIA; -1: none is named */
-    perp_mesh *mesh; /* NULL: not read yet */
-    int is_bad;      /* it could not be, and that was said */
+    int inertia;                          /* what of it weighs: mjcf_geoms.c */
+    const char *faces;                    /* NULL, or the text of `face` */
+    perp_mesh *mesh;                      /* NULL: not read yet */
+    int is_bad;                           /* it could not be, and that was said */
+    double weight, center[3], moments[6]; /* of density 1, when it was read */
 } mjcf_mesh;
 
 enum { MJCF_HFIELD = PERP_SHAPE_COUNT, MJCF_SDF };
@@ -62,7 +74,7 @@ typedef struct mjcf_geom {
     const perp__xml_node *node;
     int body, kind; /* of perp_shape_kind, or one of the above */
     int contype, conaffinity, condim, priority, group;
-    double size[3], friction[3], fromto[6], mass, density;
+    double size[3], friction[3], fromto[6], mass, density, fitscale;
     int nsize, has_fromto, has_mass, is_shell;
     const char *mesh;
     perp__pose pose; /* in its body's frame */
@@ -74,12 +86,13 @@ typedef struct mjcf {
     perp__robot_reader *r;
     perp__xml_node *root;
     /* compiler */
-    int is_degree, autolimits, inertiafromgeom, group_low, group_high, strippath;
+    int is_degree, autolimits, inertiafromgeom, group_low, group_high, strippath, fitaabb;
     const char *eulerseq, *meshdir, *assetdir;
-    double boundmass;
+    double boundmass, boundinertia, total;
+    int is_balanced;
     /* flags of option, 1: disabled */
-    int no_contact, no_constraint, no_equality, no_frictionloss, no_limit, no_passive, no_gravity,
-        no_clampctrl, no_actuation;
+    int no_contact, no_constraint, no_equality, no_frictionloss, no_limit, no_spring, no_damper,
+        no_gravity, no_clampctrl, no_actuation;
     mjcf_class *class;
     mjcf_body *body;
     mjcf_joint *joint;
@@ -87,12 +100,13 @@ typedef struct mjcf {
     mjcf_mesh *mesh;
     mjcf_geom *geom;
     mjcf_tendon *tendon;
+    mjcf_named *drive;
     mjcf_ratio *ratio;
     double *springref; /* of each link; 0 where its spring does not rest elsewhere */
     int nclass, cclass, nbody, cbody, njoint, cjoint, nsite, csite, nmesh, cmesh, ngeom, cgeom,
-        ntendon, ctendon, nratio, cratio, cspringref;
+        ntendon, ctendon, ndrive, cdrive, nratio, cratio, cspringref;
     const char **included;
-    int nincluded, cincluded;
+    int nincluded, cincluded, ncopied; /* ncopied: elements of copies */
 } mjcf;
 
 /* One more in a list of m, zeroed; NULL: memory is out, and said so. */
@@ -108,6 +122,11 @@ static inline int mjcf_is(const perp__xml_node *node, const char *name)
     while (*a && *a == *name) a++, name++;
     return *a == *name;
 }
+
+/* mjcf_tree.c. What is included in the place of each <include>; frames with copies in that of each <replicate> below a node, the inner ones first: a
+ * name ends with the number in the outermost. */
+void mjcf_include(mjcf *m, perp__xml_node *root);
+void mjcf_replicate(mjcf *m, perp__xml_node *parent);
 
 /* mjcf_classes.c. The tree of default classes. */
 void mjcf_read_classes(mjcf *m);
@@ -142,6 +161,10 @@ void mjcf_read_world(mjcf *m, const perp__xml_node *node);
 void mjcf_keep_parents(mjcf *m);
 void mjcf_read_geom(mjcf *m, const perp__xml_node *node, int body, const perp__pose *frame,
                     int class);
+/* No two of a list have one name. */
+void mjcf_check_names(mjcf *m);
+/* settotalmass */
+void mjcf_scale_mass(mjcf *m);
 /* The mass of a body's geoms from `first` on. */
 void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum);
 void mjcf_read_mesh(mjcf *m, const perp__xml_node *node);
@@ -161,6 +184,6 @@ int mjcf_single_joint(mjcf *m, const perp__xml_node *node, const char *attribute
 void mjcf_read_tendon(mjcf *m, const perp__xml_node *node);
 void mjcf_read_actuator(mjcf *m, const perp__xml_node *node);
 void mjcf_bound_joints(mjcf *m); /* actuatorfrcrange */
-void mjcf_damp(mjcf *m);         /* dampratio, when all is read */
+void mjcf_damp(mjcf *m);         /* springdamper and dampratio, when all is read */
 
 #endif

@@ -1,6 +1,7 @@
 /* Tendons and actuators of MJCF. */
 
 #include "bodies/space.h"
+#include "linalg/dense.h"
 #include "robots/mjcf.h"
 
 #include <math.h>
@@ -103,8 +104,8 @@ static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, per
     if (is_range(m, node, "actuatorfrcrange", s->force_limited, s->force))
         perp__robot_refuse(m->r, node, "actuatorfrcrange",
                            "actuatorfrcrange: of joints, not of tendons");
-    t->stiffness = m->no_passive ? 0 : s->stiffness;
-    t->damping = m->no_passive ? 0 : s->damping;
+    t->stiffness = m->no_spring ? 0 : s->stiffness;
+    t->damping = m->no_damper ? 0 : s->damping;
     t->friction = m->no_frictionloss ? 0 : s->friction;
     t->rest = is_own ? length_at_rest(m, t) : s->spring[0];
     if (t->stiffness == 0) t->rest = 0;
@@ -123,8 +124,8 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
     }
     mjcf_tendon *own = MJCF_ADD(m, tendon);
     if (!own) return;
-    *own =
-        (mjcf_tendon){.name = perp__xml_get(node, "name"), .is_spatial = mjcf_is(node, "spatial")};
+    *own = (mjcf_tendon){
+        .name = perp__xml_get(node, "name"), .node = node, .is_spatial = mjcf_is(node, "spatial")};
     mjcf_resolve(m, node, 0, apply_tendon, &s);
     if (own->is_spatial) {
         read_spatial(m, node, &s);
@@ -149,12 +150,25 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
 typedef struct drive {
     double gear[6], gain[3], bias[3], control[2], force[2], timeconst, inherit;
     int control_limited, force_limited, gain_type, bias_type, dynamic;
+    const char *servo; /* NULL, or which one its gains were written for last */
 } drive;
 
-/* As MuJoCo has it: kp is what the gain was, unless it is given. */
+/* What another servo's class says does not count. */
+static void forget_gains(drive *d)
+{
+    memset(d->gain, 0, sizeof d->gain);
+    memset(d->bias, 0, sizeof d->bias);
+    d->gain[0] = 1;
+    d->timeconst = d->inherit = 0;
+    d->gain_type = d->bias_type = d->dynamic = 0;
+}
+
+/* As MuJoCo has it: kp is what the gain was, unless it is given or was one of another servo. */
 static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
 {
     int is_position = mjcf_is(node, "position");
+    if (d->servo && strcmp(d->servo, node->name) != 0) forget_gains(d);
+    d->servo = node->name;
     double gain = d->gain[0];
     perp__read_number(m->r, node, is_position ? "kp" : "kv", &gain);
     d->gain_type = 0;
@@ -173,13 +187,18 @@ static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
         d->bias[2] = kv;
     }
     perp__read_number(m->r, node, "timeconst", &d->timeconst);
-    perp__read_number(m->r, node, "inheritrange", &d->inherit);
+    if (perp__xml_get(node, "ctrlrange")) d->inherit = 0;
+    if (perp__read_number(m->r, node, "inheritrange", &d->inherit) &&
+        perp__xml_get(node, "ctrlrange"))
+        perp__robot_refuse(m->r, node, "inheritrange",
+                           "inheritrange: beside ctrlrange there is none to inherit");
 }
 
 static void apply_general(mjcf *m, const perp__xml_node *node, drive *d)
 {
     perp__robot_reader *r = m->r;
     double x[10] = {0};
+    d->servo = NULL;
     int word = perp__read_word(r, node, "dyntype",
                                "none integrator filter filterexact muscle user dcmotor");
     if (word >= 0) d->dynamic = word;
@@ -205,8 +224,8 @@ static void apply_drive(mjcf *m, const perp__xml_node *node, void *to)
     if (mjcf_is(node, "position") || mjcf_is(node, "velocity")) apply_servo(m, node, d);
     if (mjcf_is(node, "general")) apply_general(m, node, d);
     if (!mjcf_is(node, "motor")) return;
-    d->gain[0] = 1;
-    d->gain_type = d->bias_type = d->dynamic = 0;
+    forget_gains(d);
+    d->servo = node->name;
 }
 
 /* Of a servo whose gain is its stiffness, damping > 0 is a part of the critical one. */
@@ -236,8 +255,15 @@ static void refuse_drive(mjcf *m, const perp__xml_node *node, const drive *d)
 /* What it is of: a joint, a tendon, or a site. 0: none of these, or something is wrong; it was said. */
 static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp_actuator *a)
 {
-    static const char *const others[] = {"refsite", "body", "slidersite", "cranksite"};
+    static const char *const others[] = {"refsite", "body", "slidersite", "cranksite"},
+                             *const ours[] = {"joint", "jointinparent", "tendon", "site"};
     const char *of = perp__xml_get(node, "joint") ? "joint" : "jointinparent";
+    int n = 0;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        n += perp__xml_get(node, ours[i]) != NULL;
+    if (n > 1)
+        return perp__robot_refuse(m->r, node, NULL,
+                                  "actuator: of one joint, tendon or site, not of several");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (perp__xml_get(node, others[i]))
             return perp__robot_refuse(m->r, node, others[i],
@@ -311,6 +337,8 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
                            "<%.60s>: motor, position, velocity or general is expected", node->name);
         return;
     }
+    mjcf_named *own = MJCF_ADD(m, drive);
+    if (own) *own = (mjcf_named){perp__xml_get(node, "name"), node};
     mjcf_resolve(m, node, 0, apply_drive, &d);
     refuse_drive(m, node, &d);
     if (!take_target(m, node, &d, &a) || m->no_actuation) return;
@@ -326,26 +354,65 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
     int index = perp__add_actuator(m->r, &a, perp__xml_get(node, "name"));
     if (index < 0 || !d.bias_type || !has_ratio(&d) || a.pushes) return;
     mjcf_ratio *ratio = MJCF_ADD(m, ratio);
-    if (ratio) *ratio = (mjcf_ratio){index, d.bias[2], node};
+    if (ratio) *ratio = (mjcf_ratio){.actuator = index, .ratio = d.bias[2], .node = node};
 }
 
-/* Of an actuator: what it feels of the mass matrix M where the file begins. */
-static double reflected_mass(const perp_robot *to, const perp_bodies *b, const perp_actuator *a,
-                             const double *M)
+/* Its moments: gear times what its length has of each velocity; or the joint's own. */
+static void moments_of(const perp_robot *to, const perp_bodies *b, const mjcf_ratio *ratio,
+                       double *c)
 {
-    static const double one = 1;
-    const perp_tendon *t = a->tendon ? &to->tendon[a->tendon - 1] : NULL;
-    size_t nv = (size_t)perp_bodies_nv(b);
-    double sum = 0;
-    for (int i = 0; i < (t ? t->n : 1); i++) {
-        size_t at = (size_t)perp_bodies_v_of(b, t ? t->body[i] : a->body);
-        double moment = a->gear * (t ? t->coefficient[i] : one);
-        sum += M[at * (nv + 1)] / (moment * moment);
-    }
-    return sum;
+    const perp_actuator *a = ratio->actuator < 0 ? NULL : &to->actuator[ratio->actuator];
+    const perp_tendon *t = a && a->tendon ? &to->tendon[a->tendon - 1] : NULL;
+    for (int i = 0; i < (t ? t->n : 1); i++)
+        c[perp_bodies_v_of(b, t   ? t->body[i]
+                              : a ? a->body
+                                  : ratio->body)] = (a ? a->gear : 1) * (t ? t->coefficient[i] : 1);
 }
 
-/* kv = 2 ratio sqrt(kp m), with m the inertia that the actuator feels where the file begins. */
+/* Of inertia m as it is felt: kv = 2 ratio sqrt(kp m); a spring m/(time ratio)^2 beside a damper 2 m/time. */
+static void set_damping(mjcf *m, const mjcf_ratio *ratio, double mass)
+{
+    perp_robot *to = m->r->to;
+    if (ratio->actuator >= 0) {
+        perp_actuator *a = &to->actuator[ratio->actuator];
+        a->kv = 2 * ratio->ratio * sqrt(a->kp * mass);
+        return;
+    }
+    double slow = ratio->time * ratio->ratio;
+    perp_joint_law *law = &to->law[ratio->body - 1];
+    law->stiffness = m->no_spring ? 0 : mass / (slow * slow);
+    law->rest = law->stiffness != 0 ? m->springref[ratio->body - 1] : 0;
+    to->body[ratio->body - 1].damping = m->no_damper ? 0 : 2 * mass / ratio->time;
+}
+
+/* What each feels of the system where the file begins: 1/(c' inv(M) c) of its moments c. `room`: q, M, and two vectors. */
+static void damp_all(mjcf *m, perp_bodies *b, double *room)
+{
+    const perp_robot *to = m->r->to;
+    size_t nv = (size_t)perp_bodies_nv(b), nq = (size_t)perp_bodies_nq(b);
+    double *q = room, *M = q + nq, *c = M + nv * nv, *x = c + nv;
+    memcpy(q, perp_bodies_q(b), nq * sizeof *q);
+    for (int i = 0; i < to->is.nbody; i++)
+        if (to->ref[i] != 0) q[perp_bodies_q_of(b, i + 1)] = to->ref[i];
+    perp_bodies_set(b, q, NULL);
+    perp_bodies_dynamics(b, M, NULL);
+    int ok = perp__cholesky((int)nv, M, (int)nv, 0);
+    for (int i = 0; i < m->nratio; i++) {
+        double over = 0;
+        memset(c, 0, nv * sizeof *c);
+        moments_of(to, b, &m->ratio[i], c);
+        memcpy(x, c, nv * sizeof *x);
+        if (ok) perp__cholesky_solve((int)nv, M, (int)nv, x);
+        for (size_t k = 0; k < nv; k++) over += c[k] * x[k];
+        if (ok && over > 0)
+            set_damping(m, &m->ratio[i], 1 / over);
+        else
+            perp__robot_refuse(m->r, m->ratio[i].node, NULL,
+                               "%s: nothing that has mass is moved, which its damping hangs on",
+                               m->ratio[i].node->name);
+    }
+}
+
 void mjcf_damp(mjcf *m)
 {
     perp_robot *to = m->r->to;
@@ -355,20 +422,10 @@ void mjcf_damp(mjcf *m)
     perp_status status =
         perp_bodies_create(to->body, to->is.nbody, NULL, 0, &to->is.options, &b, &diag);
     size_t nv = b ? (size_t)perp_bodies_nv(b) : 0, nq = b ? (size_t)perp_bodies_nq(b) : 0;
-    double *q = b ? calloc(nq + nv * nv + 1, sizeof *q) : NULL;
-    if (status == PERP_ERR_MEMORY || (b && !q)) perp__robot_no_memory(m->r);
-    if (q) {
-        memcpy(q, perp_bodies_q(b), nq * sizeof *q);
-        for (int i = 0; i < to->is.nbody; i++)
-            if (to->ref[i] != 0) q[perp_bodies_q_of(b, i + 1)] = to->ref[i];
-        perp_bodies_set(b, q, NULL);
-        perp_bodies_dynamics(b, q + nq, NULL);
-        for (int i = 0; i < m->nratio; i++) {
-            perp_actuator *a = &to->actuator[m->ratio[i].actuator];
-            a->kv = 2 * m->ratio[i].ratio * sqrt(a->kp * reflected_mass(to, b, a, q + nq));
-        }
-    } /* a system that cannot be is refused where it is made */
-    free(q);
+    double *room = b ? calloc(nq + nv * (nv + 2) + 1, sizeof *room) : NULL;
+    if (status == PERP_ERR_MEMORY || (b && !room)) perp__robot_no_memory(m->r);
+    if (room) damp_all(m, b, room); /* a system that cannot be is refused where it is made */
+    free(room);
     perp_bodies_destroy(b);
     perp_diag_clear(&diag);
 }

@@ -2,6 +2,7 @@
  * mass and the shapes. */
 
 #include "bodies/space.h"
+#include "linalg/symmetric.h"
 #include "robots/mjcf.h"
 
 #include <math.h>
@@ -10,9 +11,9 @@
 /* Joints ------------------------------------------------------------------------------------------------- */
 
 typedef struct joint {
-    int type, limited, force_limited, springdamper, aligned, gravity;
+    int type, limited, force_limited, aligned, gravity;
     double pos[3], axis[3], range[2], ref, springref, stiffness, damping, armature, frictionloss,
-        force[2];
+        force[2], springdamper[2];
     const perp__xml_node *range_at;
 } joint;
 
@@ -23,7 +24,6 @@ static void apply_joint(mjcf *m, const perp__xml_node *node, void *to)
 {
     joint *j = to;
     perp__robot_reader *r = m->r;
-    double pair[2] = {0, 0};
     int word = perp__read_word(r, node, "type", "hinge slide ball free");
     if (word >= 0) j->type = word;
     perp__read_numbers(r, node, "pos", 3, 3, j->pos);
@@ -40,8 +40,7 @@ static void apply_joint(mjcf *m, const perp__xml_node *node, void *to)
     mjcf_read_auto(m, node, "actuatorfrclimited", &j->force_limited);
     mjcf_read_flag(m, node, "actuatorgravcomp", &j->gravity);
     mjcf_read_auto(m, node, "align", &j->aligned);
-    perp__read_numbers(r, node, "springdamper", 2, 2, pair);
-    if (pair[0] > 0 || pair[1] > 0) j->springdamper = 1;
+    perp__read_numbers(r, node, "springdamper", 2, 2, j->springdamper);
 }
 
 static int is_single(const joint *j)
@@ -61,12 +60,18 @@ static int is_limited(mjcf *m, const perp__xml_node *node, const char *attribute
     return has_range;
 }
 
+/* Its time and ratio are > 0: they say stiffness and damping, whatever these are. */
+static int has_springdamper(const joint *j)
+{
+    return j->springdamper[0] > 0 && j->springdamper[1] > 0;
+}
+
 /* What this kernel's joint cannot do. */
 static void refuse_joint(mjcf *m, const perp__xml_node *node, const joint *j)
 {
-    if (j->springdamper)
+    if (has_springdamper(j) && !is_single(j))
         perp__robot_refuse(m->r, node, "springdamper",
-                           "springdamper: stiffness and damping are expected");
+                           "springdamper: springs are of hinges and slides");
     if (j->gravity && (j->force[0] != 0 || j->force[1] != 0))
         perp__robot_refuse(m->r, node, "actuatorgravcomp",
                            "actuatorgravcomp: what gravcomp takes off is not within the bounds of "
@@ -89,7 +94,7 @@ static void set_law(mjcf *m, const perp__xml_node *node, joint *j, int link)
     perp_joint_law *law = &m->r->to->law[link];
     double turn = j->type == 0 ? mjcf_angle(m, 1) : 1;
     law->friction = m->no_frictionloss ? 0 : j->frictionloss;
-    law->stiffness = m->no_passive ? 0 : j->stiffness;
+    law->stiffness = m->no_spring ? 0 : j->stiffness;
     law->rest = law->stiffness != 0 ? j->springref * turn : 0;
     if (perp__arena_grow(&m->r->to->arena, &m->springref, &m->cspringref, link + 1,
                          sizeof *m->springref))
@@ -140,7 +145,7 @@ static int add_link(mjcf *m, const char *name, int parent, const joint *j, const
     int index = m->r->to->is.nbody;
     if (j) {
         memcpy(is.axis, j->axis, sizeof is.axis);
-        is.damping = m->no_passive ? 0 : j->damping;
+        is.damping = m->no_damper ? 0 : j->damping;
         is.armature = j->armature;
     }
     if (perp__add_body(m->r, &is, joint_name) < 0) return -1;
@@ -181,6 +186,13 @@ static void read_joint(mjcf *m, const perp__xml_node *node, int body, int class,
     mjcf_joint *own = index >= 0 ? MJCF_ADD(m, joint) : NULL;
     if (!own) return;
     set_law(m, node, &j, index);
+    mjcf_ratio *ratio = has_springdamper(&j) ? MJCF_ADD(m, ratio) : NULL;
+    if (ratio)
+        *ratio = (mjcf_ratio){.actuator = -1,
+                              .body = index + 1,
+                              .ratio = j.springdamper[1],
+                              .time = j.springdamper[0],
+                              .node = node};
     *own = (mjcf_joint){.name = name, .link = index + 1, .node = node};
     if (is_limited(m, node, "actuatorfrcrange", j.force_limited, j.force))
         memcpy(own->force, j.force, sizeof own->force);
@@ -242,7 +254,10 @@ static void read_site(mjcf *m, const perp__xml_node *node, const place *p)
 {
     mjcf_site *s = MJCF_ADD(m, site);
     if (!s) return;
-    *s = (mjcf_site){.name = perp__xml_get(node, "name"), .body = p->body, .pose = perp__pose_none};
+    *s = (mjcf_site){.name = perp__xml_get(node, "name"),
+                     .node = node,
+                     .body = p->body,
+                     .pose = perp__pose_none};
     mjcf_resolve(m, node, p->class, apply_site, s);
     perp__pose_multiply(p->frame, &s->pose, &s->pose);
 }
@@ -288,6 +303,39 @@ static void read_inertial(mjcf *m, const perp__xml_node *node, const perp__pose 
     perp__mass_add(sum, &pose, mass, origin, I);
 }
 
+/* boundmass, boundinertia, balanceinertia: principal moments that no body has become their mean. */
+static void bound_mass(const mjcf *m, perp_body *is)
+{
+    double *I = is->inertia, A[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}, x[3],
+           V[9];
+    is->mass = fmax(is->mass, m->boundmass);
+    if (!(m->boundinertia > 0) && !m->is_balanced) return;
+    perp__symmetric_eigen(3, A, x, V);
+    int is_other = x[0] < m->boundinertia;
+    for (int k = 0; k < 3; k++) x[k] = fmax(x[k], m->boundinertia);
+    if (m->is_balanced && x[0] + x[1] < x[2]) {
+        x[0] = x[1] = x[2] = (x[0] + x[1] + x[2]) / 3;
+        is_other = 1;
+    }
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
+    for (int k = 0; k < 6 && is_other; k++) {
+        I[k] = 0;
+        for (int j = 0; j < 3; j++) I[k] += x[j] * V[row[k] + 3 * j] * V[column[k] + 3 * j];
+    }
+}
+
+/* settotalmass: all are scaled. */
+void mjcf_scale_mass(mjcf *m)
+{
+    perp_robot *to = m->r->to;
+    double sum = 0;
+    for (int i = 0; i < to->is.nbody; i++) sum += to->body[i].mass;
+    for (int i = 0; i < to->is.nbody && m->total > 0 && sum > 0; i++) {
+        to->body[i].mass *= m->total / sum;
+        for (int k = 0; k < 6; k++) to->body[i].inertia[k] *= m->total / sum;
+    }
+}
+
 static void set_mass(mjcf *m, const perp__xml_node *node, int body, int first_geom)
 {
     const perp__xml_node *inertial = NULL;
@@ -303,8 +351,10 @@ static void set_mass(mjcf *m, const perp__xml_node *node, int body, int first_ge
         perp__robot_refuse(m->r, node, NULL, "body: <inertial> is missing (inertiafromgeom false)");
     perp_body *is = &m->r->to->body[b->link - 1];
     perp__mass_take(&sum, is);
-    if (!b->is_static && is->mass < m->boundmass) is->mass = m->boundmass;
-    if (!b->is_static) perp__read_number(m->r, node, "gravcomp", &is->lift);
+    bound_mass(m, is);
+    if (b->is_static) return;
+    perp__read_number(m->r, node, "gravcomp", &is->lift);
+    if (m->no_spring && m->no_damper) is->lift = 0; /* that, too, is passive */
 }
 
 static void check_body(mjcf *m, const perp__xml_node *node)
@@ -325,8 +375,10 @@ static void read_body(mjcf *m, const perp__xml_node *node, const place *p)
     mjcf_read_pose(m, node, &own);
     perp__pose_multiply(p->frame, &own, &own);
     const mjcf_body *parent = &m->body[p->body];
-    *b = (mjcf_body){
-        .name = perp__xml_get(node, "name"), .parent = p->body, .is_static = parent->is_static};
+    *b = (mjcf_body){.name = perp__xml_get(node, "name"),
+                     .node = node,
+                     .parent = p->body,
+                     .is_static = parent->is_static};
     perp__pose_multiply(&parent->at, &own, &b->at);
     perp__pose_multiply(&parent->within, &own, &b->within);
     int link = parent->link;
@@ -346,8 +398,11 @@ void mjcf_read_world(mjcf *m, const perp__xml_node *node)
     if (!m->nbody) {
         mjcf_body *world = MJCF_ADD(m, body);
         if (!world) return;
-        *world = (mjcf_body){
-            .name = "world", .is_static = 1, .within = perp__pose_none, .at = perp__pose_none};
+        *world = (mjcf_body){.name = "world",
+                             .node = node,
+                             .is_static = 1,
+                             .within = perp__pose_none,
+                             .at = perp__pose_none};
     }
     place all = {0, 0, &perp__pose_none, &count};
     for (const perp__xml_node *child = node->child; child; child = child->next)

@@ -4,6 +4,7 @@
 #include "robots/mjcf.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Attributes -------------------------------------------------------------------------------------------- */
@@ -27,9 +28,9 @@ typedef struct element {
 static const element elements[] = {
     {"compiler",
      "angle autolimits eulerseq coordinate meshdir assetdir strippath inertiafromgeom "
-     "inertiagrouprange boundmass boundinertia settotalmass alignfree",
+     "inertiagrouprange boundmass boundinertia balanceinertia settotalmass alignfree fitaabb",
      "",
-     "texturedir discardvisual usethread fusestatic saveinertial fitaabb balanceinertia "
+     "texturedir discardvisual usethread fusestatic saveinertial "
      "exactmeshinertia convexhull"},
     {"option", "timestep gravity density viscosity wind",
      "impratio o_margin o_solref o_solimp o_friction cone jacobian solver iterations tolerance "
@@ -45,6 +46,7 @@ static const element elements[] = {
      "sensor energy fwdinv"},
     {"body", "name childclass mocap gravcomp " TURNED, "", "user sleep"},
     {"frame", "name childclass " TURNED, "", ""},
+    {"replicate", "count sep offset euler", "", ""},
     {"inertial", "mass diaginertia fullinertia " TURNED, "", ""},
     {"joint",
      "name class type axis pos range limited ref springref stiffness damping armature frictionloss "
@@ -56,11 +58,13 @@ static const element elements[] = {
      "shellinertia mesh hfield fitscale " TURNED,
      "solmix solref solimp margin gap", "rgba material user fluidshape fluidcoef surfacevel"},
     {"site", "name class fromto " TURNED, "", "type size group material rgba user"},
-    {"mesh", "name class file vertex scale refpos refquat inertia builtin content_type maxhullvert",
-     "", "normal texcoord face smoothnormal material params octree_maxdepth needsdf"},
+    {"mesh",
+     "name class file vertex face scale refpos refquat inertia builtin content_type maxhullvert",
+     "", "normal texcoord smoothnormal material params octree_maxdepth needsdf"},
     {"pair", "name class geom1 geom2 condim friction", "solref solreffriction solimp margin gap",
      ""},
     {"exclude", "name body1 body2", "", ""},
+    {"equality", "active", "solref solimp", ""},
     {"connect", "name class active body1 body2 anchor site1 site2", "solref solimp", ""},
     {"weld", "name class active body1 body2 anchor relpose site1 site2",
      "solref solimp torquescale", ""},
@@ -79,6 +83,9 @@ static const element elements[] = {
 static const element couple = {"joint", "name class active joint1 joint2 polycoef", "solref solimp",
                                ""};
 
+static const element couple_tendons = {"tendon", "name class active tendon1 tendon2 polycoef",
+                                       "solref solimp", ""};
+
 static const element strand = {"joint", "joint coef", "", ""};
 
 static int has_word(const char *words, const char *word)
@@ -94,7 +101,9 @@ void mjcf_check(mjcf *m, const perp__xml_node *node)
     const element *e = NULL;
     for (size_t i = 0; i < sizeof elements / sizeof *elements && !e; i++)
         if (mjcf_is(node, elements[i].name)) e = &elements[i];
-    if (node->parent && mjcf_is(node->parent, "equality") && mjcf_is(node, "joint")) e = &couple;
+    int is_equality = node->parent && mjcf_is(node->parent, "equality");
+    if (is_equality && mjcf_is(node, "joint")) e = &couple;
+    if (is_equality && mjcf_is(node, "tendon")) e = &couple_tendons;
     if (node->parent && mjcf_is(node->parent, "fixed") && mjcf_is(node, "joint")) e = &strand;
     for (int i = 0; e && i < node->nattribute; i++) {
         const char *name = node->attribute[i].name;
@@ -131,8 +140,8 @@ static void add_node(mjcf *m, int class, perp__xml_node *node)
 /* What no robot of this kernel has may have defaults; what it would be is refused where it is used. */
 static void check_defaults(mjcf *m, const perp__xml_node *node)
 {
-    static const char *const other[] = {"light",  "camera",   "material", "equality", "intvelocity",
-                                        "damper", "cylinder", "muscle",   "adhesion", "dcmotor"};
+    static const char *const other[] = {"light",    "camera", "material", "intvelocity", "damper",
+                                        "cylinder", "muscle", "adhesion", "dcmotor"};
     for (const perp__xml_node *child = node->child; child; child = child->next) {
         int known = mjcf_is(child, "default");
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) known |= mjcf_is(child, other[i]);
@@ -167,7 +176,8 @@ static void read_class(mjcf *m, perp__xml_node *node, int parent)
     if (k < 0) {
         mjcf_class *class = MJCF_ADD(m, class);
         if (!class) return;
-        *class = (mjcf_class){.name = name, .parent = parent};
+        *class = (mjcf_class){
+            .name = name, .parent = parent, .nparent = parent < 0 ? 0 : m->class[parent].nnode};
         k = m->nclass - 1;
     }
     add_node(m, k, node);
@@ -202,20 +212,21 @@ static int is_actuator(const perp__xml_node *node)
            mjcf_is(node, "general");
 }
 
-/* The actuators are one kind with several names; tendons have one default. */
+/* The actuators are one kind with several names; tendons have one default, and so have equalities. */
 static int is_alike(const perp__xml_node *a, const perp__xml_node *b)
 {
+    if (b->parent && mjcf_is(b->parent, "equality")) return mjcf_is(a, "equality");
     return mjcf_is(a, b->name) || (is_actuator(a) && is_actuator(b)) ||
            (mjcf_is(a, "tendon") && (mjcf_is(b, "fixed") || mjcf_is(b, "spatial")));
 }
 
-static void resolve_class(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply,
-                          void *to)
+static void resolve_class(mjcf *m, const perp__xml_node *node, int class, int nnode,
+                          mjcf_apply *apply, void *to)
 {
     if (class < 0) return;
     const mjcf_class *c = &m->class[class];
-    resolve_class(m, node, c->parent, apply, to);
-    for (int i = 0; i < c->nnode; i++)
+    resolve_class(m, node, c->parent, c->nparent, apply, to);
+    for (int i = 0; i < nnode; i++)
         for (const perp__xml_node *child = c->node[i]->child; child; child = child->next)
             if (is_alike(child, node)) apply(m, child, to);
 }
@@ -223,7 +234,8 @@ static void resolve_class(mjcf *m, const perp__xml_node *node, int class, mjcf_a
 void mjcf_resolve(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply, void *to)
 {
     mjcf_check(m, node);
-    resolve_class(m, node, mjcf_class_of(m, node, class), apply, to);
+    int k = mjcf_class_of(m, node, class);
+    resolve_class(m, node, k, m->class[k].nnode, apply, to);
     apply(m, node, to);
 }
 
@@ -345,4 +357,43 @@ int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const 
     }
     perp__robot_refuse(m->r, node, attribute, "there is no %s '%.60s'", what, wanted);
     return -1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const mjcf_named *)a)->name, ((const mjcf_named *)b)->name);
+}
+
+static void check_names(mjcf *m, const void *list, int n, size_t size, const char *what)
+{
+    mjcf_named *all;
+    int have = 0;
+    PERP_TAKE(&m->r->to->arena, all, n + 1);
+    for (int i = 0; all && i < n; i++) {
+        memcpy(&all[have], (const char *)list + (size_t)i * size, sizeof *all);
+        have += all[have].name != NULL;
+    }
+    if (all) qsort(all, (size_t)have, sizeof *all, by_name);
+    for (int i = 1; all && i < have; i++)
+        if (strcmp(all[i].name, all[i - 1].name) == 0) {
+            perp__place x = perp__xml_place(all[i].node, "name"),
+                        y = perp__xml_place(all[i - 1].node, "name");
+            int is_first = y.line < x.line || (y.line == x.line && y.column < x.column);
+            perp__robot_refuse(m->r, all[is_first ? i : i - 1].node, "name",
+                               "%s '%.60s' is there already, in line %ld", what, all[i].name,
+                               is_first ? y.line : x.line);
+        }
+}
+
+void mjcf_check_names(mjcf *m)
+{
+#define CHECK(list) check_names(m, m->list, m->n##list, sizeof *m->list, #list)
+    CHECK(body);
+    CHECK(joint);
+    CHECK(geom);
+    CHECK(site);
+    CHECK(mesh);
+    CHECK(tendon);
+    check_names(m, m->drive, m->ndrive, sizeof *m->drive, "actuator");
+#undef CHECK
 }

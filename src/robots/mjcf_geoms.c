@@ -1,9 +1,11 @@
 /* Geoms and meshes of MJCF: shapes of those that may touch, masses of those that weigh. */
 
+#include "bodies/geometry.h"
 #include "bodies/space.h"
 #include "robots/mjcf.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Meshes --------------------------------------------------------------------------------------------------- */
@@ -27,6 +29,7 @@ static void apply_mesh(mjcf *m, const perp__xml_node *node, void *to)
     if (word >= 0) mesh->inertia = word;
     if (perp__xml_get(node, "file")) mesh->file = perp__xml_get(node, "file");
     if (perp__xml_get(node, "vertex")) mesh->vertex_of = "vertex";
+    if (perp__xml_get(node, "face")) mesh->faces = perp__xml_get(node, "face");
 }
 
 void mjcf_read_mesh(mjcf *m, const perp__xml_node *node)
@@ -35,6 +38,7 @@ void mjcf_read_mesh(mjcf *m, const perp__xml_node *node)
     if (!mesh) return;
     *mesh = (mjcf_mesh){
         .name = perp__xml_get(node, "name"), .node = node, .scale = {1, 1, 1}, .refquat = {1}};
+    mesh->inertia = LEGACY;
     mjcf_resolve(m, node, 0, apply_mesh, mesh);
     if (!mesh->name && mesh->file) mesh->name = name_in_path(m, mesh->file);
     if (perp__xml_get(node, "maxhullvert"))
@@ -67,61 +71,81 @@ static int count_numbers(const char *text)
     return n;
 }
 
-static double *copy(mjcf *m, const double *from, int n)
+/* The numbers of an attribute, as many as it has, and at least so many; NULL: they are not there, which was said. */
+static double *numbers_of(mjcf *m, const perp__xml_node *node, const char *attribute, int least,
+                          int *n)
 {
     double *x;
-    PERP_TAKE(&m->r->to->arena, x, n + 1);
+    *n = count_numbers(perp__xml_get(node, attribute));
+    PERP_TAKE(&m->r->to->arena, x, *n + 1);
     if (!x) perp__robot_no_memory(m->r);
-    if (x && from) memcpy(x, from, (size_t)n * sizeof *x);
-    return x;
+    return x && perp__read_numbers(m->r, node, attribute, least, *n, x) ? x : NULL;
 }
 
-/* The points of a mesh's text, or of its file. */
-static double *points_of(mjcf *m, const mjcf_mesh *mesh, int *npoint)
+/* Points and triangles of a mesh's text; without any, the hull's are taken. */
+static int read_inline(mjcf *m, const mjcf_mesh *mesh, perp__surface *s)
 {
-    double *x;
-    if (mesh->vertex_of) {
-        int n = count_numbers(perp__xml_get(mesh->node, "vertex"));
-        x = copy(m, NULL, n);
-        if (!x || !perp__read_numbers(m->r, mesh->node, "vertex", 12, n, x)) return NULL;
-        *npoint = n / 3;
-        return x;
+    int n, ncorner = 0;
+    double *x = numbers_of(m, mesh->node, "vertex", 12, &n), *corner = NULL;
+    if (x && mesh->faces) corner = numbers_of(m, mesh->node, "face", 3, &ncorner);
+    if (!x || (mesh->faces && !corner)) return 0;
+    if (n % 3 || ncorner % 3)
+        return perp__robot_refuse(m->r, mesh->node, n % 3 ? "vertex" : "face",
+                                  "%s: three numbers each are expected, not %d in all",
+                                  n % 3 ? "vertex" : "face", n % 3 ? n : ncorner);
+    s->point = malloc((size_t)n * sizeof *s->point);
+    s->corner = malloc((size_t)(ncorner + 1) * sizeof *s->corner);
+    if (!s->point || !s->corner) return perp__robot_no_memory(m->r);
+    memcpy(s->point, x, (size_t)n * sizeof *x);
+    s->npoint = n / 3;
+    s->ntriangle = ncorner / 3;
+    for (int i = 0; i < ncorner; i++) {
+        if (!(corner[i] >= 0 && corner[i] < s->npoint && corner[i] == floor(corner[i])))
+            return perp__robot_refuse(m->r, mesh->node, "face",
+                                      "face: a corner is one of the %d points, from 0", s->npoint);
+        s->corner[i] = (int)corner[i];
     }
+    return 1;
+}
+
+static int read_surface(mjcf *m, const mjcf_mesh *mesh, perp__surface *s)
+{
+    if (mesh->vertex_of) return read_inline(m, mesh, s);
     const char *folder = m->meshdir ? m->meshdir : m->assetdir, *file = mesh->file,
                *slash = strrchr(file, '/');
     const char *path = perp__robot_path(m->r, m->root->file->name, folder,
                                         m->strippath && slash ? slash + 1 : file);
-    perp_mesh *raw = NULL;
     perp_diag diag = {0};
-    if (!path) return NULL;
-    perp_status status = perp_mesh_read(path, NULL, &raw, &diag);
+    if (!path) return 0;
+    perp_status status = perp__surface_read(path, s, &diag);
     if (status == PERP_ERR_MEMORY) perp__robot_no_memory(m->r);
     if (status != PERP_OK && status != PERP_ERR_MEMORY)
         perp__robot_refuse(m->r, mesh->node, "file", "%.*s",
                            (int)strcspn(perp_diag_text(&diag), "\n"), perp_diag_text(&diag));
     perp_diag_clear(&diag);
-    if (status != PERP_OK) return NULL;
-    const double *corner;
-    *npoint = perp_mesh_points(raw, &corner);
-    x = copy(m, corner, 3 * *npoint);
-    perp_mesh_destroy(raw);
-    return x;
+    return status == PERP_OK;
 }
 
-/* The hull, read when it is first needed; NULL: it cannot be, which was said. */
-static perp_mesh *hull_of(mjcf *m, mjcf_mesh *mesh)
+static void take_mass(mjcf_mesh *mesh, const perp__surface *s)
 {
-    int n = 0;
-    perp_diag diag = {0};
-    if (mesh->mesh || mesh->is_bad) return mesh->mesh;
-    mesh->is_bad = 1;
-    if (!mesh->file && !mesh->vertex_of) {
-        perp__robot_refuse(m->r, mesh->node, NULL, "mesh: file or vertex is missing");
-        return NULL;
+    static const perp__surface_rule rules[] = {[EXACT] = PERP__SURFACE_EXACT,
+                                               [LEGACY] = PERP__SURFACE_UNSIGNED,
+                                               [SHELL] = PERP__SURFACE_SHELL};
+    if (mesh->inertia != CONVEX && s->ntriangle) {
+        perp__surface_mass(s, rules[mesh->inertia], &mesh->weight, mesh->center, mesh->moments);
+        double mirrored = mesh->scale[0] * mesh->scale[1] * mesh->scale[2];
+        if (mesh->inertia != EXACT || mirrored > 0) return;
+        mesh->weight = -mesh->weight;
+        for (int k = 0; k < 6; k++) mesh->moments[k] = -mesh->moments[k];
+    } else if (mesh->inertia != SHELL) {
+        perp_mesh_mass(mesh->mesh, &mesh->weight, mesh->center, mesh->moments);
     }
-    double *x = points_of(m, mesh, &n);
-    if (!x || !place_points(m, mesh, x, n)) return NULL;
-    perp_status status = perp_mesh_hull(x, n, &mesh->mesh, &diag);
+}
+
+static void make_hull(mjcf *m, mjcf_mesh *mesh, const perp__surface *s)
+{
+    perp_diag diag = {0};
+    perp_status status = perp_mesh_hull(s->point, s->npoint, &mesh->mesh, &diag);
     if (status == PERP_ERR_MEMORY)
         perp__robot_no_memory(m->r);
     else if (status != PERP_OK)
@@ -130,6 +154,22 @@ static perp_mesh *hull_of(mjcf *m, mjcf_mesh *mesh)
                            diag.errors ? perp_diag_text(&diag) : perp_status_message(status));
     perp_diag_clear(&diag);
     if (status == PERP_OK && perp__add_mesh(m->r, mesh->mesh) < 0) mesh->mesh = NULL;
+}
+
+/* The hull, read when it is first needed, and the mass with it; NULL: it cannot be, which was said. */
+static perp_mesh *hull_of(mjcf *m, mjcf_mesh *mesh)
+{
+    perp__surface s = {0};
+    if (mesh->mesh || mesh->is_bad) return mesh->mesh;
+    mesh->is_bad = 1;
+    if (!mesh->file && !mesh->vertex_of) {
+        perp__robot_refuse(m->r, mesh->node, NULL, "mesh: file or vertex is missing");
+        return NULL;
+    }
+    if (read_surface(m, mesh, &s) && place_points(m, mesh, s.point, s.npoint))
+        make_hull(m, mesh, &s);
+    if (mesh->mesh) take_mass(mesh, &s);
+    perp__surface_clear(&s);
     mesh->is_bad = !mesh->mesh;
     return mesh->mesh;
 }
@@ -158,6 +198,7 @@ static void apply_geom(mjcf *m, const perp__xml_node *node, void *to)
     perp__read_numbers(r, node, "friction", 1, 3, g->friction);
     if (perp__read_number(r, node, "mass", &g->mass)) g->has_mass = 1;
     perp__read_number(r, node, "density", &g->density);
+    perp__read_number(r, node, "fitscale", &g->fitscale);
     mjcf_read_flag(m, node, "shellinertia", &g->is_shell);
     if (perp__xml_get(node, "mesh")) g->mesh = perp__xml_get(node, "mesh");
     mjcf_read_pose(m, node, &g->pose);
@@ -196,10 +237,19 @@ static void take_ends(mjcf *m, mjcf_geom *g)
     if (!is_round) g->size[1] = g->size[0];
 }
 
+/* A sphere, capsule, .. that names a mesh has its size and place from that. */
+static int is_fitted(const mjcf_geom *g)
+{
+    return g->mesh && g->kind != PERP_SHAPE_MESH && sizes_of(g);
+}
+
 static void check_geom(mjcf *m, mjcf_geom *g)
 {
-    int needed = sizes_of(g);
-    if (g->has_fromto) take_ends(m, g);
+    int needed = is_fitted(g) ? 0 : sizes_of(g);
+    if (g->has_fromto && is_fitted(g))
+        perp__robot_refuse(m->r, g->node, "fromto", "fromto: the mesh says where it is");
+    else if (g->has_fromto)
+        take_ends(m, g);
     for (int k = 0; k < needed; k++)
         if (!(g->size[k] > 0)) {
             perp__robot_refuse(m->r, g->node, g->nsize ? "size" : NULL,
@@ -229,6 +279,7 @@ void mjcf_read_geom(mjcf *m, const perp__xml_node *node, int body, const perp__p
                      .condim = 3,
                      .friction = {1, 0.005, 0.0001},
                      .density = 1000,
+                     .fitscale = 1,
                      .pose = perp__pose_none,
                      .shape = -1};
     mjcf_resolve(m, node, class, apply_geom, g);
@@ -246,18 +297,71 @@ static int find_mesh(mjcf *m, const mjcf_geom *g)
     return -1;
 }
 
+/* Half the sides of the box about a mesh, along `axes`, and the box's middle there. */
+static void bound_mesh(const perp_mesh *mesh, const perp__pose *axes, double *half, double *middle)
+{
+    const double *point;
+    int n = perp_mesh_points(mesh, &point);
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int i = 0; i < n; i++) {
+        double moved[3], x[3];
+        perp__move3(point + 3 * i, -1, axes->p, moved);
+        perp__rotate_back3(axes->R, moved, x);
+        for (int k = 0; k < 3; k++) low[k] = fmin(low[k], x[k]), high[k] = fmax(high[k], x[k]);
+    }
+    for (int k = 0; k < 3; k++) {
+        half[k] = 0.5 * (high[k] - low[k]);
+        middle[k] = 0.5 * (high[k] + low[k]);
+    }
+}
+
+/* MuJoCo's sizes of shapes for a box of half sides b: of the same inertia (fitaabb: about the mesh, then the shape is about the box). */
+static void fit_sizes(const mjcf *m, mjcf_geom *g, const double *b)
+{
+    double *size = g->size, across = m->fitaabb ? fmax(b[0], b[1]) : 0.5 * (b[0] + b[1]);
+    memcpy(size, b, 3 * sizeof *b);
+    if (g->kind == PERP_SHAPE_SPHERE)
+        size[0] = m->fitaabb ? fmax(fmax(b[0], b[1]), b[2]) : (b[0] + b[1] + b[2]) / 3;
+    if (g->kind == PERP_SHAPE_CAPSULE || g->kind == PERP_SHAPE_CYLINDER)
+        size[0] = across, size[1] = b[2];
+    if (g->kind == PERP_SHAPE_CAPSULE) size[1] -= m->fitaabb ? across : 0.5 * across;
+    for (int k = 0; k < 3; k++) size[k] *= g->fitscale;
+}
+
+/* A shape fitted to a mesh: on the mesh's principal axes. It is then as if it had been written with its sizes. */
+static int fit_geom(mjcf *m, mjcf_geom *g)
+{
+    perp__pose axes = perp__pose_none;
+    double half[3], middle[3] = {0, 0, 0};
+    int k = find_mesh(m, g);
+    const perp_mesh *hull = k >= 0 ? hull_of(m, &m->mesh[k]) : NULL;
+    if (!hull) return 0;
+    const mjcf_mesh *mesh = &m->mesh[k];
+    if (!(mesh->weight > 0) || !perp__inertia_box(mesh->weight, mesh->moments, half, axes.R))
+        return perp__robot_refuse(m->r, g->node, "mesh", "geom: the mesh has no volume to fit to");
+    memcpy(axes.p, mesh->center, sizeof axes.p);
+    if (m->fitaabb) bound_mesh(hull, &axes, half, middle);
+    fit_sizes(m, g, half);
+    if (g->kind == PERP_SHAPE_CAPSULE && !(g->size[1] > 0))
+        return perp__robot_refuse(m->r, g->node, "type",
+                                  "geom: the mesh is too short for a capsule");
+    perp__rotate3(axes.R, middle, half);
+    perp__move3(axes.p, 1, half, axes.p);
+    perp__pose_multiply(&g->pose, &axes, &g->pose);
+    g->mesh = NULL;
+    return 1;
+}
+
 /* Its kind and sizes; what it is of, with its mesh. 0: it is none of ours, which was said. */
-static int shape_of(mjcf *m, const mjcf_geom *g, const char *why, perp_shape *shape)
+static int shape_of(mjcf *m, mjcf_geom *g, const char *why, perp_shape *shape)
 {
     if (g->kind >= PERP_SHAPE_COUNT)
         return perp__robot_refuse(m->r, g->node, "type", "geom: %s that %s are not to be had",
                                   g->kind == MJCF_HFIELD ? "height fields" : "distance fields",
                                   why);
+    if (is_fitted(g) && !fit_geom(m, g)) return 0;
     *shape = (perp_shape){.kind = (perp_shape_kind)g->kind, .mu = g->friction[0]};
     if (g->kind != PERP_SHAPE_PLANE) memcpy(shape->size, g->size, sizeof shape->size);
-    if (g->mesh && g->kind != PERP_SHAPE_MESH)
-        return perp__robot_refuse(m->r, g->node, "mesh",
-                                  "geom: shapes that are fitted to a mesh are not to be had");
     if (g->kind != PERP_SHAPE_MESH) return 1;
     memset(shape->size, 0, sizeof shape->size);
     int k = find_mesh(m, g);
@@ -265,27 +369,28 @@ static int shape_of(mjcf *m, const mjcf_geom *g, const char *why, perp_shape *sh
     return shape->mesh != NULL;
 }
 
-static void weigh_one(mjcf *m, const mjcf_geom *g, const perp__pose *within, perp__mass *sum)
+static void weigh_one(mjcf *m, mjcf_geom *g, const perp__pose *within, perp__mass *sum)
 {
     perp_shape shape;
     double volume, center[3], I[6];
-    int is_mesh = g->kind == PERP_SHAPE_MESH;
     if (g->kind == PERP_SHAPE_PLANE || (g->has_mass ? g->mass : g->density) == 0) return;
     if (!shape_of(m, g, "weigh", &shape)) return;
-    int mesh = is_mesh ? find_mesh(m, g) : -1;
-    if (g->is_shell || (is_mesh && mesh >= 0 && m->mesh[mesh].inertia == SHELL)) {
+    if (!g->is_shell) {
+        perp__shape_mass(&shape, &volume, center, I);
+    } else if (!perp__shell_mass(&shape, &volume, center, I)) {
         perp__robot_refuse(m->r, g->node, NULL,
-                           "geom: the mass of a shell is not to be had; give "
-                           "the body an <inertial>");
+                           g->kind == PERP_SHAPE_MESH
+                               ? "geom: what of a mesh weighs is said by its `inertia`"
+                               : "geom: the mass of an ellipsoid's surface is not to be had; "
+                                 "give the body an <inertial>");
         return;
     }
-    if (is_mesh && mesh >= 0 && m->mesh[mesh].inertia != CONVEX) {
-        perp__robot_refuse(m->r, g->node, "mesh",
-                           "geom: a mesh weighs what its convex hull does (inertia=\"convex\"); "
-                           "else give the body an <inertial>");
-        return;
+    if (g->kind == PERP_SHAPE_MESH) {
+        const mjcf_mesh *mesh = &m->mesh[find_mesh(m, g)];
+        volume = mesh->weight;
+        memcpy(center, mesh->center, sizeof center);
+        memcpy(I, mesh->moments, sizeof I);
     }
-    perp__shape_mass(&shape, &volume, center, I);
     double density = g->has_mass ? g->mass / volume : g->density;
     if (!(volume > 0) || !isfinite(density)) {
         perp__robot_refuse(m->r, g->node, NULL, "geom: it has no volume for its mass");
@@ -300,7 +405,7 @@ static void weigh_one(mjcf *m, const mjcf_geom *g, const perp__pose *within, per
 void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum)
 {
     for (int i = first; i < m->ngeom; i++) {
-        const mjcf_geom *g = &m->geom[i];
+        mjcf_geom *g = &m->geom[i];
         if (g->group >= m->group_low && g->group <= m->group_high) weigh_one(m, g, within, sum);
     }
 }

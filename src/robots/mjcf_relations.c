@@ -31,9 +31,8 @@ void mjcf_read_contact(mjcf *m, const perp__xml_node *node)
 }
 
 typedef struct paired {
-    int condim; /* 0: as the geoms' */
+    int condim, nfriction;
     double friction[5];
-    int nfriction;
 } paired;
 
 static void apply_pair(mjcf *m, const perp__xml_node *node, void *to)
@@ -46,7 +45,7 @@ static void apply_pair(mjcf *m, const perp__xml_node *node, void *to)
 
 void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
 {
-    paired p = {0};
+    paired p = {.condim = 3, .friction = {1}}; /* what the geoms have does not count */
     if (!mjcf_is(node, "pair") || m->r->status != PERP_OK || m->no_contact) return;
     const mjcf_geom *x = geom_of(m, node, "geom1"), *y = geom_of(m, node, "geom2");
     mjcf_resolve(m, node, 0, apply_pair, &p);
@@ -59,24 +58,16 @@ void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
                            "condim %d of pair: taken as 3, without torsional "
                            "and rolling friction",
                            p.condim);
-    if (p.nfriction && !(p.friction[0] >= 0)) {
+    if (!(p.friction[0] >= 0)) {
         perp__robot_refuse(m->r, node, "friction", "friction: it is >= 0");
         return;
     }
-    const mjcf_geom *first = x->priority > y->priority ? x : y->priority > x->priority ? y : NULL;
-    double mu = p.nfriction ? p.friction[0]
-                : first     ? first->friction[0]
-                            : fmax(x->friction[0], y->friction[0]);
-    int condim = p.condim                ? p.condim
-                 : first                 ? first->condim
-                 : x->condim > y->condim ? x->condim
-                                         : y->condim;
     if (x->kind == PERP_SHAPE_PLANE && y->kind == PERP_SHAPE_PLANE)
         perp__robot_refuse(m->r, node, NULL, "pair: two planes do not touch");
     else if (m->r->to->shape[x->shape].body == m->r->to->shape[y->shape].body)
         perp__robot_refuse(m->r, node, NULL, "pair: geoms of two bodies are expected");
     else
-        perp__add_pair(m->r, x->shape, y->shape, condim == 1 ? 0 : mu);
+        perp__add_pair(m->r, x->shape, y->shape, p.condim == 1 ? 0 : p.friction[0]);
 }
 
 /* Equality --------------------------------------------------------------------------------------------------- */
@@ -208,6 +199,64 @@ static void read_couple(mjcf *m, const perp__xml_node *node, perp_equality *e)
     expand_polynomial(a, x0, m->r->to->ref[e->body[0] - 1], e->polynomial);
 }
 
+/* The length of a tendon is `slope` times the sum of these, each a joint's q less its ref. */
+typedef struct terms {
+    int n, link[2];
+    double coefficient[2];
+} terms;
+
+/* Adds a tendon's joints; 0: they are too many. */
+static int add_terms(const mjcf *m, int tendon, double slope, terms *sum)
+{
+    const perp_tendon *t = &m->r->to->tendon[m->tendon[tendon].number - 1];
+    for (int i = 0; i < t->n && slope != 0; i++) {
+        int k = 0;
+        while (k < sum->n && sum->link[k] != t->body[i]) k++;
+        if (k == 2) return 0;
+        if (k == sum->n) sum->link[sum->n++] = t->body[i], sum->coefficient[k] = 0;
+        sum->coefficient[k] += slope * t->coefficient[i];
+    }
+    return 1;
+}
+
+/* The tendon that an attribute names; -1: there is none that is a sum of joints, which was said. */
+static int find_tendon(mjcf *m, const perp__xml_node *node, const char *attribute)
+{
+    int k = MJCF_FIND(m, node, attribute, tendon);
+    if (k >= 0 && m->tendon[k].is_spatial)
+        perp__robot_refuse(m->r, node, attribute,
+                           "%s: it runs through space; fixed ones, sums of joints, can be coupled",
+                           attribute);
+    return k >= 0 && m->tendon[k].number ? k : -1;
+}
+
+/* l1 - l1_0 = sum a_k (l2 - l2_0)^k where it is of two joints: one is then a polynomial of the other. */
+static void read_tendons(mjcf *m, const perp__xml_node *node, perp_equality *e)
+{
+    const double *ref = m->r->to->ref;
+    double a[5] = {0, 1, 0, 0, 0};
+    terms sum = {0};
+    int first = find_tendon(m, node, "tendon1"),
+        has_second = perp__xml_get(node, "tendon2") != NULL,
+        second = has_second ? find_tendon(m, node, "tendon2") : -1;
+    perp__read_numbers(m->r, node, "polycoef", 1, 5, a);
+    if (first < 0 || (has_second && second < 0)) return;
+    int is_line = !has_second || (a[2] == 0 && a[3] == 0 && a[4] == 0),
+        ok = add_terms(m, first, 1, &sum) && (!has_second || add_terms(m, second, -a[1], &sum));
+    if (!is_line || !ok || !sum.n || sum.coefficient[0] == 0 ||
+        (sum.n == 2 && sum.coefficient[1] == 0)) {
+        perp__robot_refuse(m->r, node, NULL,
+                           "tendon: an equality of one or two joints is expected, and linear");
+        return;
+    }
+    double c = sum.coefficient[0], line[5] = {a[0] / c};
+    e->kind = PERP_EQUALITY_JOINT;
+    e->body[0] = sum.link[0];
+    if (sum.n == 2) e->body[1] = sum.link[1], line[1] = -sum.coefficient[1] / c;
+    expand_polynomial(line, sum.n == 2 ? ref[sum.link[1] - 1] : 0, ref[sum.link[0] - 1],
+                      e->polynomial);
+}
+
 static void apply_active(mjcf *m, const perp__xml_node *node, void *to)
 {
     mjcf_read_flag(m, node, "active", to);
@@ -218,11 +267,13 @@ void mjcf_read_equality(mjcf *m, const perp__xml_node *node)
     static const struct {
         const char *name;
         void (*read)(mjcf *, const perp__xml_node *, perp_equality *);
-    } known[] = {{"connect", read_connect}, {"weld", read_weld}, {"joint", read_couple}};
+    } known[] = {{"connect", read_connect},
+                 {"weld", read_weld},
+                 {"joint", read_couple},
+                 {"tendon", read_tendons}};
     perp_equality e = {0};
     int active = 1, n = m->r->diag->errors;
-    mjcf_check(m, node);
-    apply_active(m, node, &active);
+    mjcf_resolve(m, node, 0, apply_active, &active);
     if (!active || m->no_equality) {
         perp__robot_ignore(m->r, node, NULL, "<%.60s> of equality: it is not active", node->name);
         return;

@@ -94,6 +94,44 @@ static void round_mass(double r, double h, int has_ends, double *volume, double 
         side * (3 * r * r + 4 * h * h) / 12 + ball * (2.0 / 5 * r * r + h * h + 3.0 / 4 * r * h);
 }
 
+/* The same of the surface alone. */
+static void round_shell(double r, double h, int has_ends, double *area, double *I)
+{
+    const double pi = 3.14159265358979323846;
+    double side = 4 * pi * r * h, ball = has_ends ? 4 * pi * r * r : 0,
+           lids = has_ends ? 0 : 2 * pi * r * r;
+    *area = side + ball + lids;
+    I[2] = side * r * r + ball * 2 / 3 * r * r + lids / 2 * r * r;
+    I[0] = I[1] = side * (r * r / 2 + h * h / 3) + ball * (2.0 / 3 * r * r + h * h + r * h) +
+                  lids * (r * r / 4 + h * h);
+}
+
+/* Pairs of sides, each at its own half length. */
+static void box_shell(const double *x, double *area, double *I)
+{
+    *area = 0;
+    for (int side = 0; side < 3; side++) {
+        double pair = 8 * x[(side + 1) % 3] * x[(side + 2) % 3];
+        *area += pair;
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < 3; i++)
+                I[k] += i == k ? 0 : pair * x[i] * x[i] / (i == side ? 1 : 3);
+    }
+}
+
+int perp__shell_mass(const perp_shape *s, double *area, double center[3], double inertia[6])
+{
+    memset(center, 0, 3 * sizeof *center);
+    memset(inertia, 0, 6 * sizeof *inertia);
+    switch (s->kind) {
+    case PERP_SHAPE_SPHERE: round_shell(s->size[0], 0, 1, area, inertia); return 1;
+    case PERP_SHAPE_CAPSULE: round_shell(s->size[0], s->size[1], 1, area, inertia); return 1;
+    case PERP_SHAPE_CYLINDER: round_shell(s->size[0], s->size[1], 0, area, inertia); return 1;
+    case PERP_SHAPE_BOX: box_shell(s->size, area, inertia); return 1;
+    default: return 0;
+    }
+}
+
 void perp__shape_mass(const perp_shape *s, double *volume, double center[3], double inertia[6])
 {
     const double *x = s->size, pi = 3.14159265358979323846;

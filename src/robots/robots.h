@@ -114,6 +114,21 @@ void perp__mass_add(perp__mass *sum, const perp__pose *pose, double m, const dou
 void perp__mass_take(const perp__mass *sum, perp_body *body);
 /* Volume, centre, and inertia about it of density 1 of a shape; a plane has none. */
 void perp__shape_mass(const perp_shape *shape, double *volume, double center[3], double inertia[6]);
+/* The same of its surface, by area; 0: not of ellipsoids and meshes. */
+int perp__shell_mass(const perp_shape *shape, double *area, double center[3], double inertia[6]);
+
+/* surface.c. What the triangles of a mesh enclose; the same with no volume counted against another's, which MuJoCo begins with and which is what
+ * they enclose where they are seen from one point; or the triangles themselves, by area. */
+typedef enum perp__surface_rule {
+    PERP__SURFACE_EXACT,
+    PERP__SURFACE_UNSIGNED,
+    PERP__SURFACE_SHELL
+} perp__surface_rule;
+struct perp__surface;
+void perp__surface_mass(const struct perp__surface *s, perp__surface_rule rule, double *weight,
+                        double center[3], double inertia[6]);
+/* Half the sides, the shortest first, and the axes (row by row, right-handed) of the box that has this inertia; 0: there is none. */
+int perp__inertia_box(double weight, const double *inertia, double half[3], double *R);
 
 /* The readers: of the tree's root into r->to. */
 void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root);

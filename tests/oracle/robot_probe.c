@@ -1,5 +1,5 @@
-/* What the kernel makes of a robot file, as numbers for tests/oracle/robots.py: for each line "q.. v.." of standard input M, the bias force,
- * poses, Jacobians at a point of each body, and contacts of a step that begins there. */
+/* What the kernel makes of a robot file, as numbers for tests/oracle/robots.py: what was read, and for each line "q.. v.." of standard input M, the
+ * bias force, poses, Jacobians at a point of each body, and contacts of a step that begins there. */
 
 #include "perp/robots.h"
 
@@ -30,7 +30,7 @@ static void print_bodies(perp_bodies *b, const perp_robot_parts *parts, double *
 static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_diag *diag)
 {
     const perp_touch *t;
-    if (perp_bodies_step(b, NULL, diag) != PERP_OK) fprintf(stderr, "%s", perp_diag_text(diag));
+    perp_bodies_step(b, NULL, diag); /* refused where bodies overlap: they are found all the same */
     int n = perp_bodies_touches(b, &t);
     for (int i = 0; i < n; i++) {
         const char *x = parts->shape_name[t[i].shape[0]], *y = parts->shape_name[t[i].shape[1]];
@@ -39,6 +39,71 @@ static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_di
         printf("touch %s %s", x ? x : "-", y ? y : "-");
         print("", out, 8);
     }
+}
+
+static void print_law(const perp_robot_parts *parts, int i)
+{
+    const perp_joint_law *law = &parts->law[i];
+    const perp_body *body = &parts->body[i];
+    double x[] = {law->lower,    law->upper,    law->rest,     law->stiffness,
+                  law->friction, body->damping, body->armature};
+    print(perp_joint_name(body->joint), x, 7);
+}
+
+static void print_tendon(const perp_tendon *t, int nbody)
+{
+    double x[] = {t->lower, t->upper, t->rest, t->stiffness, t->friction, t->damping};
+    print("tendon", x, 6);
+    for (int body = 1; body <= nbody; body++)
+        for (int i = 0; i < t->n; i++)
+            if (t->body[i] == body) print("strand", &t->coefficient[i], 1);
+}
+
+static void print_drive(const perp_actuator *a)
+{
+    double x[] = {a->gear,  a->gain,          a->bias,          a->kp,     a->kv,    a->lower,
+                  a->upper, a->control_lower, a->control_upper, a->tendon, a->pushes},
+           y[] = {a->body,    a->point[0], a->point[1], a->point[2], a->push[0],
+                  a->push[1], a->push[2],  a->turn[0],  a->turn[1],  a->turn[2]};
+    print("drive", x, 11);
+    if (a->pushes) print("push", y, 10);
+}
+
+static void print_keys(const perp_robot *robot, perp_bodies *b)
+{
+    for (int k = 0; k < perp_robot_keys(robot); k++) {
+        perp_robot_set_key(robot, k, b);
+        print("key_q", perp_bodies_q(b), perp_bodies_nq(b));
+        print("key_v", perp_bodies_v(b), perp_bodies_nv(b));
+        print("key_u", perp_robot_key_control(robot, k), perp_bodies_nu(b));
+    }
+}
+
+/* What was read, up to a line "read". */
+static void print_parts(const perp_robot *robot, const perp_robot_parts *p, perp_bodies *b)
+{
+    const perp_bodies_options *o = &p->options;
+    double options[] = {o->step,      o->gravity[0], o->gravity[1], o->gravity[2], o->density,
+                        o->viscosity, o->wind[0],    o->wind[1],    o->wind[2]};
+    print("q0", perp_bodies_q(b), perp_bodies_nq(b));
+    print("option", options, 9);
+    for (int i = 0; i < p->nbody; i++) {
+        const double mass[] = {p->body[i].mass, p->body[i].lift};
+        print_law(p, i);
+        printf("mass %s", p->body[i].name ? p->body[i].name : "-");
+        print("", mass, 2);
+    }
+    for (int i = 0; i < p->ntendon; i++) print_tendon(&p->tendon[i], p->nbody);
+    for (int i = 0; i < p->nactuator; i++) print_drive(&p->actuator[i]);
+    for (int i = 0; i < p->nequality; i++) {
+        const perp_equality *e = &p->equality[i];
+        double x[13] = {e->body[0], e->body[1]};
+        for (int k = 0; k < 11; k++)
+            x[2 + k] = k < 6 ? e->point[k / 3][k % 3] : e->polynomial[k - 6];
+        print(e->kind == PERP_EQUALITY_JOINT ? "coupling" : perp_equality_name(e->kind), x, 13);
+    }
+    print_keys(robot, b);
+    printf("read\n");
 }
 
 int main(int argc, char **argv)
@@ -57,7 +122,7 @@ int main(int argc, char **argv)
     int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), ok = 1;
     double *x = malloc(((size_t)(nq + 2 * nv + nv * nv) + 3 * (size_t)nv + 1) * sizeof *x),
            *c = x + nq + nv, *M = c + nv, *J = M + nv * nv;
-    print("q0", perp_bodies_q(b), nq);
+    print_parts(robot, &parts, b);
     fflush(stdout);
     while (x && ok) {
         for (int i = 0; i < nq + nv && ok; i++) ok = scanf("%lf", &x[i]) == 1;

@@ -119,6 +119,40 @@ static void geoms_weigh_1000_by_their_volume(void **state)
                 0, 2 * ball, 0.8 * ball * 0.01, 0.8 * ball * 0.01);
 }
 
+/* The surface of a solid is what it gains where all of it is moved outwards by a little. */
+static void a_shell_weighs_what_a_solid_gains(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind;
+        int n, moved; /* how many sizes, and of these the first are moved */
+    } cases[] = {{"sphere", 1, 1}, {"capsule", 2, 1}, {"cylinder", 2, 2}, {"box", 3, 3}};
+    const double size[3] = {0.1, 0.25, 0.4}, little = 1e-4;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double is[3][3]; /* mass, Ixx, Izz: of the shell, of a smaller and a larger solid */
+        for (int k = 0; k < 3; k++) {
+            char text[300];
+            double x[3] = {0, 0, 0};
+            for (int d = 0; d < cases[i].n; d++)
+                x[d] = size[d] + (d < cases[i].moved ? (k == 1 ? -1 : k == 2) * little : 0);
+            snprintf(text, sizeof text,
+                     "<mujoco><worldbody><body><joint/><geom type='%s' size='%.17g %.17g %.17g' "
+                     "shellinertia='%s'/></body></worldbody></mujoco>",
+                     cases[i].kind, x[0], x[1], x[2], k ? "false" : "true");
+            perp_robot *robot;
+            perp_robot_parts p = parts_of(text, &robot);
+            is[k][0] = p.body[0].mass;
+            is[k][1] = p.body[0].inertia[0];
+            is[k][2] = p.body[0].inertia[2];
+            perp_robot_destroy(robot);
+        }
+        for (int k = 0; k < 3; k++)
+            assert_near(is[0][k], (is[2][k] - is[1][k]) / (2 * little), 1e-5 * is[0][k]);
+    }
+    refuses(GEOM("", "type='ellipsoid' size='1 2 3' shellinertia='true'"), PERP_ERR_MODEL,
+            "the mass of an ellipsoid's surface");
+}
+
 /* A capsule is its cylinder and two halves of a ball: beside a sum over slices. */
 static void a_capsule_weighs_what_its_slices_do(void **state)
 {
@@ -139,6 +173,93 @@ static void a_capsule_weighs_what_its_slices_do(void **state)
     perp_robot_destroy(robot);
 }
 
+/* Unit cubes at the corner, beside and behind it; the sums are of three cubes, and of 8 sides of 1 beside two ends of 3. */
+static void a_mesh_weighs_what_its_inertia_says(void **state)
+{
+    (void)state;
+#define ELL(attributes)                                                                            \
+    "<mujoco><compiler inertiafromgeom='true'/><asset><mesh file='ell.obj' " attributes            \
+    "/></asset><worldbody><body><joint/><geom type='mesh' mesh='ell'/></body></worldbody>"         \
+    "</mujoco>"
+    const struct {
+        const char *text;
+        double mass, x, z, Iz;
+    } cases[] = {{ELL(""), 3000, 5.0 / 6, 0.5, 5500.0 / 3},
+                 {ELL("inertia='legacy'"), 3000, 5.0 / 6, 0.5, 5500.0 / 3},
+                 {ELL("inertia='exact'"), 3000, 5.0 / 6, 0.5, 5500.0 / 3},
+                 {ELL("inertia='exact' scale='-1 1 2'"), 6000, -5.0 / 6, 1, 11000.0 / 3},
+                 {ELL("inertia='convex'"), 3500, 19.0 / 21, 0.5, -1},
+                 {ELL("inertia='shell'"), 14000, 12.0 / 14, 0.5, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_robot *robot;
+        perp_robot_parts p = parts_of(cases[i].text, &robot);
+        assert_near(p.body[0].mass, cases[i].mass, 1e-9);
+        assert_near(p.body[0].center[0], cases[i].x, 1e-14);
+        assert_near(p.body[0].center[2], cases[i].z, 1e-14);
+        if (cases[i].Iz > 0) assert_near(p.body[0].inertia[2], cases[i].Iz, 1e-9);
+        perp_robot_destroy(robot);
+    }
+    /* long legs that are not seen from the centre, which is outside: all volumes are counted from there, as MuJoCo does, which begins with those
+     * from the middle of the surface (5522.36) */
+    const char *legs = ELL(
+        "name='ell' vertex='0 0 0 3 0 0 3 0.5 0 0.5 0.5 0 0.5 4 0 0 4 0 0 0 1 3 0 1 3 0.5 1 0.5 "
+        "0.5 1 0.5 4 1 0 4 1' face='0 2 1 0 3 2 0 5 3 3 5 4 6 7 8 6 8 9 6 9 11 9 10 11 0 1 7 0 7 6 "
+        "1 2 8 1 8 7 2 3 9 2 9 8 3 4 10 3 10 9 4 5 11 4 11 10 5 0 6 5 6 11'");
+    perp_robot *robot;
+    assert_near(parts_of(legs, &robot).body[0].mass, 5643.90834881849, 1e-9);
+    perp_robot_destroy(robot);
+    refuses(ELL("vertex='0 0 0 1 0 0 0 1 0 0 0 1' face='0 1 4' name='ell'"), PERP_ERR_MODEL,
+            "face: a corner is one of the 4 points, from 0");
+    refuses(ELL("vertex='0 0 0 1 0 0 0 1 0 0 0 1' face='0 1 2 3' name='ell'"), PERP_ERR_MODEL,
+            "face: three numbers each are expected, not 4 in all");
+    refuses(ELL("vertex='0 0 0 1 0 0 0 1 0 0 0 1 7' name='ell'"), PERP_ERR_MODEL,
+            "vertex: three numbers each are expected, not 13 in all");
+    refuses(ELL("vertex='0 0 0 1 0 0 0 1 0 0 0 1' inertia='shell' name='ell'"), PERP_ERR_MODEL,
+            "it has no volume for its mass");
+    refuses(ELL("vertex='0 0 0 1 0 0 0 1 0 0 0 1' face='0 1 2 0 3 1 0 2 3 1 3 2' name='ell' "
+                "inertia='exact'"),
+            PERP_ERR_MODEL, "it has no volume for its mass"); /* its triangles face inwards */
+#undef ELL
+}
+
+static void expect_fit(const char *geom, const char *compiler, perp_shape_kind kind, double a,
+                       double b)
+{
+    char text[1000];
+    snprintf(text, sizeof text,
+             "<mujoco><compiler %s/><asset><mesh name='m' vertex='4 -2 -3 6 -2 -3 4 2 -3 6 2 -3 "
+             "4 -2 3 6 -2 3 4 2 3 6 2 3'/></asset><worldbody><body pos='0 0 9'><joint/>"
+             "<geom mesh='m' pos='0 1 0' euler='0 0 90' size='7' %s/></body></worldbody></mujoco>",
+             compiler, geom);
+    perp_robot *robot;
+    perp_robot_parts p = parts_of(text, &robot);
+    assert_int_equal(p.shape[0].kind, kind);
+    assert_near(p.shape[0].size[0], a, 1e-13);
+    if (b > 0) assert_near(p.shape[0].size[1], b, 1e-13);
+    const double at[3] = {0, 6, 0}; /* the mesh is about (5, 0, 0) */
+    for (int k = 0; k < 3; k++) assert_near(p.shape[0].position[k], at[k], 1e-13);
+    perp_robot_destroy(robot);
+}
+
+/* Of a mesh that is a box of 2, 4, 6: half sides 1, 2, 3. */
+static void a_shape_that_names_a_mesh_is_fitted_to_it(void **state)
+{
+    (void)state;
+    const char *about = "fitaabb='true'";
+    expect_fit("type='box'", "", PERP_SHAPE_BOX, 1, 2);
+    expect_fit("type='sphere'", "", PERP_SHAPE_SPHERE, 2, 0);
+    expect_fit("type='capsule'", "", PERP_SHAPE_CAPSULE, 1.5, 2.25);
+    expect_fit("type='cylinder'", "", PERP_SHAPE_CYLINDER, 1.5, 3);
+    expect_fit("type='ellipsoid' fitscale='0.5'", "", PERP_SHAPE_ELLIPSOID, 0.5, 1);
+    expect_fit("type='sphere'", about, PERP_SHAPE_SPHERE, 3, 0);
+    expect_fit("type='capsule'", about, PERP_SHAPE_CAPSULE, 2, 1);
+    expect_fit("type='cylinder'", about, PERP_SHAPE_CYLINDER, 2, 3);
+    refuses(GEOM("<asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset>",
+                 "type='capsule' mesh='m' size='1' fromto='0 0 0 0 0 1'"),
+            PERP_ERR_MODEL, "fromto: the mesh says where it is");
+    refuses(GEOM("", "type='box' mesh='m'"), PERP_ERR_MODEL, "there is no mesh 'm'");
+}
+
 #define INERTIAL(compiler)                                                                         \
     "<mujoco>" compiler                                                                            \
     "<worldbody><body><joint/><inertial mass='3' pos='0 0 0' diaginertia='1 2 "                    \
@@ -154,6 +275,13 @@ static void inertial_counts_before_geoms_unless_it_says_so(void **state)
     refuses(GEOM("<compiler inertiafromgeom='false'/>", "size='1'"), PERP_ERR_MODEL,
             "<inertial> is missing");
     expect_body(GEOM("<compiler boundmass='7'/>", "size='0.1' mass='2'"), 0, 7, 0.008, 0.008);
+    expect_body(GEOM("<compiler boundinertia='6'/>", "type='box' mass='12' size='1 1 0.5'"), 0, 12,
+                6, 8);
+    expect_body(GEOM("<compiler settotalmass='6'/>", "type='box' mass='12' size='1 1 0.5'"), 0, 6,
+                2.5, 4);
+    expect_body("<mujoco><compiler balanceinertia='true'/><worldbody><body><joint/><inertial "
+                "mass='3' pos='0 0 0' diaginertia='1 2 6'/></body></worldbody></mujoco>",
+                0, 3, 3, 3);
     refuses(GEOM("<compiler inertiagrouprange='1 2'/>", "size='0.1'") "x", PERP_ERR_DATA, "1:");
 }
 
@@ -183,9 +311,48 @@ static void classes_are_nested_and_inherited(void **state)
     }
     perp_robot_destroy(robot);
     refuses(JOINT("", "class='nowhere'"), PERP_ERR_MODEL, "1:58: there is no class 'nowhere'");
+    /* what main has when a class begins is inherited, what it gets later is not */
+    p = parts_of(
+        JOINT("<default><joint damping='1'/><default class='x'><joint armature='2'/></default>"
+              "<joint frictionloss='3'/></default><default><joint damping='4'/></default>",
+              "class='x'"),
+        &robot);
+    assert_near(p.body[0].damping, 1, 0);
+    assert_near(p.body[0].armature, 2, 0);
+    assert_near(p.law[0].friction, 3, 0);
+    perp_robot_destroy(robot);
 }
 
 /* Where a point of the body is at the beginning, and when q is 0: ref is the value of q there. */
+/* Of what a joint feels, here an inertia of 3 with one of 1 that hangs on it by a hinge in its own axis: that moves freely. */
+static void a_springdamper_is_of_what_the_joint_feels(void **state)
+{
+    (void)state;
+#define FELT(more)                                                                                 \
+    "<mujoco><option>" more "</option><worldbody><body name='a'><joint name='a' damping='9' "      \
+    "stiffness='9' springdamper='0.1 0.5' ref='20' springref='30'/><inertial pos='0 0 0' "         \
+    "mass='1' "                                                                                    \
+    "diaginertia='2 2 3'/><body name='b'><joint name='b'/><inertial pos='0 0 0' mass='1' "         \
+    "diaginertia='1 1 1'/></body></body></worldbody></mujoco>"
+    perp_robot *robot;
+    perp_robot_parts p = parts_of(FELT(""), &robot);
+    assert_near(p.law[0].stiffness, 3 / (0.05 * 0.05), 1e-9);
+    assert_near(p.law[0].rest, PI / 6, 1e-15);
+    assert_near(p.body[0].damping, 2 * 3 / 0.1, 1e-11);
+    perp_robot_destroy(robot);
+    p = parts_of(FELT("<flag spring='disable'/>"), &robot);
+    assert_near(p.law[0].stiffness + p.law[0].rest, 0, 0);
+    assert_near(p.body[0].damping, 2 * 3 / 0.1, 1e-11);
+    perp_robot_destroy(robot);
+    p = parts_of(FELT("<flag damper='disable'/>"), &robot);
+    assert_near(p.law[0].stiffness, 3 / (0.05 * 0.05), 1e-9);
+    assert_near(p.body[0].damping, 0, 0);
+    perp_robot_destroy(robot);
+    refuses(JOINT("", "type='ball' springdamper='1 1'"), PERP_ERR_MODEL,
+            "springs are of hinges and slides");
+#undef FELT
+}
+
 static void ref_is_q_at_the_beginning(void **state)
 {
     (void)state;
@@ -251,6 +418,10 @@ static void shapes_touch_by_type_affinity_pair_and_exclude(void **state)
                 4, 0);
     assert_near(touches(BALLS("", "contype='0' conaffinity='0'", "",
                               "<contact><pair geom1='x' geom2='y' friction='3'/></contact>")),
+                6, 0);
+    /* a pair has its own friction and condim, whatever the geoms have */
+    assert_near(touches(BALLS("", "friction='0.2'", "condim='1'",
+                              "<contact><pair geom1='x' geom2='y'/></contact>")),
                 6, 0);
     assert_near(touches(BALLS("", "", "",
                               "<contact><exclude body1='x' body2='y'/><pair geom1='y' "
@@ -353,6 +524,10 @@ static void actuators_have_mjcf_s_gains(void **state)
         DRIVE("<position joint='j' inheritrange='1'/>"),
         (perp_actuator){
             .gear = 1, .gain = 1, .kp = 1, .control_lower = -PI / 2, .control_upper = PI / 4});
+    expect_drive(DRIVE_BY("<position kp='50' kv='4' ctrlrange='0 1'/>", "<velocity joint='j'/>"),
+                 (perp_actuator){.gear = 1, .gain = 1, .kv = 1, .control_upper = 1});
+    expect_drive(DRIVE_BY("<velocity kv='4'/>", "<general joint='j'/>"),
+                 (perp_actuator){.gear = 1, .gain = 4, .kv = 4});
     refuses(DRIVE("<motor tendon='t'/>"), PERP_ERR_MODEL, "there is no tendon 't'");
     refuses(DRIVE("<motor joint='nowhere'/>"), PERP_ERR_MODEL, "there is no joint 'nowhere'");
     refuses(DRIVE("<position joint='j' dampratio='-1'/>"), PERP_ERR_MODEL, "dampratio: it is >= 0");
@@ -396,9 +571,44 @@ static void equalities_join_points_bodies_and_joints(void **state)
     assert_int_equal(p.equality[3].body[1], 0);
     perp_robot_destroy(robot);
     refuses(WITH("<equality><tendon tendon1='t'/></equality>"), PERP_ERR_MODEL,
-            "<tendon> of equality is not to be had");
+            "there is no tendon 't'");
     refuses(WITH("<equality><weld body1='b' body2='b'/></equality>"), PERP_ERR_MODEL,
             "two bodies are expected");
+}
+
+/* Lengths 2 j - 3 (k - 0.5), where j and k are at the beginning 0 and 0.5, and j alone. */
+static void equalities_of_tendons_couple_their_joints(void **state)
+{
+    (void)state;
+#define TIE(equality)                                                                              \
+    WITH("<tendon><fixed name='t'><joint joint='j' coef='2'/><joint joint='k' coef='-3'/></fixed>" \
+         "<fixed name='s'><joint joint='j' coef='1'/></fixed></tendon><equality>" equality         \
+         "</equality>")
+    perp_robot *robot;
+    perp_robot_parts p =
+        parts_of(TIE("<tendon tendon1='t' polycoef='0.6'/><tendon tendon1='s' tendon2='t' "
+                     "polycoef='0.1 2'/><tendon tendon1='s' polycoef='0.3 7'/>"),
+                 &robot);
+    assert_int_equal(p.nequality, 3);
+    const int body[3][2] = {{1, 2}, {1, 2}, {1, 0}};
+    /* 2 j = 0.6 + 3 (k - 0.5); j = 0.1 + 2 (2 j - 3 (k - 0.5)): -3 j = 0.1 - 6 (k - 0.5); j = 0.3 */
+    const double line[3][2] = {{0.3 - 0.75, 1.5}, {-0.1 / 3 - 1, 2}, {0.3, 0}};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(p.equality[i].kind, PERP_EQUALITY_JOINT);
+            assert_int_equal(p.equality[i].body[k], body[i][k]);
+            assert_near(p.equality[i].polynomial[k], line[i][k], 1e-15);
+        }
+    perp_robot_destroy(robot);
+    refuses(TIE("<tendon tendon1='s' tendon2='t' polycoef='0 1 1'/>"), PERP_ERR_MODEL,
+            "an equality of one or two joints is expected, and linear");
+    p = parts_of(WITH("<default><equality active='false'/></default><equality><joint joint1='j'/>"
+                      "<joint joint1='k' active='true'/></equality>"),
+                 &robot);
+    assert_int_equal(p.nequality, 1);
+    assert_int_equal(p.equality[0].body[0], 2);
+    perp_robot_destroy(robot);
+#undef TIE
 }
 
 static void keys_put_a_system_where_they_say(void **state)
@@ -421,6 +631,65 @@ static void keys_put_a_system_where_they_say(void **state)
     perp_bodies_destroy(b);
     perp_robot_destroy(robot);
     refuses(WITH("<keyframe><key qpos='1'/></keyframe>"), PERP_ERR_MODEL, "1 number, 2 expected");
+}
+
+/* Each copy turned and moved from the one before; the number in the outer ones ends a name. */
+static void replicates_are_copies_with_numbers(void **state)
+{
+    (void)state;
+    perp_robot *robot;
+    perp_bodies *b;
+    perp_diag diag = {0};
+    double p[3], R[9];
+    perp_robot_parts parts = parts_of(
+        "<mujoco><worldbody><replicate count='2' offset='0 0 5'><replicate count='10' sep='_' "
+        "offset='1 0 0' euler='0 0 90'><body name='b' pos='1 0 0'><joint name='j'/><geom name='g' "
+        "size='0.1'/></body></replicate></replicate></worldbody><actuator><motor joint='j_031'/>"
+        "</actuator></mujoco>",
+        &robot);
+    assert_int_equal(parts.nbody, 20);
+    assert_string_equal(parts.body[2].name, "b_020");
+    assert_string_equal(parts.shape_name[13], "g_031");
+    assert_string_equal(parts.joint[19], "j_091");
+    assert_int_equal(parts.actuator[0].body, 14);
+    assert_int_equal(perp_robot_create_bodies(robot, NULL, &b, &diag), PERP_OK);
+    /* frames begin at 0, 1 0, 1 1 and turn by 0, 90, 180 degrees: the body is 1 along the third one's x */
+    perp_bodies_pose(b, 13, p, R);
+    const double at[3] = {0, 1, 5};
+    for (int k = 0; k < 3; k++) assert_near(p[k], at[k], 1e-15);
+    assert_near(R[0], -1, 1e-15);
+    perp_bodies_destroy(b);
+    perp_robot_destroy(robot);
+#define COPIES(attributes)                                                                         \
+    "<mujoco><worldbody><replicate " attributes                                                    \
+    "><body><joint/><geom size='1'/></body></replicate></worldbody></mujoco>"
+    refuses(COPIES("count='0'"), PERP_ERR_MODEL, "a count of 1 or more is expected");
+    refuses(COPIES("offset='0 0 1'"), PERP_ERR_MODEL, "a count of 1 or more is expected");
+    refuses(COPIES("count='2' offset='0 0'"), PERP_ERR_MODEL, "offset: 2 numbers, 3 expected");
+    refuses(COPIES("count='100000000'"), PERP_ERR_MODEL,
+            "replicate: copies have more than 200000 elements");
+#undef COPIES
+}
+
+static void no_two_have_one_name(void **state)
+{
+    (void)state;
+    refuses(
+        "<mujoco><worldbody>\n<body name='a'><joint name='a'/><geom name='a' size='1'/></body>"
+        "\n<body name='a'><joint name='b'/><geom name='b' size='1'/></body></worldbody></mujoco>",
+        PERP_ERR_MODEL, "t.xml:3:13: body 'a' is there already, in line 2");
+    refuses(WITH("<actuator><motor name='m' joint='j'/><motor name='m' joint='k'/></actuator>"),
+            PERP_ERR_MODEL, "actuator 'm' is there already");
+    refuses(
+        WITH("<tendon><fixed name='t'><joint joint='j' coef='1'/></fixed><fixed name='t'><joint "
+             "joint='k' coef='1'/></fixed></tendon>"),
+        PERP_ERR_MODEL, "tendon 't' is there already");
+    refuses(WITH("<actuator><motor joint='j' tendon='t'/></actuator>"), PERP_ERR_MODEL,
+            "of one joint, tendon or site, not of several");
+    refuses(WITH("<actuator><motor joint='j' ctrlrange='1 -1'/></actuator>"), PERP_ERR_MODEL,
+            "ctrlrange: a lower and a greater number are expected");
+    refuses(JOINT("<option timestep='0'/>", ""), PERP_ERR_MODEL, "a step > 0 s is expected");
+    refuses(JOINT("", "pos='nan 0 0'"), PERP_ERR_MODEL, "is no finite number");
 }
 
 static void columns_have_names(void **state)
@@ -495,7 +764,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
 static void all_that_is_wrong_is_said(void **state)
 {
     (void)state;
-    const char *text = JOINT("<option viscosity='-1'/>", "pos='1' springdamper='1 1'");
+    const char *text = JOINT("<option viscosity='-1'/>", "pos='1' align='true'");
     perp_robot *robot;
     perp_diag diag = {0};
     assert_int_equal(perp_robot_parse(text, strlen(text), "x", &robot, &diag), PERP_ERR_MODEL);
@@ -744,8 +1013,12 @@ int main(void)
         cmocka_unit_test(a_range_limits_unless_autolimits_is_off),
         cmocka_unit_test(geoms_weigh_1000_by_their_volume),
         cmocka_unit_test(a_capsule_weighs_what_its_slices_do),
+        cmocka_unit_test(a_shell_weighs_what_a_solid_gains),
+        cmocka_unit_test(a_mesh_weighs_what_its_inertia_says),
+        cmocka_unit_test(a_shape_that_names_a_mesh_is_fitted_to_it),
         cmocka_unit_test(inertial_counts_before_geoms_unless_it_says_so),
         cmocka_unit_test(classes_are_nested_and_inherited),
+        cmocka_unit_test(a_springdamper_is_of_what_the_joint_feels),
         cmocka_unit_test(ref_is_q_at_the_beginning),
         cmocka_unit_test(shapes_touch_by_type_affinity_pair_and_exclude),
         cmocka_unit_test(friction_is_the_larger_or_that_of_higher_priority),
@@ -753,7 +1026,10 @@ int main(void)
         cmocka_unit_test(actuators_have_mjcf_s_gains),
         cmocka_unit_test(the_bound_of_a_joint_is_its_actuator_s),
         cmocka_unit_test(equalities_join_points_bodies_and_joints),
+        cmocka_unit_test(equalities_of_tendons_couple_their_joints),
         cmocka_unit_test(keys_put_a_system_where_they_say),
+        cmocka_unit_test(replicates_are_copies_with_numbers),
+        cmocka_unit_test(no_two_have_one_name),
         cmocka_unit_test(columns_have_names),
         cmocka_unit_test(what_is_ignored_is_listed_once),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),

@@ -446,7 +446,7 @@ static void actuators_of_tendons_and_sites(void **state)
     expect_near(a[4].kv, 2 * 1 * sqrt(16 * 4), 1e-12, "1 of biasprm is a ratio");
     /* of the hinge: two balls, that of 1 kg at 0 along the slide */
     double I = 3 * 0.4 * 0.01;
-    expect_near(a[3].kv, 2 * sqrt(2 * (I / 4 + 4 / 9.0)), 1e-12, "damping of the tendon");
+    expect_near(a[3].kv, 2 * sqrt(2 / (4 / I + 9 / 4.0)), 1e-12, "damping of the tendon");
     expect_near(perp_robot_get_parts(robot).body[1].lift, 0.5, 0, "gravcomp");
     perp_robot_destroy(robot);
     refuses(GRIP("", FIXED(""), "<actuator><motor tendon='x'/></actuator>"),
