@@ -194,15 +194,15 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
 /* perp simulate ------------------------------------------------------------------------------------ */
 
 typedef struct result {
-    long steps;
+    long steps, parted; /* parted: made in parts */
     double time, step, contact_error, newton_error, overlap, seconds;
     int touches; /* the most of any step */
 } result;
 
 #define FIELD(field) CLI_JSON(result, field)
 static const cli_json_field result_fields[] = {
-    FIELD(steps),        FIELD(time),    FIELD(step),    FIELD(contact_error),
-    FIELD(newton_error), FIELD(overlap), FIELD(seconds), FIELD(touches)};
+    FIELD(steps),   FIELD(time),    FIELD(step),    FIELD(contact_error), FIELD(newton_error),
+    FIELD(overlap), FIELD(seconds), FIELD(touches), FIELD(parted)};
 #undef FIELD
 
 /* t, q, v, how many contacts, the larger of the two errors. */
@@ -356,6 +356,7 @@ static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, pe
         r->contact_error = fmax(r->contact_error, info.contact_error);
         r->newton_error = fmax(r->newton_error, info.newton_error);
         r->overlap = fmax(r->overlap, info.overlap);
+        r->parted += info.parts > 1;
         if (info.touches > r->touches) r->touches = info.touches;
         if (s->motion) status = perp_motion_add(s->motion, b);
         if (status == PERP_OK && (k % run->every == 0 || k == steps))
@@ -382,6 +383,10 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
         run->method ? ", method " : "",
         run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
         r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
+    if (r->parted)
+        fprintf(out,
+                "%ld of them had no verified answer as a whole and were made in 2 to 8 parts\n",
+                r->parted);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",
                 ignored);

@@ -123,6 +123,7 @@ typedef struct perp_bodies_info {
     int iterations;       ///< of the friction solver
     double
         overlap; ///< the deepest that is left at its end, where the next step looks [m], 0: of nothing
+    int parts; ///< 1; 2, 4 or 8 where the whole step had no verified answer and was made in so many: errors of the worst part, touches of the last
 } perp_bodies_info;
 
 typedef struct perp_bodies perp_bodies;
@@ -178,7 +179,8 @@ PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
 
 /// One step. What overlaps at its end by more than 1e-5 of the smaller shape's least half length is moved apart: the least motion in the metric of
-/// the masses, which changes no velocity. Allocates where there are more contacts than ever before.
+/// the masses, which changes no velocity. A step without a verified answer is made in parts of equal length, each verified (docs/adr/081): then the impulses are
+/// those of the last part times their number. Allocates where there are more contacts than ever before.
 ///
 /// @param info  nullable
 /// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, or shapes overlap by more than a tenth of that length and cannot be moved apart: diag says

@@ -126,7 +126,7 @@ PERP_API perp_status perp_bodies_joint_forces(const perp_bodies *bodies, double 
 /// @param dq  by q, nv x nv column-major; nullable
 /// @param dv  by v, nv x nv; nullable
 /// @param du  by the controls, nv x nu; nullable
-/// @return PERP_OK; PERP_ERR_ARG (NULL, no step since it was created or set); PERP_ERR_UNAVAILABLE (a contact pushed in it, there are
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no step since it was created or set, or the last one was made in parts); PERP_ERR_UNAVAILABLE (a contact pushed in it, there are
 /// equalities, tendons or forces on bodies, or the method is not euler: diag says so); PERP_ERR_NO_SOLUTION (the mass matrix is singular); PERP_ERR_MEMORY
 /// @see docs/adr/074-derivatives-of-bodies.md
 PERP_API perp_status perp_bodies_step_derivatives(perp_bodies *bodies, double *dq, double *dv,

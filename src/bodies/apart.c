@@ -29,8 +29,9 @@ static double deepest(const perp_bodies *b, int *which)
     return *which < 0 ? 0 : most;
 }
 
-/* One motion by the contacts as they are now. It need not be exact: what is left is seen where the contacts are found again. */
-static perp_status move_apart(perp_bodies *b)
+/* One motion by the contacts as they are now. It need not be exact: what is left is seen where the contacts are found again. What is held between others
+ * may have no room along their normals: then every contact yields a little. */
+static perp_status move_apart(perp_bodies *b, double yield, int *is_moved)
 {
     const double NEAR = 1e-3;
     perp_bodies_info info = {.outcome = PERP_SOLVED};
@@ -39,9 +40,10 @@ static perp_status move_apart(perp_bodies *b)
     if (!perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
     memset(b->next, 0, (size_t)b->nv * sizeof *b->next);
     if (!perp__equality_state(b)) return PERP_ERR_MEMORY;
+    b->c.yield = yield;
     perp_status status = perp__bodies_act(b, &info);
-    if (status == PERP_OK && info.contact_error <= NEAR)
-        perp__bodies_move(b, b->next, b->o.step, b->here);
+    *is_moved = status == PERP_OK && info.contact_error <= NEAR;
+    if (*is_moved) perp__bodies_move(b, b->next, b->o.step, b->here);
     return status;
 }
 
@@ -56,7 +58,7 @@ static void follow(perp_bodies *b)
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
 {
     enum { MOST = 30 };
-    const double BETTER = 0.7;
+    const double BETTER = 0.7, YIELD = 1e-2;
     double before = INFINITY;
     *overlap = 0, *worst = -1;
     for (int pass = 0;; pass++) {
@@ -70,8 +72,10 @@ perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
             return PERP_OK;
         }
         before = depth;
+        int is_moved;
         b->c.is_still = 1;
-        perp_status status = move_apart(b);
+        perp_status status = move_apart(b, 0, &is_moved);
+        if (status == PERP_OK && !is_moved) status = move_apart(b, YIELD, &is_moved);
         b->c.is_still = 0;
         if (status != PERP_OK) return status;
     }

@@ -73,6 +73,7 @@ typedef struct perp__contact_problem {
     perp__entry *entry;
     int n;        /* contacts, then rows of joints */
     int is_still; /* not a step: contacts and limits alone, without friction, from rest */
+    double yield; /* then: what the diagonal of W has beside its own, of it */
     int is_again; /* the same step once more: impulses are near those of the last answer */
     int crows, nentry, centry, nblock, cblock, crow, ccolumn, cvalue, solver_room;
     double *value, *block; /* value: perp__contact_value; block: of W */
@@ -106,7 +107,8 @@ struct perp_bodies {
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
     int *up;        /* the next that dry friction does not hold in this step */
     int *body_of;   /* the body of a velocity */
-    double *last;   /* q, v where the step in hand began */
+    double *last;   /* q, v where the step in hand, or its part, began */
+    double *begun;  /* where a step in parts began */
     double
         *here; /* positions where a step's forces act: q; of the midpoint rule q moved by v h/2 */
     double *mean;  /* velocities of its bias: v; of the midpoint rule those halfway */
@@ -129,6 +131,8 @@ struct perp_bodies {
     struct perp__box_of *box; /* of each body where there is a fluid; NULL */
     int is_pushed;            /* is there any such force? */
     int is_stepped;           /* last and acc are those of the step that led here */
+    int is_patient;           /* the friction solver may take as long as it can */
+    double whole;             /* the length of a step; o.step is that of the part in hand */
     double time;
 };
 

@@ -186,6 +186,7 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->v, 2 * nv + 1); /* and those */
     PERP_TAKE(a, b->drift, nv + 1);
     PERP_TAKE(a, b->last, nq + nv + 1);
+    PERP_TAKE(a, b->begun, nq + nv + 1);
     PERP_TAKE(a, b->tau, nv + 1);
     PERP_TAKE(a, b->next, nv + 1);
     PERP_TAKE(a, b->bias, nv + 1);
@@ -279,6 +280,7 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
     perp_bodies *b = calloc(1, sizeof *b);
     if (!b) return perp__out_of_memory(diag, "bodies");
     b->o = o;
+    b->whole = o.step;
     status = build(b, body, nbody, shape, nshape, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) {

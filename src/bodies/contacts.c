@@ -232,6 +232,7 @@ static int make_blocks(perp_bodies *b)
             if (i == j && i >= b->ntouch) complete_law(b, &b->joints.row[i - b->ntouch], i, one);
             if (b->equal.rank) is_shared |= take_equalities(b, i, j, one);
             if (!is_shared) continue;
+            for (int d = 0; d < 3 && i == j && b->c.is_still; d++) one[4 * d] *= 1 + b->c.yield;
             int n = b->c.nblock++;
             b->c.row[n] = i, b->c.column[n] = j;
             if (i == j) continue;

@@ -5,6 +5,7 @@
 #include "bodies/space.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,14 +107,15 @@ static void take_impulses(perp_bodies *b)
  * for long. */
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
-    enum { BRIEF = 30, STILL = 300 };
+    enum { BRIEF = 30, STILL = 300, MANY = 3000 };
     if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
     perp_fc_info solved;
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
     perp_fc_solver_set_max_iter(b->solver, b->c.is_still            ? STILL
                                            : perp__joints_pieces(b) ? BRIEF
-                                                                    : 0);
+                                           : b->is_patient          ? 0
+                                                                    : MANY);
     perp_status status = perp_fc_solve(b->solver, &problem, perp__contact_value(b, PERP__IMPULSE),
                                        perp__contact_value(b, PERP__U), &solved);
     if (status != PERP_OK) return status;
@@ -415,7 +417,7 @@ static void guess_mean(perp_bodies *b)
         b->mean[k] = b->v[k] + 0.5 * (b->v[k] - last[k]);
 }
 
-/* To the end of the step. */
+/* To the end of the step, or of a part of it. Its end looks as far ahead as a whole one reaches. */
 static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
@@ -425,6 +427,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     perp__joints_keep(b, b->next);
     perp__bodies_move(b, perp__is_midpoint(b) ? b->mean : b->next, b->o.step, b->q);
     memcpy(b->v, b->next, nv * sizeof *b->v);
+    b->o.step = b->whole;
     put_here(b);
     keep_touches(b);
     perp_status status = perp__bodies_look_ahead(b, &info->overlap, &worst);
@@ -433,22 +436,16 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     else if (status != PERP_OK)
         status = perp__out_of_memory(diag, "bodies");
     b->is_ahead = b->is_stepped = status == PERP_OK;
-    if (status == PERP_OK) {
-        b->time = (double)++b->steps * b->o.step;
-        info->time = b->time;
-        return status;
-    }
+    if (status == PERP_OK) return status;
     memcpy(b->q, b->last, nq * sizeof *b->q);
     memcpy(b->v, b->last + nq, nv * sizeof *b->v);
     return status;
 }
 
-perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+/* From where the state is by b->o.step. */
+static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
-    perp_bodies_info own;
-    if (!b) return PERP_ERR_ARG;
-    if (!info) info = &own;
-    *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
+    *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED, .parts = 1};
     if (!b->is_ahead) put_here(b);
     if (!b->is_ahead || !b->is_placed) perp__bodies_place(b, b->here);
     if (!b->is_ahead) {
@@ -463,4 +460,72 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (status != PERP_OK) return status;
     if (!is_verified(b, info)) return refuse(b, info, diag);
     return go_on(b, info, diag);
+}
+
+static void add_part(perp_bodies_info *all, const perp_bodies_info *part)
+{
+    all->outcome = part->outcome, all->touches = part->touches, all->overlap = part->overlap;
+    all->contact_error = fmax(all->contact_error, part->contact_error);
+    all->newton_error = fmax(all->newton_error, part->newton_error);
+    all->iterations += part->iterations;
+}
+
+/* Impulses of the last part, as if the whole step had been like it. */
+static void stretch_impulses(perp_bodies *b, int parts)
+{
+    for (int i = 0; i < b->nbefore; i++)
+        for (int d = 0; d < 3; d++) b->before[i].impulse[d] *= parts;
+    for (int k = 0; k < perp__joints_kept(b); k++) b->joints.kept[k] *= parts;
+}
+
+/* The step in parts, each verified; where one is not the state is what it was. */
+static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info, perp_diag *diag)
+{
+    size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
+    perp_status status = PERP_OK;
+    memcpy(b->begun, b->q, nq * sizeof *b->q);
+    memcpy(b->begun + nq, b->v, nv * sizeof *b->v);
+    for (int k = 0; k < parts && status == PERP_OK; k++) {
+        perp_bodies_info part;
+        if (perp__is_midpoint(b)) b->is_ahead = 0; /* another half way */
+        b->o.step = b->whole / parts;
+        status = make_part(b, &part, diag);
+        add_part(info, &part);
+    }
+    b->o.step = b->whole;
+    info->parts = parts;
+    if (parts > 1) b->is_stepped = 0;
+    if (status == PERP_OK) {
+        stretch_impulses(b, parts);
+        return status;
+    }
+    b->is_ahead = 0;
+    memcpy(b->q, b->begun, nq * sizeof *b->q);
+    memcpy(b->v, b->begun + nq, nv * sizeof *b->v);
+    return status;
+}
+
+/* The whole step; where it has no verified answer, as it may be where many contacts more than the bodies can tell apart stick and slide, in
+ * parts; then the whole with all the iterations that the solver has. */
+perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    enum { MOST_PARTS = 8 };
+    perp_bodies_info own, again = {0};
+    if (!b) return PERP_ERR_ARG;
+    if (!info) info = &own;
+    perp_status status = make_part(b, info, diag);
+    for (int parts = 2; status == PERP_ERR_NO_SOLUTION && parts <= 2 * MOST_PARTS; parts *= 2) {
+        again = *info;
+        again.contact_error = again.newton_error = 0;
+        b->is_patient = parts > MOST_PARTS;
+        status = make_parts(b, b->is_patient ? 1 : parts, &again, NULL);
+        b->is_patient = 0;
+        if (status == PERP_OK) *info = again;
+        info->iterations = again.iterations;
+    }
+    if (status == PERP_ERR_MEMORY && again.step) return perp__out_of_memory(diag, "bodies");
+    if (status != PERP_OK) return status;
+    if (again.step) perp_diag_clear(diag);
+    info->time = b->time = (double)++b->steps * b->o.step;
+    return status;
 }

@@ -54,7 +54,7 @@ typedef struct perp__fc {
     int out_of_memory;
 } perp__fc;
 
-enum { PERP__FC_WORK = 15 }; /* the last three are perp__fc_error's */
+enum { PERP__FC_WORK = 16 }; /* 12 to 14 are perp__fc_error's, 15 is auto's guess */
 
 /* Work vector k. */
 static inline double *perp__fc_work(const perp__fc *fc, int k)

@@ -31,7 +31,8 @@ enum {
     RESTARTS_AFTER = 20000,
     LIMIT = 26000,
     IPM_STEPS = 60,
-    WARM = 12 /* Newton's steps from a guess, and from interior points */
+    ANEW = 200, /* iterations of a new start after a guess */
+    WARM = 12   /* Newton's steps from a guess, and from interior points */
 };
 
 /* Newton's shift from here. */
@@ -67,13 +68,12 @@ static int step_from_guess(perp__fc *fc, int limit)
     return fc->best_residual <= fc->target;
 }
 
-void perp__fc_auto(perp__fc *fc)
+/* Sweeps and Newton in turn from here, interior points and proximal, until `limit` iterations are done. */
+static void cascade(perp__fc *fc, int limit)
 {
     size_t bytes = (size_t)fc->n * sizeof(double);
-    int limit = fc->max_iter ? fc->max_iter : LIMIT, proximal_after = PROXIMAL_AFTER, start = 0;
+    int proximal_after = PROXIMAL_AFTER, start = 0;
     double *kept = perp__fc_work(fc, 11), residual;
-    if (fc->options->warm_start && step_from_guess(fc, limit)) return;
-    memcpy(fc->r, fc->best, bytes);
     fc->used = PERP_FC_NSGS;
     residual = perp__fc_sweeps(fc, limit < FIRST ? limit : FIRST);
     for (int round = 0; residual > fc->target && fc->iterations < limit; round++) {
@@ -109,4 +109,36 @@ void perp__fc_auto(perp__fc *fc)
             if (fc->out_of_memory || !isfinite(residual)) return;
         }
     }
+}
+
+/* Near the point where a guess has led every way may end in the same place. Others: Newton from the guess with the shift of any start, all from no
+ * forces, Newton from there. 1: it is done. */
+static int start_anew(perp__fc *fc, const double *guess, int limit)
+{
+    for (int way = 0; way < 3; way++) {
+        if (limit - fc->iterations <= 2 * ANEW) return 0;
+        for (int k = 0; k < fc->n; k++) fc->r[k] = way ? 0 : guess[k];
+        fc->is_stuck = 0;
+        if (way == 1) {
+            cascade(fc, fc->iterations + ANEW);
+        } else {
+            fc->used = PERP_FC_ALART_CURNIER;
+            perp__fc_newton(fc, 0, NULL, 0, ANEW);
+        }
+        if (fc->best_residual <= fc->target || fc->out_of_memory) return 1;
+    }
+    return 0;
+}
+
+void perp__fc_auto(perp__fc *fc)
+{
+    size_t bytes = (size_t)fc->n * sizeof(double);
+    int limit = fc->max_iter ? fc->max_iter : LIMIT;
+    double *guess = perp__fc_work(fc, 15);
+    memcpy(guess, fc->r, bytes);
+    if (fc->options->warm_start && (step_from_guess(fc, limit) || start_anew(fc, guess, limit)))
+        return;
+    memcpy(fc->r, fc->best, bytes);
+    fc->is_stuck = 0;
+    cascade(fc, limit);
 }

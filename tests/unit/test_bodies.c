@@ -793,6 +793,62 @@ static void what_overlaps_is_moved_apart(void **state)
     perp_bodies_destroy(b);
 }
 
+/* A ball, no axis as heavy as another, turns on an even ground by more a step than the midpoint rule has an answer for. */
+static perp_bodies *make_top(double h, double v)
+{
+    const perp_body body = {.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {1e-3, 2e-3, 2.5e-3}};
+    const perp_shape shape[2] = {{.kind = PERP_SHAPE_PLANE},
+                                 {.body = 1, .kind = PERP_SHAPE_SPHERE, .size = {0.1}}};
+    perp_bodies_options o = perp_bodies_options_default();
+    const double q[7] = {0, 0, 0.1, 1, 0, 0, 0}, speed[6] = {0.5, 0, 0, v / 2, v, v / 3};
+    o.step = h;
+    o.method = PERP_BODIES_MIDPOINT;
+    perp_bodies *b = make(&body, 1, shape, 2, &o);
+    assert_int_equal(perp_bodies_set(b, q, speed), PERP_OK);
+    return b;
+}
+
+static void a_step_without_an_answer_is_made_in_parts(void **state)
+{
+    (void)state;
+    const double h = 0.002;
+    perp_bodies *b = make_top(h, 3 / h);
+    perp_bodies_info info;
+    perp_diag diag = {0};
+    const perp_touch *touch;
+    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+    assert_true(info.parts > 1 && info.outcome == PERP_SOLVED && info.step == 1);
+    assert_string_equal(perp_diag_text(&diag), "");
+    assert_true(info.contact_error <= 1e-8 && info.newton_error <= 1e-8);
+    assert_true(info.time == h && perp_bodies_time(b) == h);
+    assert_int_equal(perp_bodies_touches(b, &touch), 1);
+    expect_near(touch->impulse[0] / h, 9.81, 1e-9, "the weight");
+    assert_int_equal(perp_bodies_step_derivatives(b, NULL, NULL, NULL, &diag), PERP_ERR_ARG);
+
+    perp_bodies *fine = make_top(h / info.parts, 3 / h); /* as so many short steps */
+    step(fine, info.parts);
+    for (int k = 0; k < 7; k++)
+        expect_near(perp_bodies_q(b)[k], perp_bodies_q(fine)[k], 1e-14, "q");
+    for (int k = 0; k < 6; k++)
+        expect_near(perp_bodies_v(b)[k], perp_bodies_v(fine)[k], 1e-12, "v");
+    perp_bodies_destroy(fine);
+
+    const double slow[6] = {0.5, 0, 0, 0, 0, 1};
+    assert_int_equal(perp_bodies_set(b, NULL, slow), PERP_OK); /* and goes on in whole steps */
+    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+    assert_true(info.parts == 1 && info.step == 2 && perp_bodies_time(b) == 2 * h);
+    perp_bodies_destroy(b);
+
+    b = make_top(h, 100 / h); /* no part is short enough */
+    const double *q = perp_bodies_q(b), *v = perp_bodies_v(b);
+    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "step 1, t = 0 s: not verified"));
+    assert_true(info.outcome == PERP_LIMIT && perp_bodies_time(b) == 0 && q[0] == 0 && q[3] == 1);
+    assert_true(v[0] == 0.5 && v[4] == 100 / h);
+    perp_diag_clear(&diag);
+    perp_bodies_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -810,6 +866,7 @@ int main(void)
         cmocka_unit_test(boxes_touch_where_they_overlap_least),
         cmocka_unit_test(what_overlaps_is_moved_apart),
         cmocka_unit_test(round_shapes_are_as_far_as_their_axes),
+        cmocka_unit_test(a_step_without_an_answer_is_made_in_parts),
         cmocka_unit_test(what_is_wrong_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
