@@ -1,9 +1,10 @@
 /* build/bench_robots [--steps N] [--tilt DEGREES] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key, by
  * perp/bodies.h: mean CPU time of a step, the largest speed at the end, steps that are refused; the tails of time and of the friction solver's
  * iterations with the worst step; overlap at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
- * a contact's force changes from step to step. bench/peer_mujoco.py has the times of MuJoCo. */
+ * a contact's force changes from step to step; what the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of MuJoCo. */
 
 #include "perp/perp.h"
+#include "slip.h"
 #include "tails.h"
 #include "timing.h"
 
@@ -12,6 +13,7 @@
 typedef struct figures {
     double *time, *work; /* of each step */
     double touches, overlap, creep, jump, force;
+    double sum[3];       /* of the last step's contact forces, each on its second body */
     long refused, worst; /* worst: the step with the most iterations */
     int worst_touches;
     perp_touch *before; /* contacts of the step before */
@@ -35,35 +37,22 @@ static double largest_speed(const perp_bodies *b)
     return most;
 }
 
-/* Speed along the surfaces at a contact, of the bodies' points there. */
-static double slip(perp_bodies *b, const perp_robot_parts *p, const perp_touch *t, double *J)
-{
-    double u[3] = {0}, along[2] = {0};
-    int nv = perp_bodies_nv(b);
-    for (int side = 0; side < 2; side++) {
-        perp_bodies_jacobian(b, p->shape[t->shape[side]].body, t->point, J);
-        for (int k = 0; k < nv; k++)
-            for (int d = 0; d < 3; d++)
-                u[d] += (side ? 1 : -1) * J[3 * k + d] * perp_bodies_v(b)[k];
-    }
-    for (int k = 0; k < 2; k++)
-        for (int d = 0; d < 3; d++) along[k] += t->tangent[k][d] * u[d];
-    return hypot(along[0], along[1]);
-}
-
 static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double *J, figures *f)
 {
     const perp_touch *touch;
     double h = p->options.step;
     int n = perp_bodies_touches(b, &touch);
+    memset(f->sum, 0, sizeof f->sum);
+    if (is_last) f->creep = fmax(f->creep, creep(b, p->shape, J));
     for (int i = 0; i < n; i++) {
         const perp_touch *t = &touch[i], *old = n == f->nbefore ? &f->before[i] : NULL;
-        double held = hypot(t->impulse[1], t->impulse[2]);
         f->overlap = fmax(f->overlap, -t->gap);
+        for (int d = 0; d < 3; d++)
+            f->sum[d] += (t->impulse[0] * t->normal[d] + t->impulse[1] * t->tangent[0][d] +
+                          t->impulse[2] * t->tangent[1][d]) /
+                         h;
         if (!is_last) continue;
         f->force = fmax(f->force, t->impulse[0] / h);
-        if (t->impulse[0] > 0 && held <= 0.99 * t->mu * t->impulse[0])
-            f->creep = fmax(f->creep, slip(b, p, t, J));
         if (!old || memcmp(old->shape, t->shape, sizeof t->shape) || old->feature != t->feature)
             continue;
         for (int d = 0; d < 3; d++)
@@ -129,9 +118,10 @@ static int bench(const char *file, long steps, double degrees, unsigned long lon
         printf(
             "  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; overlap at "
             "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
-            "%.1e N\n  most iterations at step %ld, of %d contacts\n",
-            steps, degrees, seed, f.refused, f.overlap, f.creep, f.force, f.jump, f.worst + 1,
-            f.worst_touches);
+            "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n  most iterations at step "
+            "%ld, of %d contacts\n",
+            steps, degrees, seed, f.refused, f.overlap, f.creep, f.force, f.jump, f.sum[0],
+            f.sum[1], f.sum[2], f.worst + 1, f.worst_touches);
         print_sorted("time", f.time, steps, "us");
         print_sorted("iterations", f.work, steps, "");
     } else

@@ -1,4 +1,4 @@
-"""Robot files, stacks, a pinched cube and boxes in a bin by our kernel and by MuJoCo, in turn: CPU time of a step, the ratio.
+"""Robot files, an arm that presses, stacks, a pinched cube and boxes in a bin by our kernel and by MuJoCo, in turn: CPU time of a step, the ratio.
 
 usage: peer_mujoco.py BENCH_ROBOTS [FILE..]     says so and ends with 0 without MuJoCo's Python package
 """
@@ -65,14 +65,55 @@ def bin_of_27():
     return scene(walls + boxes, 0.5)
 
 
-SCENES = {"10 boxes stacked": stack(10), "20 boxes stacked": stack(20), "pinched cube": pinched(), "27 boxes into a bin": bin_of_27()}
+def pressing_arm(tip):
+    """As in experiments/scenes: seven joints press the ground with 50 N and 15 N sideways. Its torques are those of its inverse dynamics where it begins."""
+    lengths, bends = (0.15, 0.21, 0.21, 0.2, 0.2, 0.06, 0.1), (0.5, 1.4, math.pi - 1.9)
+    q = [0.2, bends[0], 0, bends[1], 0, bends[2], 0.3]
+    low = 0.15 + 0.42 * math.cos(bends[0]) + 0.4 * math.cos(bends[0] + bends[1]) - 0.16 - 0.02
+    links = ""
+    for i, l in enumerate(lengths):
+        mass = 4 - 0.5 * i
+        inertia = mass * (l * l / 12 + 1e-3)
+        links += (f'<body pos="0 0 {lengths[i - 1] if i else -low}"><joint name="j{i}" axis="0 {i % 2} {1 - i % 2}" damping="1"/>'
+                  f'<inertial pos="0 0 {l / 2}" mass="{mass}" diaginertia="{inertia} {inertia} {mass * 2e-3}"/>')
+    links += f'<geom {tip} pos="0 0 {lengths[-1]}"/><site name="tip" pos="0 0 {lengths[-1] + 0.02}"/>' + "</body>" * len(lengths)
+    motors = "<actuator>" + "".join(f'<motor joint="j{i}"/>' for i in range(7)) + "</actuator>"
+    text = scene(links, 0.5, motors).replace("<option ", '<option integrator="implicitfast" ')
+    model = mujoco.MjModel.from_xml_string(text)
+    data, J = mujoco.MjData(model), np.zeros((3, 7))
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)
+    mujoco.mj_jacSite(model, data, J, None, 0)
+    torques = data.qfrc_bias + J.T @ (15, 0, -50)
+    key = f'<keyframe><key qpos="{" ".join(map(repr, q))}" ctrl="{" ".join(repr(float(t)) for t in torques)}"/></keyframe></mujoco>'
+    return text.replace("</mujoco>", key)
+
+
+SPHERE, FLAT = 'type="sphere" size="0.02"', 'type="box" size="0.03 0.03 0.02"'
+SCENES = {"arm presses, sphere": pressing_arm(SPHERE), "arm presses, flat": pressing_arm(FLAT), "10 boxes stacked": stack(10), "20 boxes stacked": stack(20), "pinched cube": pinched(), "27 boxes into a bin": bin_of_27()}
+
+
+def in_short(force):
+    """Of a force, up and sideways."""
+    x, y, z = force
+    return f"{z:.6f}, {math.hypot(x, y):.6f} N"
+
+
+def contact_forces(model, data):
+    """What they add up to, each on its second body."""
+    total, one = np.zeros(3), np.zeros(6)
+    for i in range(data.ncon):
+        mujoco.mj_contactForce(model, data, i, one)
+        total += data.contact[i].frame.reshape(3, 3).T @ one[:3]
+    return total
 
 
 def ours(bench, file):
     line = subprocess.run([bench, "--steps", str(STEPS), file], capture_output=True, text=True)
     if line.returncode:
         raise SystemExit(line.stderr)
-    return float(re.search(r"([0-9.]+) us a step", line.stdout).group(1)), line.stdout.splitlines()[0].split(",")[-1].strip()
+    sums = re.search(r"add up to \((.*?)\) N", line.stdout).group(1).split(", ")
+    return float(re.search(r"([0-9.]+) us a step", line.stdout).group(1)), line.stdout.splitlines()[0].split(",")[-1].strip(), in_short(map(float, sums))
 
 
 def theirs(file, options):
@@ -87,22 +128,24 @@ def theirs(file, options):
     mujoco.mj_step(model, data, nstep=STEPS)
     spent = time.thread_time() - start
     is_peer = data.ncon > 0 and not any(w.number for w in data.warning)
-    return 1e6 * spent / STEPS if is_peer else float("nan"), np.abs(data.qvel).max()
+    return 1e6 * spent / STEPS if is_peer else float("nan"), np.abs(data.qvel).max(), in_short(contact_forces(model, data))
 
 
 def compare(bench, name, file):
     runs = {"perp": [], **{variant: [] for variant in VARIANTS}}
-    speed = {}
+    speed, force = {}, {}
     for _ in range(ROUNDS):
-        us, speed["perp"] = ours(bench, file)
+        us, speed["perp"], force["perp"] = ours(bench, file)
         runs["perp"].append(us)
         for variant, options in VARIANTS.items():
-            us, fast = theirs(file, options)
+            us, fast, force[variant] = theirs(file, options)
             runs[variant].append(us)
             speed[variant] = f"{fast:.0e}"
     mine = min(runs["perp"])
     peers = ", ".join(f"{variant} {min(runs[variant]):.1f} ({mine / min(runs[variant]):.2f}; {speed[variant]})" for variant in VARIANTS)
     print(f"{name}: perp {mine:.1f} ({speed['perp']}); MuJoCo {peers}: our ratio; the largest speed at the end", flush=True)
+    if "arm presses" in name:
+        print("  holds, up and sideways: " + "; ".join(f"{who} {held}" for who, held in force.items()))
 
 
 def main():
