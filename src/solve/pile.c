@@ -169,6 +169,8 @@ typedef struct solving {
     perp__arena arena;
     double *best; /* nc x d: the iterate with the least error, in the cones */
     double *look; /* nc x d */
+    double error; /* of the last look */
+    perp__pile_directions along;
     perp_pile_info info;
 } solving;
 
@@ -177,7 +179,7 @@ static size_t bytes_of(const perp_pile *p)
 {
     size_t nc = (size_t)p->nc, n = nc * (size_t)p->dimension, nbody = (size_t)p->nbody;
     size_t own = 2 * n * (size_t)p->dof + (p->bias ? n : 0); /* Jacobians and bias, once more */
-    return (own + 13 * nc + 5 * n + 3 * nbody * (size_t)p->dof) * sizeof(double) +
+    return (own + 13 * nc + 7 * n + 5 * nbody * (size_t)p->dof) * sizeof(double) +
            (3 * nc + nbody) * sizeof(int) + 2 * nbody;
 }
 
@@ -194,7 +196,7 @@ static int allocate(solving *u)
     PERP_TAKE(&u->arena, s->is_diagonal, nbody + 1);
     PERP_TAKE(&u->arena, u->best, n + 1);
     PERP_TAKE(&u->arena, u->look, n + 1);
-    return !u->arena.failed;
+    return perp__pile_directions_create(&u->along, s, &u->arena);
 }
 
 /* Impulses to the caller's order and back. */
@@ -219,6 +221,7 @@ static int look(solving *u)
     size_t bytes = (size_t)u->s.p->nc * (size_t)u->s.d * sizeof *u->look;
     put_back(&u->s, u->look);
     double error = perp__pile_judge(&u->scales, u->s.p, u->o->tol, u->look, &worst);
+    u->error = error;
     if (!(error >= u->info.error)) {
         u->info.error = error, u->info.worst = worst;
         memcpy(u->best, u->look, bytes);
@@ -226,16 +229,32 @@ static int look(solving *u)
     return error <= u->o->tol;
 }
 
+/* Sweeps with conjugate directions; where the error did not fall by a fifth from one look to the next, plain ones for a while. */
 static void sweep_until_solved(solving *u)
 {
-    int next = 1, gap = 10;
+    enum { FIRST_LOOKS = 100, PLAIN = 100 };
+    int next = 1, gap = 10, plain_until = 0, plain = PLAIN;
+    double before = (double)INFINITY;
     while (u->info.iterations < u->o->max_iter) {
+        int is_plain = u->info.iterations < plain_until;
+        if (!is_plain) perp__pile_directions_before(&u->along);
         perp__pile_sweep(&u->s);
-        if (++u->info.iterations < next && u->info.iterations < u->o->max_iter) continue;
+        if (++u->info.iterations < next && u->info.iterations < u->o->max_iter) {
+            if (!is_plain) perp__pile_directions_after(&u->along);
+            continue;
+        }
         if (look(u)) break;
         if (u->o->progress && u->o->progress(u->o->context, u->info.iterations, u->info.error))
             break;
         perp__pile_velocities(&u->s);
+        if (!is_plain && u->info.iterations > FIRST_LOOKS && !(u->error < 0.8 * before)) {
+            plain_until = u->info.iterations + plain;
+            plain += plain / 2;
+            perp__pile_directions_forget(&u->along);
+        } else if (!is_plain) {
+            perp__pile_directions_after(&u->along);
+        }
+        before = u->error;
         next = u->info.iterations + gap;
         if (gap < 100) gap += 10;
     }

@@ -63,4 +63,21 @@ void perp__pile_velocities(perp__pile *s);
 /* One sweep over all contacts, each solved exactly with the others' newest impulses. */
 void perp__pile_sweep(const perp__pile *s);
 
+/* Conjugate directions over sweeps, pile_conjugate.c. */
+typedef struct perp__pile_directions {
+    const perp__pile *s;
+    double *r_before, *r_along; /* nc x d: before the sweep; the direction */
+    double *v_before, *v_along; /* nbody x k */
+    double *part;               /* sums of pieces */
+    double size, beta;          /* |g|^2 of the last sweep, 0: there is none */
+} perp__pile_directions;
+
+/* 0: memory, which the arena remembers. */
+int perp__pile_directions_create(perp__pile_directions *a, const perp__pile *s, perp__arena *arena);
+/* Before a sweep, and after it. */
+void perp__pile_directions_before(perp__pile_directions *a);
+void perp__pile_directions_after(perp__pile_directions *a);
+/* What comes next has nothing to do with the sweeps before. */
+void perp__pile_directions_forget(perp__pile_directions *a);
+
 #endif

@@ -137,7 +137,7 @@ static void threads_change_no_bit(void **state)
     double *r = malloc(bytes);
     perp_pile_options o = perp_pile_options_default();
     perp_pile_info one, three;
-    o.max_iter = 20;
+    o.max_iter = 6;
     assert_int_equal(perp_pile_solve(&many.pile, &o, r, NULL, &one), PERP_OK);
     o.threads = 3;
     assert_int_equal(perp_pile_solve(&many.pile, &o, many.r, NULL, &three), PERP_OK);
