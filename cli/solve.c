@@ -1,4 +1,4 @@
-/* perp solve: complementarity and friction problems from JSON files. */
+/* perp solve: complementarity and friction problems from JSON files; programs and contact problems of other files (solve_*.c). */
 
 #include "cli.h"
 #include "json.h"
@@ -6,6 +6,7 @@
 #include "problem_lcp.h"
 #include "program.h"
 #include "solve.h"
+#include "solve_fclib.h"
 
 #include "perp/mcp.h"
 #include "perp/model.h"
@@ -23,6 +24,7 @@ typedef struct request {
     const char *file, *method, *sol;
     int all, as_json;
     perp_program_options program;
+    cli_contact_options contacts;
 } request;
 
 #define INTO(field) CLI_INTO(request, field)
@@ -44,25 +46,38 @@ static const cli_option options[] = {
      INTO(program.global)},
     {"sol", "FILE.sol", "write its answer as modelling languages read it", INTO(sol),
      .is_output = 1},
+    {"o", "FILE.h5",
+     "of a friction problem: write it with its solution as the Friction Contact Library does",
+     INTO(contacts.out), .is_output = 1},
+    {"tol", "T", "of a friction problem: solved means error <= T (default 1e-8, of a pile 1e-6)",
+     INTO(contacts.tol), .is_positive = 1, .most = 1e-2},
+    {"max-iter", "N", "of a friction problem: iterations at most (default: the method's own)",
+     INTO(contacts.max_iter), .least = 1},
+    {"threads", "N", "of a pile in an .h5 file; the numbers are the same for any (default 1)",
+     INTO(contacts.threads), .least = 1, .most = 1024},
+    {"warm", NULL, "of an .h5 file: begin at its solution", INTO(contacts.warm)},
 };
 
 const cli_command cli_command_solve = {
     .name = "solve",
-    .usage = "FILE.json|FILE.nl [options]",
-    .about = "Solve programs that AMPL, Pyomo or JuMP wrote (FILE.nl; docs/programs.md), and "
-             "complementarity problems:\n"
-             "{\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
-             "same with \"kind\": \"mlcp\" and \"free\":\n"
-             "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": "
-             "\"ncp\", \"F\": [\"x1^2 - 2\"]}\n"
-             "with the same bounds and \"start\",\n"
-             "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
-             "\"constraints\": list} over 0 <= G perp H >= 0,\n"
-             "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
-             "docs/friction-solvers.md); one object or a list.\n"
-             "The residual and the error (of each condition on its own scale, which decides) are "
-             "recomputed by code\n"
-             "that belongs to no solver.",
+    .usage = "FILE.json|FILE.nl|FILE.h5 [options]",
+    .about =
+        "Solve programs that AMPL, Pyomo or JuMP wrote (FILE.nl; docs/programs.md), and "
+        "complementarity problems:\n"
+        "{\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
+        "same with \"kind\": \"mlcp\" and \"free\":\n"
+        "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": "
+        "\"ncp\", \"F\": [\"x1^2 - 2\"]}\n"
+        "with the same bounds and \"start\",\n"
+        "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
+        "\"constraints\": list} over 0 <= G perp H >= 0,\n"
+        "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
+        "docs/friction-solvers.md); one object or a list.\n"
+        "FILE.h5 is a friction problem of the Friction Contact Library: small, or of a million "
+        "contacts (docs/scaling.md).\n"
+        "The residual and the error (of each condition on its own scale, which decides) are "
+        "recomputed by code\n"
+        "that belongs to no solver.",
     .notes = "exit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 "
              "some not solved, 4 file or memory",
     CLI_OPTIONS(options)};
@@ -346,9 +361,13 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
 /* Friction problems
  * -------------------------------------------------------------------------------- */
 
-static int solve_friction(const cJSON *json, const char *file, const char *method, output *out,
+static int solve_friction(const cJSON *json, const char *file, const request *given, output *out,
                           perp_diag *diag)
 {
+    const char *method = given->method;
+    perp_fc_options o = perp_fc_options_default();
+    if (given->contacts.tol > 0) o.tol = given->contacts.tol;
+    o.max_iter = given->contacts.max_iter;
     problem_fc p;
     if (strcmp(method, "all") != 0 && perp_fc_method_find(method) == PERP_FC_METHOD_COUNT)
         return refuse_method(file, method, "friction");
@@ -361,7 +380,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
         perp_fc_solver *solver;
         perp_fc_info info = {.outcome = PERP_LIMIT};
         if (!table && strcmp(method, perp_fc_method_name((perp_fc_method)m)) != 0) continue;
-        status = perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver);
+        status = perp_fc_solver_create((perp_fc_method)m, &p.view, &o, &solver);
         if (status != PERP_OK) {
             cli_say("%s: %s: %s\n", file, perp_fc_method_name((perp_fc_method)m),
                     perp_status_message(status));
@@ -385,6 +404,9 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
                     .time_us = 1e6 * (cli_now() - start)};
         solve_emit(out, &a, table);
         perp_fc_solver_destroy(solver);
+        if (given->contacts.out)
+            code = solve_write_fclib(given->contacts.out, info.outcome == PERP_SOLVED, &p.view,
+                                     p.name, r, r + n, diag);
     }
     free(r);
     problem_fc_clear(&p);
@@ -493,10 +515,10 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
 /* Is it a method for problems of some class? CLI_USAGE after saying that it is not. */
 static int check_method(const char *method)
 {
-    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 1 };
-    const char *known[MOST] = {"all"};
+    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 2 };
+    const char *known[MOST] = {"all", "pile"};
     char text[256];
-    int n = 1;
+    int n = 2;
     for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)
         known[n++] = perp_lcp_method_name((perp_lcp_method)m);
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
@@ -511,9 +533,11 @@ static int check_method(const char *method)
     return CLI_USAGE;
 }
 
-static int solve_one(const cJSON *json, const char *file, const char *method, int all, output *out,
+static int solve_one(const cJSON *json, const char *file, const request *given, output *out,
                      perp_diag *diag)
 {
+    const char *method = given->method;
+    int all = given->all;
     const cJSON *word = cJSON_GetObjectItem(json, "kind");
     const char *kind = word ? cJSON_GetStringValue(word) : "lcp";
     if (!kind) {
@@ -530,6 +554,10 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
         return CLI_USAGE;
     }
     int is_linear = strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0;
+    if (!is_fc && (given->contacts.out || given->contacts.tol > 0 || given->contacts.max_iter)) {
+        cli_say("%s: --tol, --max-iter and -o are of friction problems\n", file);
+        return CLI_USAGE;
+    }
     if (!is_fc && !is_ncp && !is_mpcc && !is_linear) {
         cli_say("%s: kind '%s' is not known; expected lcp, mlcp, ncp, mpcc or fc\n", file, kind);
         return CLI_BAD_INPUT;
@@ -538,44 +566,76 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
     if (code != CLI_DONE) return code;
     if (is_mpcc) return solve_mpcc(json, file, method, out, diag);
     if (is_ncp) return solve_nonlinear(json, file, method, out, diag);
-    if (is_fc) return solve_friction(json, file, method, out, diag);
+    if (is_fc) return solve_friction(json, file, given, out, diag);
     return solve_linear(json, file, method, all, out, diag);
+}
+
+/* CLI_USAGE after saying which options are of other files. */
+static int check_options(const request *r, int is_program, int is_fclib)
+{
+    if (!is_program && (r->sol || cli_is_given(&r->args, "tries") ||
+                        cli_is_given(&r->args, "seed") || r->program.global))
+        return cli_ask(&r->args,
+                       "--tries, --seed, --global and --sol are of programs in .nl files;");
+    if (!is_fclib && (r->contacts.warm || cli_is_given(&r->args, "threads")))
+        return cli_ask(&r->args, "--threads and --warm are of contact problems in .h5 files;");
+    if (is_program && (r->contacts.out || r->contacts.tol > 0 || r->contacts.max_iter))
+        return cli_ask(&r->args, "--tol, --max-iter and -o are of friction problems;");
+    if (is_fclib && r->all)
+        return cli_ask(&r->args, "--all-solutions is of linear problems in .json files;");
+    if (r->contacts.out && strcmp(r->method, "all") == 0)
+        return cli_ask(&r->args, "-o writes the answer of one method;");
+    if (r->contacts.out && !cli_is_fclib(r->contacts.out))
+        return cli_ask(&r->args, "-o writes HDF5; its file must end in .h5 or .hdf5;");
+    return cli_check_outputs(&r->args, r, NULL, &r->file, 1);
+}
+
+/* A problem, or each of a list. */
+static int solve_json(const request *r, const cJSON *json, output *out, perp_diag *diag)
+{
+    const cJSON *item;
+    char where[1024];
+    int k = 0, code = CLI_DONE;
+    if (out->one) return solve_one(json, r->file, r, out, diag);
+    if (r->contacts.out && cJSON_GetArraySize(json) != 1) {
+        cli_say("%s: -o writes one problem, and this is a list of %d\n", r->file,
+                cJSON_GetArraySize(json));
+        return CLI_USAGE;
+    }
+    cJSON_ArrayForEach(item, json)
+    {
+        cli_problem_place(where, sizeof where, r->file, ++k);
+        if (code == CLI_DONE) code = solve_one(item, where, r, out, diag);
+    }
+    return code;
 }
 
 int perp__cmd_solve(int argc, char **argv)
 {
     request r = {.args = {&cli_command_solve, argc, argv},
                  .method = "auto",
-                 .program = perp_program_options_default()};
+                 .program = perp_program_options_default(),
+                 .contacts = {.threads = 1}};
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = check_method(r.method);
     if (code != CLI_DONE) return code;
     perp_diag diag = {0};
     perp_status status = PERP_OK;
-    int is_program = cli_is_program(r.file);
-    if (!is_program && (r.sol || cli_is_given(&r.args, "tries") || cli_is_given(&r.args, "seed") ||
-                        r.program.global))
-        return cli_ask(&r.args,
-                       "--tries, --seed, --global and --sol are of programs in .nl files;");
-    cJSON *json = is_program ? cJSON_CreateArray() : problem_json_load(r.file, &status, &diag);
+    int is_program = cli_is_program(r.file), is_fclib = cli_is_fclib(r.file),
+        is_json = !is_program && !is_fclib;
+    code = check_options(&r, is_program, is_fclib);
+    if (code != CLI_DONE) return code;
+    cJSON *json = is_json ? problem_json_load(r.file, &status, &diag) : cJSON_CreateArray();
     code = json ? CLI_DONE : cli_exit_code(status);
     output out = {.list = json && r.as_json ? cJSON_CreateArray() : NULL,
-                  .one = is_program || (json && !cJSON_IsArray(json))};
+                  .one = !is_json || (json && !cJSON_IsArray(json))};
     if (json && r.as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
-    if (code == CLI_DONE && is_program) {
+    if (code == CLI_DONE && is_program)
         code = solve_program(r.file, r.sol, &r.program, &out, &diag);
-    } else if (code == CLI_DONE && out.one) {
-        code = solve_one(json, r.file, r.method, r.all, &out, &diag);
-    } else if (code == CLI_DONE) {
-        const cJSON *item;
-        char where[1024];
-        int k = 0;
-        cJSON_ArrayForEach(item, json)
-        {
-            cli_problem_place(where, sizeof where, r.file, ++k);
-            if (code == CLI_DONE) code = solve_one(item, where, r.method, r.all, &out, &diag);
-        }
-    }
+    else if (code == CLI_DONE && is_fclib)
+        code = solve_fclib(r.file, r.method, &r.contacts, &out, &diag);
+    else if (code == CLI_DONE)
+        code = solve_json(&r, json, &out, &diag);
     if (out.list) {
         const cJSON *what =
             out.one && cJSON_GetArraySize(out.list) == 1 ? out.list->child : out.list;

@@ -6,7 +6,11 @@
 
 #include "contacts.h"
 
+#include "perp/fclib.h"
 #include "perp/pile.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
 
 static void a_second_solve_allocates_nothing(void **state)
 {
@@ -70,6 +74,50 @@ static perp_status story_of_a_pile(void *given, perp_diag *diag)
     return status;
 }
 
+/* A file is read and solved as blocks; without its equation as a pile. */
+static perp_status story_of_a_file(void *path, perp_diag *diag)
+{
+    perp_fclib *file;
+    perp_fclib_options o = perp_fclib_options_default();
+    perp_fclib_info info;
+    double r[2], v[2], l[1];
+    perp_status status = perp_fclib_read(path, &file, diag);
+    if (status != PERP_OK) return status;
+    perp_fclib_problem p = *perp_fclib_problem_of(file);
+    status = perp_fclib_solve(&p, &o, r, NULL, v, l, &info, diag);
+    if (status == PERP_OK) assert_int_equal(info.outcome, PERP_SOLVED);
+    p.G.start = NULL, o.method = "pile";
+    if (status == PERP_OK) status = perp_fclib_solve(&p, &o, r, NULL, v, NULL, &info, diag);
+    perp_fclib_destroy(file);
+    return status;
+}
+
+/* Two masses glued by an equation, on the ground. */
+static void a_file_survives_failing_allocations(void **state)
+{
+    (void)state;
+    const int start[] = {0, 1, 2}, row[] = {0, 1}, h_start[] = {0, 1, 1}, zero[] = {0},
+              g_start[] = {0, 2};
+    const double mass[] = {2, 3}, one[] = {1}, join[] = {1, -1}, f[] = {-2, -3}, none[] = {0, 0},
+                 mu[] = {0.5};
+    const perp_fclib_problem p = {.dimension = 2,
+                                  .nc = 1,
+                                  .mu = mu,
+                                  .M = {2, 2, start, row, mass},
+                                  .H = {2, 2, h_start, zero, one},
+                                  .G = {2, 1, g_start, row, join},
+                                  .f = f,
+                                  .w = none,
+                                  .b = none};
+    char path[] = PERP_BUILD_DIR "/scratch/memory.h5";
+    mkdir(PERP_BUILD_DIR "/scratch", 0755);
+    perp_status status = perp_fclib_write(path, &p, NULL, NULL);
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("HDF5 is not here");
+    assert_int_equal(status, PERP_OK);
+    assert_true(tell_each(story_of_a_file, path, 1) > 20);
+    remove(path);
+}
+
 static void a_pile_survives_failing_allocations(void **state)
 {
     (void)state;
@@ -82,6 +130,7 @@ int main(void)
         cmocka_unit_test(a_second_solve_allocates_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported),
         cmocka_unit_test(a_pile_survives_failing_allocations),
+        cmocka_unit_test(a_file_survives_failing_allocations),
     };
     return run_all(tests);
 }

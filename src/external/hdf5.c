@@ -1,0 +1,451 @@
+/* HDF5's C interface, loaded when it is first asked for. Debian's serial library is not for several threads: a lock is around each use.
+ * Types and classes are variables of the library, which its header's macros would link: they are looked up like functions. */
+
+#include "external/hdf5.h"
+
+#ifdef PERP_HAVE_HDF5
+
+#include "external/library.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    __typeof__(H5open) *open;
+    __typeof__(H5Eset_auto2) *set_messages;
+    __typeof__(H5Fopen) *open_file;
+    __typeof__(H5Fcreate) *create_file;
+    __typeof__(H5Fis_hdf5) *is_hdf5;
+    __typeof__(H5Fclose) *close_file;
+    __typeof__(H5Lexists) *exists;
+    __typeof__(H5Dopen2) *open_array;
+    __typeof__(H5Dcreate2) *create_array;
+    __typeof__(H5Dread) *read;
+    __typeof__(H5Dwrite) *write;
+    __typeof__(H5Dget_space) *space_of;
+    __typeof__(H5Dget_type) *type_of;
+    __typeof__(H5Dclose) *close_array;
+    __typeof__(H5Screate_simple) *create_space;
+    __typeof__(H5Sget_simple_extent_npoints) *count;
+    __typeof__(H5Sclose) *close_space;
+    __typeof__(H5Tget_class) *class_of;
+    __typeof__(H5Tget_size) *size_of;
+    __typeof__(H5Tis_variable_str) *is_variable;
+    __typeof__(H5Tcopy) *copy_type;
+    __typeof__(H5Tset_size) *set_size;
+    __typeof__(H5Tclose) *close_type;
+    __typeof__(H5Pcreate) *create_list;
+    __typeof__(H5Pset_create_intermediate_group) *set_groups;
+    __typeof__(H5Pclose) *close_list;
+    hid_t *native_int, *native_double, *text, *link_class;
+} h5;
+
+/* Values of H5public.h and H5Fpublic.h, whose macros call the library. */
+enum { READ_ONLY = 0, TRUNCATE = 2, ALL = 0, DEFAULTS = 0 };
+
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+
+static perp_status load(void)
+{
+    static int state;
+    const perp__symbol symbol[] = {{"H5open", &h5.open},
+                                   {"H5Eset_auto2", &h5.set_messages},
+                                   {"H5Fopen", &h5.open_file},
+                                   {"H5Fcreate", &h5.create_file},
+                                   {"H5Fis_hdf5", &h5.is_hdf5},
+                                   {"H5Fclose", &h5.close_file},
+                                   {"H5Lexists", &h5.exists},
+                                   {"H5Dopen2", &h5.open_array},
+                                   {"H5Dcreate2", &h5.create_array},
+                                   {"H5Dread", &h5.read},
+                                   {"H5Dwrite", &h5.write},
+                                   {"H5Dget_space", &h5.space_of},
+                                   {"H5Dget_type", &h5.type_of},
+                                   {"H5Dclose", &h5.close_array},
+                                   {"H5Screate_simple", &h5.create_space},
+                                   {"H5Sget_simple_extent_npoints", &h5.count},
+                                   {"H5Sclose", &h5.close_space},
+                                   {"H5Tget_class", &h5.class_of},
+                                   {"H5Tget_size", &h5.size_of},
+                                   {"H5Tis_variable_str", &h5.is_variable},
+                                   {"H5Tcopy", &h5.copy_type},
+                                   {"H5Tset_size", &h5.set_size},
+                                   {"H5Tclose", &h5.close_type},
+                                   {"H5Pcreate", &h5.create_list},
+                                   {"H5Pset_create_intermediate_group", &h5.set_groups},
+                                   {"H5Pclose", &h5.close_list},
+                                   {"H5T_NATIVE_INT_g", &h5.native_int},
+                                   {"H5T_NATIVE_DOUBLE_g", &h5.native_double},
+                                   {"H5T_C_S1_g", &h5.text},
+                                   {"H5P_CLS_LINK_CREATE_ID_g", &h5.link_class}};
+    return perp__library_load(PERP_HAVE_HDF5, sizeof symbol / sizeof *symbol, symbol, &state);
+}
+
+struct perp__hdf5 {
+    hid_t id;
+    int is_written;
+    char name[]; /* in messages */
+};
+
+/* Enter the library, and leave it. */
+static void enter(void)
+{
+    pthread_mutex_lock(&one);
+    perp__library_enter("HDF5");
+    perp__library_watch();
+}
+
+/* PERP_ERR_MEMORY: it ran out in the library. */
+static perp_status leave(void)
+{
+    perp_status status = perp__library_lacked_memory() ? PERP_ERR_MEMORY : PERP_OK;
+    perp__library_enter(NULL);
+    pthread_mutex_unlock(&one);
+    return status;
+}
+
+static perp_status begin(perp_diag *diag, const char *name)
+{
+    perp_status status = load();
+    if (status == PERP_ERR_UNAVAILABLE)
+        return perp__refuse(diag, status, perp__in(name),
+                            "HDF5 files need " PERP_HAVE_HDF5 ", which is not installed\n");
+    if (status != PERP_OK) return status;
+    enter();
+    int ok = h5.open() >= 0 && h5.set_messages(H5E_DEFAULT, NULL, NULL) >= 0;
+    status = leave();
+    return status == PERP_OK && !ok ? PERP_ERR_MEMORY : status;
+}
+
+static perp__hdf5 *create(const char *name, int is_written)
+{
+    size_t size = strlen(name) + 1;
+    perp__hdf5 *file = malloc(sizeof *file + size);
+    if (!file) return NULL;
+    file->id = H5I_INVALID_HID, file->is_written = is_written;
+    memcpy(file->name, name, size);
+    return file;
+}
+
+perp_status perp__hdf5_open(const char *path, perp__hdf5 **out, perp_diag *diag)
+{
+    *out = NULL;
+    FILE *look = fopen(path, "rb");
+    if (!look)
+        return errno == ENOMEM ? PERP_ERR_MEMORY
+                               : perp__refuse(diag, PERP_ERR_FILE, perp__in(path),
+                                              "cannot be read: %s\n", strerror(errno));
+    fclose(look);
+    perp_status status = begin(diag, path);
+    perp__hdf5 *file = status == PERP_OK ? create(path, 0) : NULL;
+    if (status == PERP_OK && !file) status = PERP_ERR_MEMORY;
+    if (status != PERP_OK) return status;
+    enter();
+    file->id = h5.open_file(path, READ_ONLY, DEFAULTS);
+    int is_hdf5 = file->id >= 0 || h5.is_hdf5(path) > 0;
+    status = leave();
+    if (file->id >= 0 && status == PERP_OK) {
+        *out = file;
+        return PERP_OK;
+    }
+    perp__hdf5_close(file, NULL);
+    if (status != PERP_OK) return status;
+    return perp__refuse(diag, PERP_ERR_DATA, perp__in(path),
+                        is_hdf5 ? "is an HDF5 file that cannot be opened: damaged or in use\n"
+                                : "is no HDF5 file\n");
+}
+
+static perp_status not_written(perp_diag *diag, const perp__hdf5 *file)
+{
+    return perp__refuse(diag, PERP_ERR_FILE, perp__in(file->name), "cannot be written\n");
+}
+
+perp_status perp__hdf5_create(const char *path, const char *name, perp__hdf5 **out, perp_diag *diag)
+{
+    *out = NULL;
+    perp_status status = begin(diag, name);
+    perp__hdf5 *file = status == PERP_OK ? create(name, 1) : NULL;
+    if (status == PERP_OK && !file) status = PERP_ERR_MEMORY;
+    if (status != PERP_OK) return status;
+    enter();
+    file->id = h5.create_file(path, TRUNCATE, DEFAULTS, DEFAULTS);
+    status = leave();
+    if (file->id >= 0 && status == PERP_OK) {
+        *out = file;
+        return PERP_OK;
+    }
+    if (status == PERP_OK) status = not_written(diag, file);
+    perp__hdf5_close(file, NULL);
+    return status;
+}
+
+perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag)
+{
+    if (!file) return PERP_OK;
+    enter();
+    int ok = file->id < 0 || h5.close_file(file->id) >= 0;
+    perp_status status = leave();
+    if (status == PERP_OK && !ok && file->is_written) status = not_written(diag, file);
+    free(file);
+    return status;
+}
+
+/* Reading --------------------------------------------------------------------------------------- */
+
+/* Each group on the way has to be looked for: the library takes a missing one for an error. */
+static int has(perp__hdf5 *file, const char *path)
+{
+    char part[256];
+    size_t n = strlen(path);
+    if (n >= sizeof part) return 0;
+    for (size_t i = 1; i <= n; i++) {
+        if (path[i] != '/' && path[i]) continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        if (h5.exists(file->id, part, DEFAULTS) <= 0) return 0;
+    }
+    return 1;
+}
+
+int perp__hdf5_has(perp__hdf5 *file, const char *path)
+{
+    enter();
+    int found = has(file, path);
+    (void)leave();
+    return found;
+}
+
+static H5T_class_t class_of(hid_t array)
+{
+    hid_t type = h5.type_of(array);
+    H5T_class_t class = type >= 0 ? h5.class_of(type) : H5T_NO_CLASS;
+    if (type >= 0) h5.close_type(type);
+    return class;
+}
+
+static long long count_of(hid_t array)
+{
+    hid_t space = h5.space_of(array);
+    long long n = space >= 0 ? (long long)h5.count(space) : -1;
+    if (space >= 0) h5.close_space(space);
+    return n;
+}
+
+long long perp__hdf5_count(perp__hdf5 *file, const char *path)
+{
+    enter();
+    hid_t array = has(file, path) ? h5.open_array(file->id, path, DEFAULTS) : H5I_INVALID_HID;
+    H5T_class_t class = array >= 0 ? class_of(array) : H5T_NO_CLASS;
+    long long n = class == H5T_INTEGER || class == H5T_FLOAT ? count_of(array) : -1;
+    if (array >= 0) h5.close_array(array);
+    (void)leave();
+    return n;
+}
+
+static perp_status read_all(perp__hdf5 *file, const char *path, long long count, H5T_class_t class,
+                            void *out, perp_diag *diag)
+{
+    const char *const what = class == H5T_INTEGER ? "whole numbers" : "numbers";
+    perp__place place = perp__in(file->name);
+    enter();
+    int is_there = has(file, path);
+    hid_t array = is_there ? h5.open_array(file->id, path, DEFAULTS) : H5I_INVALID_HID;
+    H5T_class_t found = array >= 0 ? class_of(array) : H5T_NO_CLASS;
+    long long n = array >= 0 ? count_of(array) : -1;
+    int is_right = found == class || (class == H5T_FLOAT && found == H5T_INTEGER);
+    int ok = is_right && n == count;
+    if (ok && count > 0)
+        ok = h5.read(array, class == H5T_INTEGER ? *h5.native_int : *h5.native_double, ALL, ALL,
+                     DEFAULTS, out) >= 0;
+    if (array >= 0) h5.close_array(array);
+    perp_status status = leave();
+    if (status != PERP_OK) return status;
+    if (!is_there)
+        return perp__refuse(diag, PERP_ERR_DATA, place, "has no '%s': %lld %s\n", path, count,
+                            what);
+    if (!is_right)
+        return perp__refuse(diag, PERP_ERR_DATA, place, "'%s' must be an array of %s\n", path,
+                            what);
+    if (n != count)
+        return perp__refuse(diag, PERP_ERR_DATA, place,
+                            "'%s' has %lld entries where %lld are needed\n", path, n, count);
+    if (!ok) return perp__refuse(diag, PERP_ERR_DATA, place, "'%s' cannot be read\n", path);
+    return PERP_OK;
+}
+
+perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int *out,
+                            perp_diag *diag)
+{
+    return read_all(file, path, count, H5T_INTEGER, out, diag);
+}
+
+perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, double *out,
+                               perp_diag *diag)
+{
+    return read_all(file, path, count, H5T_FLOAT, out, diag);
+}
+
+/* The text of an array of one text of fixed length. */
+static void read_text(hid_t array, size_t size, char *out)
+{
+    hid_t type = h5.type_of(array);
+    size_t length = type >= 0 && h5.class_of(type) == H5T_STRING && h5.is_variable(type) == 0
+                        ? h5.size_of(type)
+                        : 0;
+    char *whole = length > 0 && count_of(array) == 1 ? calloc(length + 1, 1) : NULL;
+    if (whole && h5.read(array, type, ALL, ALL, DEFAULTS, whole) >= 0) {
+        size_t n = strlen(whole) < size ? strlen(whole) : size - 1;
+        memcpy(out, whole, n);
+        out[n] = 0;
+    }
+    free(whole);
+    if (type >= 0) h5.close_type(type);
+}
+
+void perp__hdf5_text(perp__hdf5 *file, const char *path, size_t size, char *out)
+{
+    out[0] = 0;
+    enter();
+    hid_t array = has(file, path) ? h5.open_array(file->id, path, DEFAULTS) : H5I_INVALID_HID;
+    if (array >= 0) {
+        read_text(array, size, out);
+        h5.close_array(array);
+    }
+    (void)leave();
+}
+
+/* Writing --------------------------------------------------------------------------------------- */
+
+static int write_array(perp__hdf5 *file, const char *path, hid_t type, hsize_t count,
+                       const void *value)
+{
+    hid_t space = h5.create_space(1, &count, NULL), list = h5.create_list(*h5.link_class),
+          array = H5I_INVALID_HID;
+    if (space >= 0 && list >= 0 && h5.set_groups(list, 1) >= 0)
+        array = h5.create_array(file->id, path, type, space, list, DEFAULTS, DEFAULTS);
+    int ok = array >= 0 && (count == 0 || h5.write(array, type, ALL, ALL, DEFAULTS, value) >= 0);
+    if (array >= 0) ok &= h5.close_array(array) >= 0;
+    if (list >= 0) h5.close_list(list);
+    if (space >= 0) h5.close_space(space);
+    return ok;
+}
+
+static perp_status put(perp__hdf5 *file, const char *path, hid_t type, long long count,
+                       const void *value, perp_diag *diag)
+{
+    enter();
+    int ok = write_array(file, path, type, (hsize_t)count, value);
+    perp_status status = leave();
+    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+}
+
+perp_status perp__hdf5_put_ints(perp__hdf5 *file, const char *path, long long count,
+                                const int *value, perp_diag *diag)
+{
+    return put(file, path, *h5.native_int, count, value, diag);
+}
+
+perp_status perp__hdf5_put_doubles(perp__hdf5 *file, const char *path, long long count,
+                                   const double *value, perp_diag *diag)
+{
+    return put(file, path, *h5.native_double, count, value, diag);
+}
+
+perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *text,
+                                perp_diag *diag)
+{
+    enter();
+    hid_t type = h5.copy_type(*h5.text);
+    int ok = type >= 0 && h5.set_size(type, strlen(text) + 1) >= 0 &&
+             write_array(file, path, type, 1, text);
+    if (type >= 0) h5.close_type(type);
+    perp_status status = leave();
+    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+}
+
+#else
+
+static perp_status lacking(const char *name, perp_diag *diag)
+{
+    return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(name),
+                        "this build has no HDF5: configure it again with libhdf5-dev installed\n");
+}
+
+perp_status perp__hdf5_open(const char *path, perp__hdf5 **file, perp_diag *diag)
+{
+    *file = NULL;
+    return lacking(path, diag);
+}
+
+perp_status perp__hdf5_create(const char *path, const char *name, perp__hdf5 **file,
+                              perp_diag *diag)
+{
+    (void)path;
+    *file = NULL;
+    return lacking(name, diag);
+}
+
+perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag)
+{
+    (void)file, (void)diag;
+    return PERP_OK;
+}
+
+int perp__hdf5_has(perp__hdf5 *file, const char *path)
+{
+    (void)file, (void)path;
+    return 0;
+}
+
+long long perp__hdf5_count(perp__hdf5 *file, const char *path)
+{
+    (void)file, (void)path;
+    return -1;
+}
+
+perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int *out,
+                            perp_diag *diag)
+{
+    (void)file, (void)count, (void)out;
+    return lacking(path, diag);
+}
+
+perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, double *out,
+                               perp_diag *diag)
+{
+    (void)file, (void)count, (void)out;
+    return lacking(path, diag);
+}
+
+void perp__hdf5_text(perp__hdf5 *file, const char *path, size_t size, char *out)
+{
+    (void)file, (void)path, (void)size;
+    out[0] = 0;
+}
+
+perp_status perp__hdf5_put_ints(perp__hdf5 *file, const char *path, long long count,
+                                const int *value, perp_diag *diag)
+{
+    (void)file, (void)count, (void)value;
+    return lacking(path, diag);
+}
+
+perp_status perp__hdf5_put_doubles(perp__hdf5 *file, const char *path, long long count,
+                                   const double *value, perp_diag *diag)
+{
+    (void)file, (void)count, (void)value;
+    return lacking(path, diag);
+}
+
+perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *text,
+                                perp_diag *diag)
+{
+    (void)file, (void)text;
+    return lacking(path, diag);
+}
+
+#endif

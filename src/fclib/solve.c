@@ -1,0 +1,182 @@
+/* The way that a problem is solved, and its verdict: that of the contacts, and the equations from the file's own matrices. */
+
+#include "fclib/fclib.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AUTO_PILE = 200 }; /* contacts: fewer are quicker as blocks */
+
+void perp_fclib_options_fill(perp_fclib_options *options, size_t size)
+{
+    const perp_fclib_options o = {.method = "auto", .threads = 1};
+    perp__options_give(options, size, &o, sizeof o);
+}
+
+typedef struct solving {
+    const perp_fclib_problem *p;
+    perp_fclib_options o;
+    perp__arena arena;
+    double *r, *u, *v, *l; /* v and l: one array */
+    double *scale;         /* n: |terms| of u, where it was found without v and l; nullable */
+    perp_fclib_info info;
+    perp_diag *diag;
+} solving;
+
+static perp_status solve_pile(solving *s, const perp_pile *pile, const int *place)
+{
+    perp_pile_options o = perp_pile_options_default();
+    perp_pile_info info;
+    double *v;
+    PERP_TAKE(&s->arena, v, (size_t)pile->nbody * (size_t)pile->dof + 1);
+    if (s->arena.failed) return PERP_ERR_MEMORY;
+    if (s->o.tol > 0) o.tol = s->o.tol;
+    if (s->o.max_iter > 0) o.max_iter = s->o.max_iter;
+    o.warm_start = s->o.warm_start, o.threads = s->o.threads;
+    o.progress = s->o.progress, o.context = s->o.context;
+    s->o.tol = o.tol;
+    perp_status status = perp_pile_solve(pile, &o, s->r, v, &info);
+    if (status != PERP_OK) return status;
+    for (int i = 0; i < s->p->M.columns; i++) s->v[i] = v[place[i]];
+    perp__fclib_velocities(s->p, s->r, s->v, NULL, s->u);
+    s->info = (perp_fclib_info){.outcome = info.outcome,
+                                .method = "pile",
+                                .iterations = info.iterations,
+                                .bodies = pile->nbody,
+                                .error = info.error};
+    return PERP_OK;
+}
+
+/* |q| + |W| |r| of each row. */
+static double *terms_of(const perp_fc *fc, const double *r, perp__arena *arena)
+{
+    int d = fc->dimension;
+    double *terms;
+    PERP_TAKE(arena, terms, d * fc->nc + 1);
+    for (int i = 0; terms && i < d * fc->nc; i++) terms[i] = fabs(fc->q[i]);
+    for (int b = 0; terms && b < fc->nb; b++)
+        for (int e = 0; e < d * d; e++)
+            terms[fc->row[b] * d + e / d] += fabs(
+                fc->block[(size_t)b * (size_t)(d * d) + (size_t)e] * r[fc->col[b] * d + e % d]);
+    return terms;
+}
+
+static perp_status solve_blocks(solving *s, perp_fc_method method)
+{
+    perp__fclib_system system;
+    perp_fc fc;
+    perp_fc_options o = perp_fc_options_default();
+    perp_fc_solver *solver = NULL;
+    perp_fc_info info;
+    if (s->o.tol > 0) o.tol = s->o.tol;
+    o.max_iter = s->o.max_iter, o.warm_start = s->o.warm_start;
+    s->o.tol = o.tol;
+    perp_status status = perp__fclib_system_create(&system, s->p, &s->arena, s->diag);
+    if (status == PERP_OK) status = perp__fclib_blocks(&system, &s->arena, &fc, s->diag);
+    if (status == PERP_OK) status = perp_fc_solver_create(method, &fc, &o, &solver);
+    if (status == PERP_OK) status = perp_fc_solve(solver, &fc, s->r, s->u, &info);
+    if (status == PERP_OK) {
+        s->info = (perp_fclib_info){.outcome = info.outcome,
+                                    .method = perp_fc_method_name(info.method),
+                                    .iterations = info.iterations,
+                                    .error = info.error};
+        if (!perp__fclib_eliminated(&system, s->r, s->v)) s->info.error = (double)INFINITY;
+        s->scale = terms_of(&fc, s->r, &s->arena);
+        if (!s->scale) status = PERP_ERR_MEMORY;
+    }
+    perp_fc_solver_destroy(solver);
+    perp__fclib_system_clear(&system);
+    return status;
+}
+
+static perp_status solve_with_method(solving *s)
+{
+    int is_auto = strcmp(s->o.method, "auto") == 0, is_pile = strcmp(s->o.method, "pile") == 0;
+    if (is_pile || (is_auto && s->p->nc > AUTO_PILE)) {
+        perp_pile pile;
+        int *place;
+        const char *why;
+        perp_status status = perp__fclib_pile(s->p, &s->arena, &pile, &place, &why);
+        if (status == PERP_OK) return solve_pile(s, &pile, place);
+        if (status != PERP_ERR_DATA) return status;
+        if (is_pile)
+            return perp__refuse(s->diag, status, perp__in(NULL),
+                                "the problem is no pile of bodies: %s\n", why);
+    }
+    perp_fc_method method = perp_fc_method_find(s->o.method);
+    if (method == PERP_FC_METHOD_COUNT)
+        return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(NULL),
+                            "method '%s' is not known for contact problems\n", s->o.method);
+    return solve_blocks(s, method);
+}
+
+/* The equations of the file; u is then what its matrices make of r, v and l. */
+static perp_status judge(solving *s)
+{
+    const perp_fclib_problem *p = s->p;
+    double *room;
+    int n = p->nc * p->dimension, nx = perp_fclib_velocities(p) + perp_fclib_multipliers(p);
+    PERP_TAKE(&s->arena, room, 2 * ((size_t)n + (size_t)nx) + 1);
+    if (s->arena.failed) return PERP_ERR_MEMORY;
+    if (s->info.outcome == PERP_BAD_INPUT) return PERP_OK;
+    s->info.equations = perp__fclib_violation(p, s->r, s->u, s->scale, s->v, s->l, room);
+    s->info.error = fmax(s->info.error, s->info.equations);
+    if (isnan(s->info.error)) s->info.error = (double)INFINITY;
+    if (s->info.outcome == PERP_SOLVED && !(s->info.error <= s->o.tol))
+        s->info.outcome = PERP_LIMIT;
+    perp__fclib_velocities(p, s->r, s->v, s->l, s->u);
+    s->info.residual = perp__fclib_residual(p, s->r, s->u);
+    return PERP_OK;
+}
+
+static perp_status solve(solving *s)
+{
+    const perp_fclib_problem *p = s->p;
+    int n = p->nc * p->dimension, nv = perp_fclib_velocities(p), nl = perp_fclib_multipliers(p);
+    double *none = s->r; /* of no contacts r may be NULL */
+    PERP_TAKE(&s->arena, s->u, n + 1);
+    PERP_TAKE(&s->arena, s->v, nv + nl + 1);
+    if (!none) PERP_TAKE(&s->arena, s->r, 1);
+    if (s->arena.failed) return PERP_ERR_MEMORY;
+    s->l = s->v + nv;
+    for (int i = 0; i < n && !s->o.warm_start; i++) s->r[i] = 0;
+    for (int i = 0; i < n; i++)
+        if (!isfinite(s->r[i]))
+            return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
+                                "the guess of r has an entry that is not finite\n");
+    perp_status status = solve_with_method(s);
+    return status == PERP_OK ? judge(s) : status;
+}
+
+static void give(double *to, const double *from, int n)
+{
+    if (to && n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib_options *options,
+                             double *r, double *u, double *v, double *l, perp_fclib_info *info,
+                             perp_diag *diag)
+{
+    perp_fclib_options o = {.method = "auto", .threads = 1};
+    if (!problem || !perp__options_take(&o, sizeof o, options) || !o.method || !(o.tol >= 0) ||
+        o.tol > 1e-2 || o.max_iter < 0 || o.threads < 1 || (problem->nc > 0 && !r))
+        return PERP_ERR_ARG;
+    if (!perp__fclib_is_shaped(problem, diag)) return PERP_ERR_ARG;
+    solving s = {.p = problem,
+                 .o = o,
+                 .r = r,
+                 .diag = diag,
+                 .info = {.outcome = PERP_BAD_INPUT,
+                          .method = "",
+                          .residual = (double)NAN,
+                          .error = (double)INFINITY}};
+    perp_status status = solve(&s);
+    if (status == PERP_OK) {
+        give(u, s.u, problem->nc * problem->dimension);
+        give(v, s.v, perp_fclib_velocities(problem));
+        give(l, s.l, perp_fclib_multipliers(problem));
+    }
+    if (info) *info = s.info;
+    perp__arena_clear(&s.arena);
+    return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, NULL) : status;
+}
