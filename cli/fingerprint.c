@@ -18,19 +18,38 @@ static int is_regular(const char *path)
     return stat(path, &found) == 0 && S_ISREG(found.st_mode); /* a pipe would hang */
 }
 
-/* FNV-1a of the bytes. 0 if the file cannot be read, or is none. */
+static const uint64_t HASH_OF_NOTHING = 0xcbf29ce484222325u;
+
+/* FNV-1a. */
+static uint64_t take_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* Of the file's bytes. 0 if the file cannot be read, or is none. */
 int cli_fingerprint(const char *path, char text[17])
 {
     unsigned char bytes[1 << 14];
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH_OF_NOTHING;
     int file = is_regular(path) ? open(path, O_RDONLY) : -1; /* a stream would need memory */
     ssize_t n = -1;
-    while (file >= 0 && (n = read(file, bytes, sizeof bytes)) > 0) {
-        for (ssize_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    }
+    while (file >= 0 && (n = read(file, bytes, sizeof bytes)) > 0)
+        hash = take_bytes(hash, bytes, (size_t)n);
     if (file >= 0) close(file);
     snprintf(text, 17, "%016llx", (unsigned long long)hash);
     return n == 0;
+}
+
+void cli_fingerprint_data(const perp_dataset *data, char text[17])
+{
+    uint64_t hash = HASH_OF_NOTHING;
+    for (int i = 0; i < perp_dataset_runs(data); i++) {
+        cli_fingerprint(perp_dataset_name(data, i), text);
+        hash = take_bytes(hash, text, 16);
+    }
+    snprintf(text, 17, "%016llx", (unsigned long long)hash);
 }
 
 static perp_status write_file(perp_trajectory_writer *w, const char *path)

@@ -11,6 +11,9 @@ perp_status cli_write_fingerprints(perp_trajectory_writer *writer, const perp_mo
 /* The hash of a file's bytes, "" where it cannot be read or is none. */
 int cli_fingerprint(const char *path, char text[17]);
 
+/* Of the hashes of all recordings, in their order. */
+void cli_fingerprint_data(const perp_dataset *data, char text[17]);
+
 /* Where a file named by a run is now: beside the CSV file, a regular file with the hash that the run has for it. 0 if there
  * is none. */
 int cli_find_file(const perp_trajectory *run, const char *csv, const char *path, char *found,

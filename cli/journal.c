@@ -14,13 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *cli_job_outcome(perp_status status)
-{
-    return status == PERP_OK                ? "verified"
-           : status == PERP_ERR_NO_SOLUTION ? "no solution"
-                                            : "refused";
-}
-
 perp_status cli_refuse(perp_status status, const char *file, long line, const char *format, ...)
 {
     va_list arguments;
@@ -290,7 +283,7 @@ perp_status cli_journal_add(cli_journal *j, const perp_sweep_result *r)
     char *line = malloc(room), *end = line;
     if (!line) return PERP_ERR_MEMORY;
     end += sprintf(end, "{\"job\":%lld,\"outcome\":\"%s\",\"steps\":%ld,\"error\":", r->job,
-                   cli_job_outcome(r->status), r->steps);
+                   r->outcome, r->steps);
     end += print_number(r->error, end);
     end += sprintf(end, ",\"value\":[");
     for (int i = 0; i < j->ncolumn; i++) {

@@ -12,7 +12,7 @@
 /* A job that is done; what it points to is the journal's until the next call. */
 typedef struct cli_job {
     long long job;
-    const char *outcome, *reason; /* "verified", "no solution", "refused" */
+    const char *outcome, *reason; /* as of perp_sweep_result */
     long steps;
     double error;
     const double *value; /* one a column */
@@ -33,9 +33,6 @@ typedef struct cli_journal {
 
 /* Say "FILE:LINE: .." on standard error, without a line that is 0; returns the status. */
 perp_status cli_refuse(perp_status status, const char *file, long line, const char *format, ...);
-
-/* Outcome of a result in a journal's words. */
-const char *cli_job_outcome(perp_status status);
 
 /* Open a journal for reading. PERP_OK; PERP_ERR_FILE (also where there is none: errno is ENOENT); PERP_ERR_DATA after saying what is
  * wrong with it; PERP_ERR_MEMORY. */

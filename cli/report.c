@@ -45,15 +45,19 @@ static const cli_option options[] = {
 const cli_command cli_command_report = {
     .name = "report",
     .usage = "RUN.csv [RUN2.csv ...] [options]",
-    .about = "Show one run, or several over each other: every column over time, those of one unit "
-             "together. The page (-o) also\n"
-             "shows modes, friction against velocity, phase portraits, complementarity and, where "
-             "the model has a draw block,\n"
-             "the motion; for these it reads the model, with the parameters of the run.",
+    .about =
+        "Show one run, or several over each other: every column over time, those of one unit "
+        "together. The page (-o) also\n"
+        "shows modes, friction against velocity, phase portraits, complementarity and, where "
+        "the model has a draw block,\n"
+        "the motion; for these it reads the model, with the parameters of the run. Of the table "
+        "of a sweep: jobs as lines,\n"
+        "results over what varies, main effects, Sobol's indices with intervals.",
     .notes = "examples:\n"
              "  perp simulate examples/notes/particle.perp -o particle.csv\n"
              "  perp report particle.csv --model examples/notes/particle.perp -o particle.html\n"
-             "  perp report particle.csv --columns x,z --svg particle.svg\n\n"
+             "  perp report particle.csv --columns x,z --svg particle.svg\n"
+             "  perp report study/table.csv -o study.html\n\n"
              "exit codes: 0 done, 1 usage, 2 bad model or data, 4 file or memory",
     CLI_OPTIONS(options)};
 
@@ -74,7 +78,8 @@ static int split(char *list, const char **part)
     for (char *at = list; at && n < MAX_COLUMNS;) {
         char *comma = at;
         for (int depth = 0; *comma && (depth || *comma != ','); comma++)
-            depth += (*comma == '[') - (*comma == ']'); /* r[2,1] */
+            depth +=
+                (*comma == '[' || *comma == '(') - (*comma == ']' || *comma == ')'); /* r[2,1] */
         part[n++] = at;
         at = *comma ? comma + 1 : NULL;
         *comma = 0;
@@ -274,6 +279,16 @@ static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 
 /* ----------------------------------------------------------------------------------------------- */
 
+/* The table of a sweep has a page of its own. */
+static perp_status report_sweep(const request *r, const perp_report_run *run,
+                                const perp_report_options *o, perp_diag *diag)
+{
+    if (r->run.n == 1 && !r->svg && !r->model && !r->log)
+        return perp_report_write_sweep(run->trajectory, o, r->html, diag);
+    cli_say("perp report: %s is the table of a sweep: alone, with -o OUT.html\n", run->name);
+    return PERP_ERR_ARG;
+}
+
 static perp_status report(const request *r, const perp_report_run *runs, perp_diag *diag)
 {
     const char *columns[MAX_COLUMNS];
@@ -284,6 +299,8 @@ static perp_status report(const request *r, const perp_report_run *runs, perp_di
         o.ncolumns = split((char *)r->columns, columns);
         o.columns = columns;
     }
+    for (int i = 0; i < r->run.n; i++)
+        if (perp_report_is_sweep(runs[i].trajectory)) return report_sweep(r, &runs[i], &o, diag);
     if (r->svg) status = perp_report_write_svg(runs, r->run.n, &o, r->svg, diag);
     if (r->html && r->svg && status == PERP_OK) perp_diag_clear(diag); /* said again below */
     if (r->html && status == PERP_OK)

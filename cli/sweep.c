@@ -19,7 +19,10 @@ typedef struct request {
     const char *file, *out, *shard;
     perp_sweep_options o;
     perp_sweep_run_options run;
-    cli_list vary, keep, kept, set, input, folder; /* kept: the single ones of `keep` */
+    cli_list vary, keep, kept, set, input, folder, data; /* kept: the single ones of `keep` */
+    int nodes;
+    perp_plan_options plan;
+    perp_dataset *recorded;
     double limit;
     int resume, merge, quiet, as_json;
     cJSON *json;
@@ -33,8 +36,16 @@ static const char *const designs[] = {
 #undef DESIGN
 };
 
+static const char *const tasks[] = {
+#define TASK(name, word, text) word,
+    PERP_SWEEP_TASK_LIST(TASK) NULL
+#undef TASK
+};
+
 static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file)},
+    {"task", "NAME", "what is done at each point: simulate (default), plan or identify",
+     INTO(o.task), .words = tasks},
     {"vary", "NAME=POINTS",
      "a parameter, initial value or constant input: LOW:HIGH:N, A,B,C, LOW:HIGH or a distribution; "
      "may be repeated",
@@ -42,7 +53,8 @@ static const cli_option options[] = {
     {"keep", "RESULT,...",
      "of each run: final, final(C), max(C), min(C), mean(C), rms(C), first(C where D = 2); C, D "
      "are "
-     "columns of a row; may be repeated (default final)",
+     "columns of a row; may be repeated (default final). Of a plan also cost, horizon, a free "
+     "parameter P; of an identification P, std_error(P), low(P), high(P), noise_factor",
      INTO(keep)},
     {"samples", "N",
      "draws of what has a distribution, at each combination of points (default 1000)",
@@ -57,6 +69,11 @@ static const cli_option options[] = {
     {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
     {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
     CLI_METHOD_OPTION,
+    {"nodes", "N", "of plans (default: the model's, else 41)", INTO(nodes), .least = 2},
+    {"data", "FILE|FOLDER",
+     "identify: recorded runs, a CSV file or a folder of them, the same at all points; may be "
+     "repeated",
+     INTO(data)},
     {"o", "FOLDER", "for the journal and the table (default: only the summary is printed)",
      INTO(out)},
     {"resume", NULL, "go on with the journal in FOLDER", INTO(resume)},
@@ -85,7 +102,9 @@ const cli_command cli_command_sweep = {
     .name = "sweep",
     .usage = "FILE.perp --vary NAME=POINTS [options]",
     .about =
-        "Run the model at many points and keep of each run what is asked for. Lists of points are "
+        "Run the model at many points, or plan or identify with it, and keep of each what is "
+        "asked "
+        "for. Lists of points are "
         "combined with each other, and each\n"
         "combination with the same samples of what has a distribution. The numbers of a job depend "
         "on its index and the seed alone:\n"
@@ -100,6 +119,7 @@ const cli_command cli_command_sweep = {
         "  perp sweep examples/notes/particle.perp --vary 'mu=0.1:0.9:9' --keep 'final(x),max(v)'\n"
         "  perp sweep block.perp --vary 'm=normal(1, 0.05)' --vary 'mu=0.2:0.5' --samples 10000 "
         "--design sobol -o out\n"
+        "  perp sweep examples/control/push_wall.perp --task plan --vary m=0.5:2:7 -o plans\n"
         "  perp sweep block.perp --vary mu=0:1:1000001 -o out --shard 1/4; ...; perp sweep --merge "
         "-o out\n\n"
         "exit codes: 0 done (also with rows that were refused), 1 usage, 2 bad model or journal, "
@@ -175,6 +195,26 @@ static int check_launcher(const request *r)
     return CLI_DONE;
 }
 
+/* Options of another task would do nothing. */
+static int check_task(const request *r)
+{
+    static const struct {
+        const char *name;
+        unsigned of; /* bits of tasks */
+    } some[] = {{"from", 1 << PERP_SWEEP_SIMULATE}, {"to", 1 << PERP_SWEEP_SIMULATE},
+                {"step", 1 << PERP_SWEEP_SIMULATE}, {"method", 1 << PERP_SWEEP_SIMULATE},
+                {"nodes", 1 << PERP_SWEEP_PLAN},    {"data", 1 << PERP_SWEEP_IDENTIFY}};
+    const char *task = perp_sweep_task_name(r->o.task);
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        if (some[i].of & 1u << r->o.task || !cli_is_given(&r->args, some[i].name)) continue;
+        cli_say("perp sweep: --%s is nothing of --task %s\n", some[i].name, task);
+        return CLI_USAGE;
+    }
+    if (r->o.task == PERP_SWEEP_IDENTIFY && !r->data.n)
+        return say("%s", "--task identify needs recorded runs: --data FILE|FOLDER");
+    return CLI_DONE;
+}
+
 static int check_options(request *r)
 {
     if (r->merge) {
@@ -189,6 +229,7 @@ static int check_options(request *r)
         return say("--%s needs a folder: -o FOLDER", r->resume ? "resume" : "shard");
     if (cli_is_dash(r->out)) return say("%s", "-o is a folder here");
     int code = read_shard(r);
+    if (code == CLI_DONE) code = check_task(r);
     if (code == CLI_DONE) code = check_launcher(r);
     return code == CLI_DONE ? split_keep(r) : code;
 }
@@ -208,6 +249,19 @@ static cJSON *columns(const perp_sweep *sweep, const char *(*of)(const perp_swee
     for (int i = 0; i < perp_sweep_columns(sweep); i++)
         cJSON_AddItemToArray(list, cJSON_CreateString(of(sweep, i)));
     return list;
+}
+
+/* Of other tasks than runs: which, and what is theirs. */
+static void add_task(cJSON *head, const request *r)
+{
+    char hash[17];
+    if (r->o.task == PERP_SWEEP_SIMULATE) return;
+    cJSON_AddStringToObject(head, "task", perp_sweep_task_name(r->o.task));
+    if (r->nodes) cJSON_AddNumberToObject(head, "nodes", r->nodes);
+    if (r->o.task != PERP_SWEEP_IDENTIFY) return;
+    cJSON_AddItemToObject(head, "data", texts(r->data.item, r->data.n));
+    cli_fingerprint_data(r->recorded, hash);
+    cJSON_AddStringToObject(head, "data_files", hash);
 }
 
 /* All that the numbers depend on; two journals with the same head but for the shard are parts of the same sweep. */
@@ -233,6 +287,7 @@ static cJSON *make_head(const request *r, const perp_model *model, const perp_sw
     cli_json_add_text(
         head, "method",
         r->o.integrator < PERP_INTEGRATOR_COUNT ? perp_integrator_name(r->o.integrator) : NULL);
+    add_task(head, r);
     cJSON_AddNumberToObject(head, "jobs", (double)perp_sweep_jobs(sweep));
     cJSON_AddNumberToObject(head, "varied", perp_sweep_varied(sweep));
     cJSON_AddItemToObject(head, "columns", columns(sweep, perp_sweep_column_name));
@@ -267,8 +322,7 @@ static perp_status take(void *context, const perp_sweep_result *result)
 {
     state *s = context;
     s->done++;
-    cli_summary_add(s->summary, result->job, cli_job_outcome(result->status), result->reason,
-                    result->value);
+    cli_summary_add(s->summary, result->job, result->outcome, result->reason, result->value);
     show_progress(s);
     return s->journal ? cli_journal_add(s->journal, result) : PERP_OK;
 }
@@ -360,13 +414,30 @@ static perp_status read_at(void *context, const perp_setting *set, int nset, per
     return cli_is_out_of_memory() ? PERP_ERR_MEMORY : PERP_ERR_MODEL;
 }
 
+/* What the task is given besides the model. */
+static int take_task(request *r, const perp_model *model, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    if (r->o.task == PERP_SWEEP_SIMULATE && !perp_model_simulate_task(model).method &&
+        !cli_is_given(&r->args, "method"))
+        r->o.integrator = cli_recommend(model); /* as perp simulate */
+    if (r->nodes) {
+        r->plan = perp_plan_options_default(model);
+        r->plan.nodes = r->nodes;
+        r->o.plan = &r->plan;
+    }
+    if (r->o.task == PERP_SWEEP_IDENTIFY) status = perp_dataset_create(&r->recorded);
+    for (int i = 0; i < r->data.n && status == PERP_OK; i++)
+        status = perp_dataset_read(r->recorded, r->data.item[i], diag);
+    r->o.data = r->recorded;
+    return cli_exit_code(status);
+}
+
 static int sweep_all(request *r, const perp_model *model, perp_diag *diag)
 {
     perp_sweep *sweep = NULL;
     cli_journal journal = {.out = -1};
     char path[CLI_PATH_ROOM], table[CLI_PATH_ROOM] = "";
-    if (!perp_model_simulate_task(model).method && !cli_is_given(&r->args, "method"))
-        r->o.integrator = cli_recommend(model); /* as perp simulate */
     r->o.read = read_at, r->o.read_context = r;
     perp_status status = perp_sweep_create(model, &r->o, &sweep, diag);
     if (status == PERP_ERR_ARG) return CLI_USAGE;
@@ -420,6 +491,7 @@ int perp__cmd_sweep(int argc, char **argv)
     if (code == CLI_DONE && !r.merge) {
         code = cli_load(r.file, "sweep", &r.set, &r.folder, &model, &diag);
         if (code == CLI_DONE) code = cli_apply_inputs(model, "sweep", &r.input, &diag);
+        if (code == CLI_DONE) code = take_task(&r, model, &diag);
         if (code == CLI_DONE) code = sweep_all(&r, model, &diag);
     } else if (code == CLI_DONE) {
         code = merge(&r, &diag);
@@ -428,6 +500,7 @@ int perp__cmd_sweep(int argc, char **argv)
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);
+    perp_dataset_destroy(r.recorded);
     perp_diag_clear(&diag);
     for (int i = 0; i < r.kept.n; i++) free((void *)r.kept.item[i]);
     free(r.kept.item);
@@ -436,5 +509,6 @@ int perp__cmd_sweep(int argc, char **argv)
     free(r.set.item);
     free(r.folder.item);
     free(r.input.item);
+    free(r.data.item);
     return code;
 }

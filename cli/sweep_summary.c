@@ -17,12 +17,21 @@ typedef struct spread {
     long long n;
 } spread;
 
+/* How many jobs ended in a word, and the first of them. */
+typedef struct tally {
+    char outcome[40];
+    long long n, first;
+} tally;
+enum { WORDS = 16 }; /* more than any task has */
+
 struct cli_sweep_summary {
     const perp_sweep *sweep;
     int n;
     spread *column;
     double *kept; /* of each stride-th job, a row each */
     long long stride, nkept, verified, none, refused, first_bad;
+    tally word[WORDS];
+    int nword;
     char reason[REASON]; /* of the first job that was not verified */
 };
 
@@ -53,14 +62,29 @@ void cli_summary_destroy(cli_sweep_summary *s)
     free(s);
 }
 
+static void count(cli_sweep_summary *s, long long job, const char *outcome)
+{
+    int i = 0;
+    while (i < s->nword && strcmp(s->word[i].outcome, outcome) != 0) i++;
+    if (i == WORDS) return;
+    tally *t = &s->word[i];
+    if (i == s->nword) {
+        s->nword++;
+        snprintf(t->outcome, sizeof t->outcome, "%s", outcome);
+        t->first = job;
+    }
+    t->n++;
+    if (job < t->first) t->first = job;
+}
+
 void cli_summary_add(cli_sweep_summary *s, long long job, const char *outcome, const char *reason,
                      const double *value)
 {
-    int is_verified = strcmp(outcome, "verified") == 0,
-        is_none = strcmp(outcome, "no solution") == 0;
+    int is_verified = !reason[0], is_refused = strcmp(outcome, "refused") == 0;
     s->verified += is_verified;
-    s->none += is_none;
-    s->refused += !is_verified && !is_none;
+    s->refused += is_refused;
+    s->none += !is_verified && !is_refused;
+    count(s, job, outcome);
     if (!is_verified && (s->first_bad < 0 || job < s->first_bad)) {
         s->first_bad = job;
         snprintf(s->reason, sizeof s->reason, "%s", reason);
@@ -113,11 +137,29 @@ static int figures(const cli_sweep_summary *s, int column, double figure[FIGURES
 
 static const char *const names[FIGURES] = {"low", "q05", "median", "q95", "high", "mean"};
 
+static int by_first(const void *a, const void *b)
+{
+    long long x = ((const tally *)a)->first, y = ((const tally *)b)->first;
+    return (x > y) - (x < y);
+}
+
+/* Runs in the same three words always, other tasks in those that came, in the order of jobs. */
+static void print_outcomes(cli_sweep_summary *s)
+{
+    if (perp_sweep_get_task(s->sweep) == PERP_SWEEP_SIMULATE) {
+        printf("%lld verified, %lld without a solution, %lld refused", s->verified, s->none,
+               s->refused);
+        return;
+    }
+    qsort(s->word, (size_t)s->nword, sizeof *s->word, by_first);
+    for (int i = 0; i < s->nword; i++)
+        printf("%s%lld %s", i ? ", " : "", s->word[i].n, s->word[i].outcome);
+}
+
 void cli_summary_print(cli_sweep_summary *s)
 {
     double figure[FIGURES];
-    printf("%lld verified, %lld without a solution, %lld refused", s->verified, s->none,
-           s->refused);
+    print_outcomes(s);
     if (s->first_bad >= 0) printf("; job %lld: %s", s->first_bad, s->reason);
     if (!s->verified) {
         printf("\n");
@@ -144,6 +186,10 @@ void cli_summary_json(cli_sweep_summary *s, cJSON *object)
     cJSON_AddNumberToObject(object, "verified", (double)s->verified);
     cJSON_AddNumberToObject(object, "no_solution", (double)s->none);
     cJSON_AddNumberToObject(object, "refused", (double)s->refused);
+    cJSON *words = cJSON_AddObjectToObject(object, "outcomes");
+    qsort(s->word, (size_t)s->nword, sizeof *s->word, by_first);
+    for (int i = 0; i < s->nword; i++)
+        cJSON_AddNumberToObject(words, s->word[i].outcome, (double)s->word[i].n);
     cJSON *list = cJSON_AddArrayToObject(object, "columns");
     for (int i = 0; i < s->n; i++) {
         cJSON *column = cJSON_CreateObject();

@@ -103,8 +103,9 @@ enum { TEXTS = 2, OURS = 3 }; /* job, steps, error: numbers beside the columns o
 /* What is swept, as comments; not which shards and processes did it. */
 static perp_status write_comments(perp_trajectory_writer *w, const cJSON *head)
 {
-    static const char *const told[] = {"model", "vary",  "keep", "samples", "design", "seed",
-                                       "set",   "input", "from", "to",      "step",   "method"};
+    static const char *const told[] = {"model", "vary",   "keep",  "samples", "design",
+                                       "seed",  "set",    "input", "from",    "to",
+                                       "step",  "method", "task",  "nodes",   "data"};
     perp_status status = PERP_OK;
     for (size_t i = 0; i < sizeof told / sizeof *told && status == PERP_OK; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(head, told[i]);

@@ -190,6 +190,22 @@ PERP_API perp_status perp_report_write_html(const perp_report_run *runs, int nru
                                             const perp_report_options *options, const char *path,
                                             perp_diag *diag);
 
+/// Write a page of a sweep: jobs as parallel coordinates, each result as a histogram and over each thing that varies, with the means of
+/// classes (main effects) and their intervals of 95 %, quantiles, and Sobol's indices with intervals: of first order from any
+/// design, in total, too, from the design saltelli. Needs no page in the build.
+///
+/// @param table    of `perp sweep`, as perp_trajectory_read has it
+/// @param options  nullable: the defaults; title, and columns: which results are drawn (default: the first 12)
+/// @param path     file name, or "-" for standard output; written under another name and renamed
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (not the table of a sweep, a named column that it does not have), PERP_ERR_FILE,
+///         PERP_ERR_MEMORY
+PERP_API perp_status perp_report_write_sweep(const perp_trajectory *table,
+                                             const perp_report_options *options, const char *path,
+                                             perp_diag *diag);
+
+/// 1 if it is the table of a sweep.
+PERP_API int perp_report_is_sweep(const perp_trajectory *table);
+
 /// 1 if this build can write pages.
 PERP_API int perp_report_has_page(void);
 

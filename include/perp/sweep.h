@@ -1,4 +1,4 @@
-/// perp/sweep.h - the same model at many points: parameter studies, tolerances, designs of experiments.
+/// perp/sweep.h - the same model at many points: parameter studies, tolerances, designs of experiments; runs, plans or identifications.
 ///
 /// A sweep is a numbered list of jobs. What job i is follows from the sweep's options and i alone, its random numbers too
 /// (counter-based: Salmon and others, Parallel random numbers: as easy as 1, 2, 3, 2011), so jobs may be done in any order, on any
@@ -8,6 +8,8 @@
 #ifndef PERP_SWEEP_H
 #define PERP_SWEEP_H
 
+#include "perp/identify.h"
+#include "perp/plan.h"
 #include "perp/simulate.h"
 
 #ifdef __cplusplus
@@ -18,7 +20,10 @@ extern "C" {
 #define PERP_DESIGN_LIST(X)                                                                        \
     X(PERP_DESIGN_RANDOM, "random", "independent draws")                                           \
     X(PERP_DESIGN_LHS, "lhs", "Latin hypercube: one draw in each of as many strata of each axis")  \
-    X(PERP_DESIGN_SOBOL, "sobol", "Sobol's sequence, shifted by the seed: fills the space evenly")
+    X(PERP_DESIGN_SOBOL, "sobol", "Sobol's sequence, shifted by the seed: fills the space evenly") \
+    X(PERP_DESIGN_SALTELLI, "saltelli",                                                            \
+      "for Sobol's indices: two points of Sobol's sequence and, for each axis, the first with "    \
+      "that axis of the second")
 
 typedef enum perp_design {
 #define PERP_DESIGN_ENUM(name, word, text) name,
@@ -31,6 +36,23 @@ PERP_API const char *perp_design_name(perp_design design);
 PERP_API const char *perp_design_summary(perp_design design);
 PERP_API perp_design perp_design_find(const char *name);
 
+/// What is done at each point: the list is here.
+#define PERP_SWEEP_TASK_LIST(X)                                                                    \
+    X(PERP_SWEEP_SIMULATE, "simulate", "a run")                                                    \
+    X(PERP_SWEEP_PLAN, "plan", "a plan, by the model's plan block")                                \
+    X(PERP_SWEEP_IDENTIFY, "identify", "an identification from the same recorded runs")
+
+typedef enum perp_sweep_task {
+#define PERP_SWEEP_TASK_ENUM(name, word, text) name,
+    PERP_SWEEP_TASK_LIST(PERP_SWEEP_TASK_ENUM)
+#undef PERP_SWEEP_TASK_ENUM
+        PERP_SWEEP_TASK_COUNT
+} perp_sweep_task;
+
+PERP_API const char *perp_sweep_task_name(perp_sweep_task task);
+PERP_API const char *perp_sweep_task_summary(perp_sweep_task task);
+PERP_API perp_sweep_task perp_sweep_task_find(const char *name);
+
 typedef struct perp_sweep_options {
     size_t size; ///< set by the default; says which fields the caller has
     /// What varies: "NAME=LOW:HIGH:N" (N points with both ends), "NAME=A,B,C", "NAME=LOW:HIGH" (uniform), or
@@ -40,10 +62,13 @@ typedef struct perp_sweep_options {
     const char *const *vary;
     int nvary;
     /// What is kept: "final" (states, vars and outputs at the end), "final(C)", "max(C)", "min(C)", "mean(C)" and "rms(C)" over
-    /// time (trapezoids), "first(C where D = 2)" (also < <= > >=; between rows linear): C, D are columns of a row.
+    /// time (trapezoids), "first(C where D = 2)" (also < <= > >=; between rows linear): C, D are columns of a row, which of a plan is a node. Of
+    /// plans also "cost", "horizon" and the name of a free parameter; of identifications, which have no rows, the name P of an estimated
+    /// parameter, "std_error(P)", "low(P)", "high(P)" and "noise_factor".
     const char *const *keep;
-    int nkeep;               ///< default 0: final
-    long samples;            ///< draws of the axes with distributions; default 1000
+    int nkeep; ///< default 0: final; of plans and identifications all single numbers
+    long
+        samples; ///< draws of the axes with distributions, in design saltelli each of as many jobs as axes and two; default 1000
     perp_design design;      ///< default random
     unsigned long long seed; ///< default 1
     double from, to, step;   ///< of the runs [s]; default NaN: what the model says at each point
@@ -55,6 +80,13 @@ typedef struct perp_sweep_options {
     perp_status (*read)(void *context, const perp_setting *set, int nset, perp_model **model,
                         perp_diag *diag);
     void *read_context;
+    perp_sweep_task task; ///< default PERP_SWEEP_SIMULATE
+    const perp_plan_options
+        *plan; ///< of plans, at all points; default NULL: what the model says at each
+    const perp_identify_options
+        *identify; ///< of identifications, at all points; default NULL: what the model says at each
+    const perp_dataset *
+        data; ///< of identifications, and only of these; must outlive the sweep, as what plan and identify point to
 } perp_sweep_options;
 
 PERP_API void perp_sweep_options_fill(perp_sweep_options *options, size_t size);
@@ -71,10 +103,14 @@ typedef struct perp_sweep_result {
     const double *
         value; ///< perp_sweep_columns; what is kept is NaN where the run was not verified to its end, or has none
     perp_status
-        status; ///< PERP_OK: every step verified; PERP_ERR_NO_SOLUTION; else the point was refused
+        status; ///< PERP_OK: every step verified, the plan holds, there are estimates; PERP_ERR_NO_SOLUTION; else the point was refused
     const char *reason; ///< why, one line; "" with PERP_OK
-    long steps;         ///< verified
-    double error;       ///< the worst, each condition on its own scale
+    long steps;         ///< verified; of a plan iterations, of an identification evaluations
+    double
+        error; ///< the worst, each condition on its own scale; of an identification what is left over, in scales (noise_factor)
+    /// In a word: "verified", "no solution" or "refused"; of a plan that was sought perp_plan_outcome_name; "identified", or "not
+    /// identifiable" where a parameter is not.
+    const char *outcome;
 } perp_sweep_result;
 
 typedef struct perp_sweep perp_sweep;
@@ -83,14 +119,18 @@ typedef struct perp_sweep perp_sweep;
 ///
 /// @param model    copied
 /// @param options  nullable, but without `vary` there is nothing to do
-/// @return PERP_OK; PERP_ERR_ARG (diag says which text is wrong and what was expected; more than 2^53 jobs); what
-///         perp_simulation_create says of job 0; PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG (diag says which text is wrong and what was expected; more than 2^53 jobs; data without the task identify
+///         or the other way round); what perp_simulation_create, perp_plan_create or perp_identify_options_fill says of job 0;
+///         PERP_ERR_MEMORY
 PERP_API perp_status perp_sweep_create(const perp_model *model, const perp_sweep_options *options,
                                        perp_sweep **sweep, perp_diag *diag);
 PERP_API void perp_sweep_destroy(perp_sweep *sweep);
 
 /// How many jobs; 0 for NULL.
 PERP_API long long perp_sweep_jobs(const perp_sweep *sweep);
+
+/// What is done at each point; PERP_SWEEP_SIMULATE for NULL.
+PERP_API perp_sweep_task perp_sweep_get_task(const perp_sweep *sweep);
 
 /// Columns of a result: those that vary, in their order, then what is kept ("max(x)").
 PERP_API int perp_sweep_columns(const perp_sweep *sweep);

@@ -209,8 +209,11 @@ def _collect(out: Path, folder: Path | None) -> Sweep:
 def sweep(
     model: Model,
     vary: Mapping[str, Points],
-    keep: str | Sequence[str] = "final",
+    keep: str | Sequence[str] = (),
     *,
+    task: str | None = None,
+    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    nodes: int | None = None,
     samples: int | None = None,
     design: str | None = None,
     seed: int | None = None,
@@ -229,12 +232,15 @@ def sweep(
         study = perp.sweep(m, {"mu": "0.1:0.9:17", "m": "normal(1, 0.05)"}, ["final(x)", "max(v)"], samples=100)
         study["mu"], study["final(x)"], study.outcome
 
-    vary: points by name, as the command takes them, or a list of numbers. keep: what is kept of each run. folder: for journals and table;
+    vary: points by name, as the command takes them, or a list of numbers. keep: what is kept of each run. task: "plan" or "identify"
+    (from the recordings `data`) instead of runs; nodes: of plans. folder: for journals and table;
     with `resume` a sweep that was interrupted there goes on. processes: here, 0 for one on each processor; client: of dask.distributed,
     instead of these. progress: called with the number of jobs done. A job without verified solution is a row that says so.
     """
-    given = {"samples": samples, "design": design, "seed": seed, "from": start, "to": to, "step": step, "method": method}
+    given = {"samples": samples, "design": design, "seed": seed, "from": start, "to": to, "step": step, "method": method, "task": task, "nodes": nodes}
     study = _study(model, vary, keep, given)
+    for path in [data] if isinstance(data, (str, os.PathLike)) else data:
+        study.arguments += ["--data", str(Path(path).resolve())]
     out = Path(folder) if folder is not None else None
     if out is not None and not resume and any(out.glob("journal*.jsonl")):
         raise ArgumentError(f"{out}: there is a sweep already: resume=True goes on with it, another folder begins anew")

@@ -68,6 +68,23 @@ def test_what_a_model_was_given_holds(tmp_path):
     assert np.array_equal(study["final(x)"], [driven.simulate(mu=mu).x[-1] for mu in (0.2, 0.4)]) and study.folder is None
 
 
+def test_plans_and_identifications_may_be_swept(tmp_path):
+    slide = perp.Model(
+        "model slide\nparam m = 1\ninput u in [-8, 8]\nstate x = 0, v = 0\nder(x) = v\nm*der(v) = u\n"
+        "plan { horizon 2\n nodes 11\n minimize integral(u^2)\n at end: x = 1, v = 0\n }\n"
+    )
+    plans = perp.sweep(slide, {"m": [1, 2, 9]}, task="plan", processes=2)
+    assert list(plans.outcome[:2]) == [plans.outcome[0]] * 2 and plans.outcome[2] != plans.outcome[0]
+    assert plans["cost"][1] == pytest.approx(4 * plans["cost"][0]) and np.isnan(plans["cost"][2])
+    line = perp.Model(
+        "model line\nparam k = 1 in [0, 9], c = 1\nstate x = 0\nder(x) = c*k\nidentify { estimate k\n measure x noise 0.1\n }\n"
+        "simulate to 2 step 0.5 method backward-euler\n"
+    )
+    (tmp_path / "run.csv").write_text("t,x\n0,0\n0.5,1\n1,2\n1.5,3\n2,4\n")
+    fits = perp.sweep(line, {"c": [1, 2]}, "k", task="identify", data=tmp_path / "run.csv")
+    assert fits["k"] == pytest.approx([2, 1])
+
+
 def test_a_process_that_is_killed_goes_on(tmp_path):
     m, vary = perp.Model(BLOCK), {"mu": "0.1:0.9:4000"}
     expected = perp.sweep(m, vary, processes=1, folder=tmp_path / "one")

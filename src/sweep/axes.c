@@ -229,20 +229,35 @@ perp_status perp__axes_read(perp__axes *axes, const perp_sweep_options *o, perp_
         axis->drawn = axis->point ? -1 : axes->ndrawn++;
         jobs *= axis->point ? (double)axis->n : 1;
     }
+    int is_paired = axes->design == PERP_DESIGN_SALTELLI;
+    if (is_paired && axes->ndrawn < axes->n)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
+                            "design saltelli: all that varies needs a distribution\n");
+    axes->block = is_paired ? axes->ndrawn + 2 : 1;
     if (axes->ndrawn) axes->samples = o->samples;
-    jobs *= (double)axes->samples;
+    jobs *= (double)axes->samples * axes->block;
     if (!(jobs <= MOST_JOBS))
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL), "these are %.3g jobs\n", jobs);
     axes->jobs = (long long)jobs;
-    if (!axes->ndrawn || axes->design != PERP_DESIGN_SOBOL) return PERP_OK;
-    PERP_TAKE(arena, axes->direction, axes->ndrawn);
+    if (!axes->ndrawn || (axes->design != PERP_DESIGN_SOBOL && !is_paired)) return PERP_OK;
+    int n = axes->ndrawn * (is_paired ? 2 : 1);
+    PERP_TAKE(arena, axes->direction, n);
     if (arena->failed) return PERP_ERR_MEMORY;
-    perp__sobol_directions(axes->direction, axes->ndrawn);
+    perp__sobol_directions(axes->direction, n);
     return PERP_OK;
+}
+
+/* Which column of a sample's numbers an axis has: its own; in a block of Saltelli's design (2010, section 3) point 1 is all of the other half, and
+ * point 2 + k the k-th of it. */
+static int column_of(const perp__axes *axes, int drawn, int point)
+{
+    return drawn + (point == 1 || point == 2 + drawn ? axes->ndrawn : 0);
 }
 
 void perp__axes_at(const perp__axes *axes, long long job, double *value)
 {
+    int point = (int)(job % axes->block);
+    job /= axes->block;
     long long combination = job / axes->samples;
     long sample = (long)(job % axes->samples);
     for (int i = axes->n - 1; i >= 0; i--) { /* the last axis is the fastest */
@@ -252,7 +267,7 @@ void perp__axes_at(const perp__axes *axes, long long job, double *value)
             combination /= axis->n;
         } else {
             value[i] = distributions[axis->distribution].quantile(
-                axis->a, perp__draw(axes, sample, axis->drawn));
+                axis->a, perp__draw(axes, sample, column_of(axes, axis->drawn, point)));
         }
     }
 }

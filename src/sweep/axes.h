@@ -23,9 +23,11 @@ typedef struct perp__axes {
     int n, ndrawn;
     perp_design design;
     uint64_t seed;
-    long samples;              /* 1 where nothing is drawn */
-    long long jobs;            /* combinations of points times samples */
-    uint64_t (*direction)[52]; /* of Sobol's sequence, for each drawn axis */
+    long samples; /* 1 where nothing is drawn */
+    int block; /* jobs of a sample: 1, or of Saltelli's design two points and one for each axis */
+    long long jobs; /* combinations of points times samples times block */
+    uint64_t (
+        *direction)[52]; /* of Sobol's sequence, for each drawn axis; twice in Saltelli's design */
 } perp__axes;
 
 /* Read "NAME=..." texts; what they point to lives in the arena. */

@@ -145,6 +145,7 @@ double perp__draw(const perp__axes *axes, long sample, int drawn)
                 fraction(bits_at(axes->seed, i, drawn, DRAW))) /
                (double)axes->samples;
     case PERP_DESIGN_SOBOL:
+    case PERP_DESIGN_SALTELLI:
         for (int k = 0; i >> k; k++)
             if (i >> k & 1) sum ^= axes->direction[drawn][k];
         return fraction(sum ^ bits_at(axes->seed, 0, drawn, SHIFT));

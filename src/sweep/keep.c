@@ -28,19 +28,43 @@ static const char *trimmed(perp__arena *arena, const char *text, size_t length)
     return perp__arena_string(arena, text, length);
 }
 
-static perp_status find(const perp_simulation *sim, const char *text, const char *column, int *at,
+static int find_column(const perp__answer *a, const char *name)
+{
+    for (int c = 0; c < a->task->columns(a->of); c++)
+        if (strcmp(a->task->column(a->of, c), name) == 0) return c;
+    return -1;
+}
+
+static int find_number(const perp__answer *a, const char *name)
+{
+    char room[PERP__NUMBER_NAME];
+    const char *unit;
+    double value;
+    for (int i = 0; a->task->number(a->of, i, room, &unit, &value); i++)
+        if (strcmp(room, name) == 0) return i;
+    return -1;
+}
+
+static perp_status find(const perp__answer *a, const char *text, const char *column, int *at,
                         perp_diag *diag)
 {
     char said[512];
-    *at = perp_simulation_find_column(sim, column);
+    *at = find_column(a, column);
     if (*at >= 0) return PERP_OK;
-    int n = perp_simulation_columns(sim);
+    int n = a->task->columns(a->of);
+    if (!n) return refuse(text, "there are no columns over time here", diag);
     const char **names = malloc((size_t)n * sizeof *names);
     if (!names) return PERP_ERR_MEMORY;
-    for (int i = 0; i < n; i++) names[i] = perp_simulation_column_name(sim, i);
+    for (int i = 0; i < n; i++) names[i] = a->task->column(a->of, i);
     refuse(text, perp_unknown_word("column", column, names, n, NULL, said, sizeof said), diag);
     free(names);
     return PERP_ERR_ARG;
+}
+
+static perp_status take_unit(perp__keep *k, const char *unit, perp__arena *arena)
+{
+    k->unit = perp__arena_string(arena, unit ? unit : "", unit ? strlen(unit) : 0);
+    return k->unit ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 /* "D >= 2.5" behind `where`. */
@@ -74,14 +98,31 @@ static const char *after_where(const char *text, const char *end)
     return NULL;
 }
 
-static perp_status read_one(const char *text, const perp_simulation *sim, perp__keep *k,
+/* A single number of the answer by its name; 0: there is none of this name. */
+static int read_number(const perp__answer *a, perp__keep *k, perp__arena *arena,
+                       perp_status *status)
+{
+    char room[PERP__NUMBER_NAME];
+    const char *unit;
+    double value;
+    int i = find_number(a, k->text);
+    if (i < 0) return 0;
+    a->task->number(a->of, i, room, &unit, &value);
+    k->kind = PERP__KEEP_NUMBER;
+    *status = take_unit(k, unit, arena);
+    return 1;
+}
+
+static perp_status read_one(const char *text, const perp__answer *answer, perp__keep *k,
                             perp__arena *arena, perp_diag *diag)
 {
     char said[512];
+    perp_status is_read;
+    *k = (perp__keep){.text = text};
+    if (read_number(answer, k, arena, &is_read)) return is_read;
     size_t length = strlen(text), n = strcspn(text, "(");
     const char *word = trimmed(arena, text, n);
     if (!word) return PERP_ERR_MEMORY;
-    k->text = text;
     int kind = perp__word_find(&kinds, word);
     if (kind == PERP__KEEP_KINDS) {
         const char *words[PERP__KEEP_KINDS];
@@ -107,36 +148,52 @@ static perp_status read_one(const char *text, const perp_simulation *sim, perp__
     int column, where;
     perp_status status = PERP_OK;
     if (condition) status = read_condition(k, condition, (size_t)(end - condition), arena, diag);
-    if (status == PERP_OK) status = find(sim, text, k->column, &column, diag);
-    if (status == PERP_OK && condition) status = find(sim, text, k->where, &where, diag);
-    if (status == PERP_OK) {
-        const char *unit = perp_simulation_column_unit(sim, column);
-        k->unit = perp__arena_string(arena, unit ? unit : "", unit ? strlen(unit) : 0);
-    }
+    if (status == PERP_OK) status = find(answer, text, k->column, &column, diag);
+    if (status == PERP_OK && condition) status = find(answer, text, k->where, &where, diag);
+    if (status == PERP_OK)
+        status = take_unit(k, answer->task->column_unit(answer->of, column), arena);
     return status == PERP_OK && arena->failed ? PERP_ERR_MEMORY : status;
 }
 
-static perp_status add(const char *text, const perp_simulation *sim, perp__keep **list, int *n,
+static perp_status add(const char *text, const perp__answer *answer, perp__keep **list, int *n,
                        int *capacity, perp__arena *arena, perp_diag *diag)
 {
     if (!text || !perp__arena_grow(arena, list, capacity, *n + 1, sizeof **list))
         return PERP_ERR_MEMORY;
     for (int i = 0; i < *n; i++)
         if (strcmp((*list)[i].text, text) == 0) return refuse(text, "is kept twice", diag);
-    perp_status status = read_one(text, sim, &(*list)[*n], arena, diag);
+    perp_status status = read_one(text, answer, &(*list)[*n], arena, diag);
     *n += status == PERP_OK;
     return status;
 }
 
-perp_status perp__keep_read(const char *text, const perp_model *model, const perp_simulation *sim,
+static perp_status add_numbers(const perp__answer *a, perp__keep **list, int *n, int *capacity,
+                               perp__arena *arena, perp_diag *diag)
+{
+    char room[PERP__NUMBER_NAME];
+    const char *unit;
+    double value;
+    perp_status status = PERP_OK;
+    for (int i = 0; status == PERP_OK && a->task->number(a->of, i, room, &unit, &value); i++)
+        status =
+            add(perp__arena_string(arena, room, strlen(room)), a, list, n, capacity, arena, diag);
+    return status;
+}
+
+perp_status perp__keep_read(const char *text, const perp_model *model, const perp__answer *answer,
                             perp__keep **list, int *n, int *capacity, perp__arena *arena,
                             perp_diag *diag)
 {
     static const perp_symbol_kind which[] = {PERP_STATE, PERP_VAR, PERP_OUTPUT};
+    if (!text) {
+        perp_status status = add_numbers(answer, list, n, capacity, arena, diag);
+        if (status != PERP_OK || *n) return status;
+        text = rows[PERP__KEEP_FINAL].word;
+    }
     const char *item = trimmed(arena, text, strlen(text));
     if (!item) return PERP_ERR_MEMORY;
     if (strcmp(item, rows[PERP__KEEP_FINAL].word) != 0)
-        return add(item, sim, list, n, capacity, arena, diag);
+        return add(item, answer, list, n, capacity, arena, diag);
     perp_status status = PERP_OK;
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < perp_model_count(model, which[k]) && status == PERP_OK; i++) {
@@ -144,22 +201,23 @@ perp_status perp__keep_read(const char *text, const perp_model *model, const per
             size_t room = strlen(name) + sizeof "final()";
             char *all = perp__arena_alloc(arena, room);
             if (all) snprintf(all, room, "final(%s)", name);
-            status = add(all, sim, list, n, capacity, arena, diag);
+            status = add(all, answer, list, n, capacity, arena, diag);
         }
     return status;
 }
 
-/* A run ---------------------------------------------------------------------------------------- */
+/* An answer ---------------------------------------------------------------------------------------- */
 
 int perp__keep_needs_rows(const perp__keep *keep)
 {
-    return keep->kind != PERP__KEEP_FINAL;
+    return keep->kind != PERP__KEEP_FINAL && keep->kind != PERP__KEEP_NUMBER;
 }
 
-int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp_simulation *sim)
+int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp__answer *answer)
 {
-    *kept = (perp__kept){.column = perp_simulation_find_column(sim, keep->column),
-                         .where = keep->where ? perp_simulation_find_column(sim, keep->where) : 0,
+    *kept = (perp__kept){.column = keep->column ? find_column(answer, keep->column)
+                                                : find_number(answer, keep->text),
+                         .where = keep->where ? find_column(answer, keep->where) : 0,
                          .value = (double)NAN,
                          .from = (double)NAN,
                          .before = (double)NAN,
@@ -202,10 +260,10 @@ static double area(perp__keep_kind kind, double a, double b)
 
 void perp__keep_take(const perp__keep *keep, perp__kept *k, const double *row)
 {
+    if (!perp__keep_needs_rows(keep)) return;
     double x = row[k->column], t = row[0];
     if (k->is_found || isnan(x)) return;
     switch (keep->kind) {
-    case PERP__KEEP_FINAL: break;
     case PERP__KEEP_MAX: k->value = k->value > x ? k->value : x; break;
     case PERP__KEEP_MIN: k->value = k->value < x ? k->value : x; break;
     case PERP__KEEP_FIRST:
@@ -223,8 +281,19 @@ void perp__keep_take(const perp__keep *keep, perp__kept *k, const double *row)
     }
 }
 
-double perp__keep_end(const perp__keep *keep, const perp__kept *k, const double *last)
+static double number(const perp__answer *a, int i)
 {
+    char room[PERP__NUMBER_NAME];
+    const char *unit;
+    double value = (double)NAN;
+    a->task->number(a->of, i, room, &unit, &value);
+    return value;
+}
+
+double perp__keep_end(const perp__keep *keep, const perp__kept *k, const perp__answer *answer,
+                      const double *last)
+{
+    if (keep->kind == PERP__KEEP_NUMBER) return number(answer, k->column);
     double span = k->t - k->from, mean = span > 0 ? k->value / span : k->before;
     switch (keep->kind) {
     case PERP__KEEP_FINAL: return last[k->column];

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "sweep/axes.h"
 #include "sweep/keep.h"
+#include "sweep/task.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -21,6 +22,21 @@ static const perp__words designs = PERP_WORDS(design_rows);
 
 PERP_WORD_FUNCTIONS(perp_design, perp_design, designs)
 PERP_WORD_SUMMARY(perp_design, perp_design_summary, designs)
+
+static const perp__word task_rows[] = {
+#define WORD(name, word, text) {word, text},
+    PERP_SWEEP_TASK_LIST(WORD)
+#undef WORD
+};
+static const perp__words task_words = PERP_WORDS(task_rows);
+
+PERP_WORD_FUNCTIONS(perp_sweep_task, perp_sweep_task, task_words)
+PERP_WORD_SUMMARY(perp_sweep_task, perp_sweep_task_summary, task_words)
+
+static const perp__task *const tasks[PERP_SWEEP_TASK_COUNT] = {
+    [PERP_SWEEP_SIMULATE] = &perp__task_simulate,
+    [PERP_SWEEP_PLAN] = &perp__task_plan,
+    [PERP_SWEEP_IDENTIFY] = &perp__task_identify};
 
 struct perp_sweep {
     perp__arena arena;
@@ -109,20 +125,20 @@ static perp_status fit(const perp_sweep *s, worker *w, perp_diag *diag)
     return status;
 }
 
-/* The simulation at the point that is w->value. */
-static perp_status begin(const perp_sweep *s, worker *w, perp_simulation **sim, perp_diag *diag)
+/* The answer at the point that is w->value, not yet sought. */
+static perp_status begin(const perp_sweep *s, worker *w, perp__answer *answer, perp_diag *diag)
 {
     perp_status status = fit(s, w, diag);
     perp_model *model = w->model;
     for (int i = 0; i < s->axes.n && status == PERP_OK; i++)
         status = perp_model_set(model, s->axes.axis[i].name, w->value[i], diag);
-    if (status != PERP_OK) return status;
-    perp_simulation_options o = perp_simulation_options_default(model);
-    if (!isnan(s->options.from)) o.from = s->options.from;
-    if (!isnan(s->options.to)) o.to = s->options.to;
-    if (!isnan(s->options.step)) o.step = s->options.step;
-    if (s->options.integrator < PERP_INTEGRATOR_COUNT) o.integrator = s->options.integrator;
-    return perp_simulation_create(model, &o, sim, diag);
+    answer->task = tasks[s->options.task];
+    return status == PERP_OK ? answer->task->create(&s->options, model, &answer->of, diag) : status;
+}
+
+static void end(perp__answer *answer)
+{
+    if (answer->of) answer->task->destroy(answer->of);
 }
 
 typedef struct taker {
@@ -138,10 +154,11 @@ static perp_status take_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-static perp_status run_to_end(const perp_sweep *s, worker *w, perp_simulation *sim)
+static perp_status run_to_end(const perp_sweep *s, worker *w, const perp__answer *a,
+                              perp__ending *ending)
 {
     taker t = {s, w->kept};
-    int n = perp_simulation_columns(sim);
+    int n = a->task->columns(a->of);
     if (n > w->nrow) {
         double *more = realloc(w->row, (size_t)n * sizeof *more);
         if (!more) return PERP_ERR_MEMORY;
@@ -149,35 +166,44 @@ static perp_status run_to_end(const perp_sweep *s, worker *w, perp_simulation *s
         w->nrow = n;
     }
     for (int i = 0; i < s->nkeep; i++)
-        if (!perp__keep_begin(&s->keep[i], &w->kept[i], sim))
+        if (!perp__keep_begin(&s->keep[i], &w->kept[i], a))
             return perp__refuse(&w->diag, PERP_ERR_ARG, perp__in(NULL),
                                 "'%s': there is no such column at this point\n", s->keep[i].text);
-    perp_status status = perp_simulation_run(sim, s->needs_rows ? take_row : NULL, &t, &w->diag);
+    perp_status status =
+        a->task->run(a->of, s->needs_rows ? take_row : NULL, &t, w->row, ending, &w->diag);
     if (status != PERP_OK) return status;
-    perp_simulation_row(sim, w->row);
     double *kept = w->value + s->axes.n;
-    for (int i = 0; i < s->nkeep; i++) kept[i] = perp__keep_end(&s->keep[i], &w->kept[i], w->row);
+    for (int i = 0; i < s->nkeep; i++)
+        kept[i] = perp__keep_end(&s->keep[i], &w->kept[i], a, w->row);
     return PERP_OK;
+}
+
+static const char *outcome_of(perp_status status)
+{
+    return status == PERP_OK                ? "verified"
+           : status == PERP_ERR_NO_SOLUTION ? "no solution"
+                                            : "refused";
 }
 
 static perp_sweep_result do_job(const perp_sweep *s, worker *w, long long job)
 {
-    perp_simulation *sim = NULL;
+    perp__answer answer = {0};
+    perp__ending ending = {0};
     perp_sweep_result result = {.job = job, .value = w->value, .reason = ""};
     perp_diag_clear(&w->diag);
     perp__axes_at(&s->axes, job, w->value);
     for (int i = 0; i < s->nkeep; i++) w->value[s->axes.n + i] = (double)NAN;
-    result.status = begin(s, w, &sim, &w->diag);
-    if (result.status == PERP_OK) result.status = run_to_end(s, w, sim);
-    if (sim) {
-        perp_simulation_summary done = perp_simulation_get_summary(sim);
-        result.steps = done.steps;
-        result.error = done.worst_error;
-    }
-    perp_simulation_destroy(sim);
+    result.status = begin(s, w, &answer, &w->diag);
+    if (result.status == PERP_OK) result.status = run_to_end(s, w, &answer, &ending);
+    end(&answer);
+    result.steps = ending.steps;
+    result.error = ending.error;
+    result.outcome = ending.outcome ? ending.outcome : outcome_of(result.status);
     if (result.status != PERP_OK) {
-        result.reason = w->diag.text ? w->diag.text : perp_status_message(result.status);
-        if (w->diag.text) w->diag.text[strcspn(w->diag.text, "\n")] = 0;
+        result.reason = ending.reason  ? ending.reason
+                        : w->diag.text ? w->diag.text
+                                       : perp_status_message(result.status);
+        if (!ending.reason && w->diag.text) w->diag.text[strcspn(w->diag.text, "\n")] = 0;
     }
     return result;
 }
@@ -286,16 +312,16 @@ static perp_status read_units(perp_sweep *s)
     return s->arena.failed ? PERP_ERR_MEMORY : PERP_OK;
 }
 
-static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp_simulation *sim,
+static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp__answer *answer,
                               perp_diag *diag)
 {
-    static const char *const final[] = {"final"};
+    static const char *const all[] = {NULL};
     int capacity = 0, n = s->options.nkeep ? s->options.nkeep : 1;
-    const char *const *text = s->options.nkeep ? s->options.keep : final;
+    const char *const *text = s->options.nkeep ? s->options.keep : all;
     perp_status status = PERP_OK;
     for (int i = 0; i < n && status == PERP_OK; i++)
-        status =
-            perp__keep_read(text[i], model, sim, &s->keep, &s->nkeep, &capacity, &s->arena, diag);
+        status = perp__keep_read(text[i], model, answer, &s->keep, &s->nkeep, &capacity, &s->arena,
+                                 diag);
     for (int i = 0; i < s->nkeep; i++) s->needs_rows |= perp__keep_needs_rows(&s->keep[i]);
     return status;
 }
@@ -303,14 +329,14 @@ static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp
 static perp_status prepare(perp_sweep *s, perp_diag *diag)
 {
     worker w = {0};
-    perp_simulation *sim = NULL;
+    perp__answer answer = {0};
     perp_status status = worker_open(&w, s) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) {
         perp__axes_at(&s->axes, 0, w.value);
-        status = begin(s, &w, &sim, diag);
+        status = begin(s, &w, &answer, diag);
     }
-    if (status == PERP_OK) status = read_keeps(s, w.model, sim, diag);
-    perp_simulation_destroy(sim);
+    if (status == PERP_OK) status = read_keeps(s, w.model, &answer, diag);
+    end(&answer);
     worker_clear(&w);
     return status;
 }
@@ -324,7 +350,8 @@ perp_status perp_sweep_create(const perp_model *model, const perp_sweep_options 
     if (!model || !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     if (o.nvary < 0 || o.nkeep < 0 || (o.nvary && !o.vary) || (o.nkeep && !o.keep) ||
         o.samples < 1 || o.design < 0 || o.design >= PERP_DESIGN_COUNT || o.integrator < 0 ||
-        o.integrator > PERP_INTEGRATOR_COUNT)
+        o.integrator > PERP_INTEGRATOR_COUNT || o.task < 0 || o.task >= PERP_SWEEP_TASK_COUNT ||
+        (o.task == PERP_SWEEP_IDENTIFY) != (o.data != NULL))
         return PERP_ERR_ARG;
     if (!o.nvary)
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
@@ -356,6 +383,11 @@ void perp_sweep_destroy(perp_sweep *s)
 long long perp_sweep_jobs(const perp_sweep *s)
 {
     return s ? s->axes.jobs : 0;
+}
+
+perp_sweep_task perp_sweep_get_task(const perp_sweep *s)
+{
+    return s ? s->options.task : PERP_SWEEP_SIMULATE;
 }
 
 int perp_sweep_varied(const perp_sweep *s)

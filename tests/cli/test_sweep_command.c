@@ -213,6 +213,70 @@ static void sizes_may_vary(void **state)
                "sweep '%s' --vary n=3,2,1 --keep 'final(x[2])' -o '%s'", model, cli_path("sizes"));
 }
 
+/* Plans and identifications at each point: from any split the same table. */
+static void plans_and_identifications_may_be_swept(void **state)
+{
+    (void)state;
+#define PLANS                                                                                      \
+    "sweep examples/control/push_wall.perp --task plan --nodes 21 --vary m=0.5:2:4 --vary "        \
+    "mu=0.2,0.6 "
+#define FITS                                                                                       \
+    "sweep examples/identify/block.perp --task identify --data examples/identify/block.csv "       \
+    "--vary 'g=normal(9.81, 0.02)' --samples 4 "
+    clear("plans");
+    clear("plans4");
+    cli_expect(0, "stationary (S)", NULL, PLANS "-o '%s' --threads 2", cli_path("plans"));
+    for (int i = 1; i <= 4; i++)
+        cli_expect(0, NULL, NULL, PLANS "-o '%s' --shard %d/4 --quiet", cli_path("plans4"), i);
+    cli_expect(0, NULL, NULL, "sweep --merge -o '%s'", cli_path("plans4"));
+    char *text = cli_read(cli_path("plans/table.csv")), whole[1024];
+    assert_non_null(strstr(text, "# task \"plan\""));
+    assert_non_null(strstr(text, "job,m,mu,cost,horizon,steps,error,outcome,reason\n"));
+    free(text);
+    snprintf(whole, sizeof whole, "%s", cli_path("plans/table.csv"));
+    expect_same(whole, cli_path("plans4/table.csv"));
+    cli_expect(2, NULL, "'nodes' was another", PLANS "--nodes 11 --resume -o '%s'",
+               cli_path("plans"));
+    cli_expect(0, "1 stationary (S), 1 locally infeasible", NULL,
+               "sweep examples/control/push_wall.perp --task plan --vary 'm=1,1000'");
+    clear("fits");
+    cli_expect(0, "4 identified", NULL, FITS "-o '%s'", cli_path("fits"));
+    text = cli_read(cli_path("fits/table.csv"));
+    for (int job = 0; job < 4; job++) /* what the data know is the force mu m g */
+        assert_near(entry(text, job, 1) * entry(text, job, 6), 9.81 * 0.36942, 1e-3);
+    free(text);
+    cli_expect(2, NULL, "'task' was another",
+               "sweep examples/identify/block.perp --vary 'g=normal(9.81, 0.02)' --samples 4 "
+               "--resume -o '%s'",
+               cli_path("fits"));
+}
+
+static void a_sweep_has_a_page(void **state)
+{
+    (void)state;
+    clear("page");
+    cli_expect(0, "of 240 jobs", NULL,
+               "sweep examples/notes/particle.perp --vary mu=0.05:0.3 --vary 'm=normal(10, 0.5)' "
+               "--samples 60 --design saltelli --keep 'final(x),first(t where vx = 0)' -o '%s'",
+               cli_path("page"));
+    char table[1100], page[1100];
+    snprintf(table, sizeof table, "%s", cli_path("page/table.csv"));
+    snprintf(page, sizeof page, "%s", cli_path("page/study.html"));
+    cli_expect(0, NULL, NULL, "report '%s' -o '%s'", table, page);
+    char *text = cli_read(page);
+    assert_non_null(strstr(text, ", in total</th>"));
+    free(text);
+    cli_expect(0, NULL, NULL, "report '%s' --columns 'first(t where vx = 0)' -o '%s'", table, page);
+    text = cli_read(page);
+    assert_null(strstr(text, "final(x)"));
+    free(text);
+    cli_expect(2, NULL, "'m' is no result", "report '%s' --columns m -o '%s'", table, page);
+    cli_expect(1, NULL, "is the table of a sweep", "report '%s' --svg '%s'", table, page);
+    cli_expect(
+        1, NULL, "all that varies needs a distribution",
+        "sweep examples/notes/particle.perp --vary mu=0.1:0.2 --vary m=1,2 --design saltelli");
+}
+
 static void wrong_options_are_said(void **state)
 {
     (void)state;
@@ -228,6 +292,11 @@ static void wrong_options_are_said(void **state)
     cli_expect(1, NULL, "it takes no model", MODEL "--merge -o x");
     cli_expect(1, NULL, "needs the folder", "sweep --merge");
     cli_expect(4, NULL, "cannot be made", MODEL "--vary m=1,2 -o /dev/null/x");
+    cli_expect(1, NULL, "--data is nothing of --task simulate",
+               MODEL "--vary m=1,2 --data examples/identify/block.csv");
+    cli_expect(1, NULL, "--to is nothing of --task plan", MODEL "--vary m=1,2 --task plan --to 1");
+    cli_expect(1, NULL, "needs recorded runs", MODEL "--vary m=1,2 --task identify");
+    cli_expect(2, NULL, "no plan block", MODEL "--vary m=1,2 --task plan");
     setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
     cli_expect(2, NULL, "one of 4 processes", MODEL "--vary m=1,2");
     unsetenv("OMPI_COMM_WORLD_SIZE");
@@ -244,6 +313,8 @@ int main(void)
         cmocka_unit_test(a_damaged_journal_is_refused),
         cmocka_unit_test(refused_points_have_a_reason),
         cmocka_unit_test(sizes_may_vary),
+        cmocka_unit_test(plans_and_identifications_may_be_swept),
+        cmocka_unit_test(a_sweep_has_a_page),
         cmocka_unit_test(wrong_options_are_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,6 +332,116 @@ static void texts_that_are_wrong_are_named(void **state)
     perp_model_destroy(model);
 }
 
+/* A slide that is moved by 1 m in 2 s, which takes at least 1 m/s^2. */
+static const char slide_text[] =
+    "model slide\nparam m = 1 \"kg\"\ninput u in [-8, 8] \"N\"\nstate x = 0 \"m\", v = 0 \"m/s\"\n"
+    "der(x) = v\nm*der(v) = u\nplan {\n horizon 2\n nodes 11\n minimize integral(u^2)\n at end: x "
+    "= "
+    "1, "
+    "v = 0\n}\n";
+
+/* Least work against inertia goes with the square of the mass; each plan is the one that perp_plan_solve finds, bit for bit. */
+static void a_job_may_be_a_plan(void **state)
+{
+    (void)state;
+    static const char *const vary[] = {"m=1,2,3,9"}, *const keep[] = {"cost", "max(u)", "final(x)",
+                                                                      "first(t where x >= 0.5)"};
+    perp_model *model = model_of(slide_text);
+    perp_sweep_options o = perp_sweep_options_default();
+    o.task = PERP_SWEEP_PLAN, o.vary = vary, o.nvary = 1, o.keep = keep, o.nkeep = 4;
+    perp_sweep *sweep = sweep_of(model, &o);
+    static table got;
+    got = (table){.columns = perp_sweep_columns(sweep)};
+    perp_sweep_run_options run = perp_sweep_run_options_default();
+    run.threads = 3;
+    assert_int_equal(perp_sweep_get_task(sweep), PERP_SWEEP_PLAN);
+    assert_int_equal(perp_sweep_run(sweep, &run, take, &got), PERP_OK);
+    for (int i = 0; i < 3; i++) {
+        perp_plan *plan;
+        perp_plan_result alone;
+        perp_plan_options p = perp_plan_options_default(model);
+        p.threads = 1;
+        assert_int_equal(perp_model_set(model, "m", got.value[i][0], NULL), PERP_OK);
+        assert_int_equal(perp_plan_create(model, &p, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &alone, NULL), PERP_OK);
+        perp_plan_destroy(plan);
+        assert_true(got.value[i][1] == alone.cost);
+        assert_near(got.value[i][1] / got.value[0][1], got.value[i][0] * got.value[i][0], 1e-6);
+        assert_near(got.value[i][3], 1, 1e-9);
+        assert_true(got.value[i][4] > 0.8 && got.value[i][4] < 1.2);
+        assert_int_equal(got.status[i], PERP_OK);
+    }
+    assert_true(got.value[2][2] < 8); /* within the motor's reach, 9 kg in 2 s are not */
+    assert_int_equal(got.status[3], PERP_ERR_NO_SOLUTION);
+    assert_true(isnan(got.value[3][1]) && isnan(got.value[3][3]));
+    assert_true(got.value[3][0] == 9);
+    perp_sweep_destroy(sweep);
+    o.nkeep = 0; /* all single numbers */
+    sweep = sweep_of(model, &o);
+    assert_int_equal(perp_sweep_columns(sweep), 3);
+    assert_string_equal(perp_sweep_column_name(sweep, 2), "horizon");
+    assert_string_equal(perp_sweep_column_unit(sweep, 2), "s");
+    perp_sweep_destroy(sweep);
+    perp_plan_options fewer = perp_plan_options_default(model);
+    fewer.nodes = 1;
+    o.plan = &fewer;
+    assert_int_equal(perp_sweep_create(model, &o, &sweep, NULL), PERP_ERR_MODEL);
+    perp_model_destroy(model);
+}
+
+/* x = k t, measured with two errors that cancel: k is what is known, and where it is measured twice as fast, half of it. */
+static void a_job_may_be_an_identification(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "model line\nparam k = 1 in [0, 9], c = 1\nparam idle = 1 in [0, 2]\nstate x = 0 "
+        "\"m\"\nder(x) = c*k\nidentify {\n estimate k\n measure x noise 0.1\n}\n"
+        "simulate to 2 step 0.5 method backward-euler\n",
+                      csv[] = "t,x\n0,0\n0.5,1\n1,2.1\n1.5,2.9\n2,4\n";
+    static const char *const vary[] = {"c=1,2,0"}, *const keep[] = {"k", "std_error(k)",
+                                                                    "noise_factor"};
+    perp_model *model = model_of(text);
+    perp_trajectory *recorded;
+    perp_dataset *data;
+    assert_int_equal(perp_trajectory_parse(csv, strlen(csv), "line.csv", &recorded, NULL), PERP_OK);
+    assert_int_equal(perp_dataset_create(&data), PERP_OK);
+    assert_int_equal(perp_dataset_add(data, recorded, "line.csv", NULL), PERP_OK);
+    perp_sweep_options o = perp_sweep_options_default();
+    o.task = PERP_SWEEP_IDENTIFY, o.vary = vary, o.nvary = 1, o.keep = keep, o.nkeep = 3;
+    perp_sweep *sweep = NULL;
+    assert_int_equal(perp_sweep_create(model, &o, &sweep, NULL), PERP_ERR_ARG); /* from what? */
+    o.data = data;
+    sweep = sweep_of(model, &o);
+    static table got;
+    got = (table){.columns = perp_sweep_columns(sweep)};
+    assert_int_equal(perp_sweep_run(sweep, NULL, take, &got), PERP_OK);
+    /* least squares of x = c k t, weights alike: k = sum t x / sum t^2 / c */
+    double best = (0.5 * 1 + 1 * 2.1 + 1.5 * 2.9 + 2 * 4) / (0.25 + 1 + 2.25 + 4);
+    for (int i = 0; i < 2; i++) {
+        perp_identify_options alone;
+        perp_identification a;
+        assert_int_equal(perp_model_set(model, "c", i + 1, NULL), PERP_OK);
+        assert_int_equal(perp_identify_options_default(model, &alone, NULL), PERP_OK);
+        assert_int_equal(perp_identify(model, data, &alone, &a, NULL), PERP_OK);
+        assert_near(got.value[i][1], best / (i + 1), 1e-6);
+        assert_true(got.value[i][1] == a.parameter[0].value);
+        assert_int_equal(isnan(got.value[i][2]), isnan(a.parameter[0].std_error));
+        assert_true(got.value[i][3] == a.noise_factor);
+        perp_identification_clear(&a);
+    }
+    assert_true(isnan(got.value[2][1])); /* c = 0: nothing moves with k */
+    assert_int_equal(got.status[2], PERP_OK);
+    perp_sweep_destroy(sweep);
+    static const char *const wrong[] = {"final(x)"};
+    perp_diag diag = {0};
+    o.keep = wrong, o.nkeep = 1;
+    assert_int_equal(perp_sweep_create(model, &o, &sweep, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "no columns over time"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_those_of_philox),
@@ -340,6 +450,8 @@ int main(void)
                                        cmocka_unit_test(what_is_kept_is_right),
                                        cmocka_unit_test(jobs_do_not_depend_on_who_does_them),
                                        cmocka_unit_test(refused_points_are_results),
+                                       cmocka_unit_test(a_job_may_be_a_plan),
+                                       cmocka_unit_test(a_job_may_be_an_identification),
                                        cmocka_unit_test(texts_that_are_wrong_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
