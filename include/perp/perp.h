@@ -18,11 +18,11 @@
 #include "perp/outline.h"
 #include "perp/simulate.h"
 #include "perp/batch.h"
-#include "perp/sweep.h"
 #include "perp/plan.h"
 #include "perp/program.h"
-#include "perp/report.h"
 #include "perp/identify.h"
+#include "perp/sweep.h"
+#include "perp/report.h"
 #include "perp/export.h"
 
 #endif
