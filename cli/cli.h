@@ -49,6 +49,12 @@ int cli_load_at(const char *file, const char *command, const cli_list *settings,
                 const perp_setting *at, int nat, const cli_list *folders, perp_model **model,
                 perp_diag *diag);
 
+/* Under a launcher of several processes: refuse (a command that does not share its work), or join them. `instead` ends the sentence of one that
+ * cannot. CLI_DONE, or the exit code after saying why. */
+int cli_refuse_ranks(const char *command);
+int cli_join_ranks(const char *command, const char *instead, int *rank, int *ranks,
+                   perp_diag *diag);
+
 /* -I of a request with a list `folder`. */
 #define CLI_FOLDER_OPTION                                                                          \
     {                                                                                              \

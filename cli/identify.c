@@ -410,6 +410,7 @@ int perp__cmd_identify(int argc, char **argv)
 {
     request r = {.args = {&cli_command_identify, argc, argv}};
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE) code = cli_refuse_ranks("identify");
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;

@@ -737,6 +737,7 @@ int perp__cmd_plan(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE) code = cli_refuse_ranks("plan");
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("plan"), r.quiet = 1;
     if (code == CLI_DONE) code = cli_load(r.file, "plan", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.guess, 1);

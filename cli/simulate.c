@@ -1098,6 +1098,7 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE) code = cli_refuse_ranks("simulate");
     if (code == CLI_DONE && cli_is_robot(r.file)) return simulate_robot(&r);
     if (code == CLI_DONE && r.key) {
         cli_say("perp simulate: --key is for robot files\n");

@@ -617,6 +617,7 @@ int perp__cmd_solve(int argc, char **argv)
                  .program = perp_program_options_default(),
                  .contacts = {.threads = 1}};
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE) code = cli_refuse_ranks("solve");
     if (code == CLI_DONE) code = check_method(r.method);
     if (code != CLI_DONE) return code;
     perp_diag diag = {0};

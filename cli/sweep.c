@@ -180,21 +180,6 @@ static int read_shard(request *r)
     return CLI_DONE;
 }
 
-/* Several processes that a launcher has begun would each do all jobs into one folder. */
-static int check_launcher(const request *r)
-{
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
-    for (int i = 0; i < 3 && !r->shard; i++) {
-        const char *n = getenv(sizes[i]);
-        if (!n || atoi(n) < 2) continue;
-        cli_say("perp sweep: one of %s processes, each of which would do all jobs: give each "
-                "its own --shard I/%s\n",
-                n, n);
-        return CLI_BAD_INPUT;
-    }
-    return CLI_DONE;
-}
-
 /* Options of another task would do nothing. */
 static int check_task(const request *r)
 {
@@ -230,7 +215,7 @@ static int check_options(request *r)
     if (cli_is_dash(r->out)) return say("%s", "-o is a folder here");
     int code = read_shard(r);
     if (code == CLI_DONE) code = check_task(r);
-    if (code == CLI_DONE) code = check_launcher(r);
+    if (code == CLI_DONE && !r->shard) code = cli_refuse_ranks("sweep");
     return code == CLI_DONE ? split_keep(r) : code;
 }
 

@@ -4,6 +4,7 @@
 #define PERP_PERP_H
 
 #include "perp/base.h"
+#include "perp/ranks.h"
 #include "perp/lcp.h"
 #include "perp/mcp.h"
 #include "perp/friction.h"

@@ -4,6 +4,7 @@
 #include "export/code.h"
 #include "base/base.h"
 #include "export/export.h"
+#include "base/installed.h"
 #include "model/emit.h"
 #include "simulate/run.h"
 

@@ -41,10 +41,6 @@ void perp__identifier(char *identifier, size_t room, const char *name);
 
 #define PERP__FMU_SETTINGS "perp.txt"
 
-/* The path of perp-fmu.so of this perp; NULL: it is not where it should be. */
-enum { PERP__PATH_ROOM = 4096 };
-const char *perp__fmu_library(char path[PERP__PATH_ROOM]);
-
 /* A zip file with stored entries, in memory. */
 typedef struct perp__zip {
     perp__text bytes;

@@ -3,6 +3,7 @@
 #include "export/export.h"
 #include "base/base.h"
 #include "base/hash.h"
+#include "base/installed.h"
 #include "model/library.h"
 #include "model/model.h"
 
@@ -234,7 +235,7 @@ perp_status perp_export_fmu(const perp_model *model, const perp_fmu_options *opt
     if (!model || !path || !perp__options_take(&j.o, sizeof j.o, options)) return PERP_ERR_ARG;
     if (j.o.version != 2 && j.o.version != 3)
         return fail(&j, PERP_ERR_ARG, "FMUs are of version 2 or 3%s\n", "");
-    if (!j.o.library) j.o.library = perp__fmu_library(place);
+    if (!j.o.library) j.o.library = perp__installed("perp-fmu.so", place);
     if (!j.o.library)
         return fail(
             &j, PERP_ERR_FILE,

@@ -297,9 +297,6 @@ static void wrong_options_are_said(void **state)
     cli_expect(1, NULL, "--to is nothing of --task plan", MODEL "--vary m=1,2 --task plan --to 1");
     cli_expect(1, NULL, "needs recorded runs", MODEL "--vary m=1,2 --task identify");
     cli_expect(2, NULL, "no plan block", MODEL "--vary m=1,2 --task plan");
-    setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
-    cli_expect(2, NULL, "one of 4 processes", MODEL "--vary m=1,2");
-    unsetenv("OMPI_COMM_WORLD_SIZE");
     cli_expect(0, "sobol", NULL, "sweep --help");
 }
 

@@ -29,6 +29,11 @@ static inline int dladdr(const void *address, Dl_info *info)
     return 0;
 }
 
+static inline const char *dlerror(void)
+{
+    return NULL;
+}
+
 static inline int dlclose(void *library)
 {
     return (void)library, 0;

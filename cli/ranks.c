@@ -1,0 +1,27 @@
+/* A command among several processes that a launcher began: it shares its work with them, or it is refused. N copies would each do all of it and
+ * write the same files. */
+
+#include "cli.h"
+
+int cli_refuse_ranks(const char *command)
+{
+    int n = perp_ranks_launched();
+    if (n < 2) return CLI_DONE;
+    cli_say(
+        "perp %s: one of %d processes that a launcher began, each of which would do the same: this "
+        "command runs as one process\n",
+        command, n);
+    return CLI_BAD_INPUT;
+}
+
+int cli_join_ranks(const char *command, const char *instead, int *rank, int *ranks, perp_diag *diag)
+{
+    int n = perp_ranks_launched();
+    *rank = 0, *ranks = 1;
+    if (n < 2) return CLI_DONE;
+    perp_status status = perp_ranks_join(rank, ranks, diag);
+    if (status == PERP_OK) return CLI_DONE;
+    cli_say("perp %s: one of %d processes that a launcher began, which cannot share the work%s\n",
+            command, n, instead);
+    return status == PERP_ERR_UNAVAILABLE ? CLI_BAD_INPUT : cli_exit_code(status);
+}
