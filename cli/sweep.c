@@ -24,7 +24,7 @@ typedef struct request {
     perp_plan_options plan;
     perp_dataset *recorded;
     double limit;
-    int resume, merge, quiet, as_json;
+    int resume, merge, quiet, as_json, rank, ranks; /* rank 0 writes, the others do jobs for it */
     cJSON *json;
 } request;
 
@@ -215,7 +215,6 @@ static int check_options(request *r)
     if (cli_is_dash(r->out)) return say("%s", "-o is a folder here");
     int code = read_shard(r);
     if (code == CLI_DONE) code = check_task(r);
-    if (code == CLI_DONE && !r->shard) code = cli_refuse_ranks("sweep");
     return code == CLI_DONE ? split_keep(r) : code;
 }
 
@@ -285,12 +284,14 @@ static cJSON *make_head(const request *r, const perp_model *model, const perp_sw
 /* The sweep ---------------------------------------------------------------------------------------- */
 
 typedef struct state {
-    const request *r;
-    cli_journal *journal; /* NULL: none */
+    request *r;
+    perp_sweep *sweep;
+    cli_journal journal;
+    char path[CLI_PATH_ROOM]; /* of the journal; "": none */
     cli_sweep_summary *summary;
     double started, shown;
     long long jobs, before, done; /* of this shard; done by an earlier process; by this one */
-    int progress, is_damaged, is_late;
+    int progress, is_damaged, is_late, is_told; /* is_told: what is saved was said */
 } state;
 
 static void show_progress(state *s)
@@ -309,14 +310,14 @@ static perp_status take(void *context, const perp_sweep_result *result)
     s->done++;
     cli_summary_add(s->summary, result->job, result->outcome, result->reason, result->value);
     show_progress(s);
-    return s->journal ? cli_journal_add(s->journal, result) : PERP_OK;
+    return s->path[0] ? cli_journal_add(&s->journal, result) : PERP_OK;
 }
 
 static int skip(void *context, long long job)
 {
     state *s = context;
     cli_job found;
-    int is_done = s->journal ? cli_journal_find(s->journal, job, &found) : 0;
+    int is_done = s->path[0] ? cli_journal_find(&s->journal, job, &found) : 0;
     s->is_damaged |= is_done < 0;
     if (is_done != 1) return 0;
     s->before++;
@@ -324,9 +325,19 @@ static int skip(void *context, long long job)
     return 1;
 }
 
+/* A launcher that ends its processes, as when one of them has died, leaves no time for more than this. */
+static void say_saved(state *s, const char *why)
+{
+    if (s->r->rank == 0 && !s->is_told)
+        cli_say("perp sweep: %s; %lld of %lld jobs are done%s\n", why, s->before + s->done, s->jobs,
+                s->path[0] ? " and in the journal, --resume goes on" : "; no -o, nothing is kept");
+    s->is_told = 1;
+}
+
 static int stop(void *context)
 {
     state *s = context;
+    if (s->r->ranks > 1 && cli_is_interrupted()) say_saved(s, "told to stop");
     s->is_late = s->r->limit > 0 && cli_now() - s->started > s->r->limit;
     return cli_is_interrupted() || s->is_late || s->is_damaged;
 }
@@ -418,39 +429,41 @@ static int take_task(request *r, const perp_model *model, perp_diag *diag)
     return cli_exit_code(status);
 }
 
-static int sweep_all(request *r, const perp_model *model, perp_diag *diag)
+/* The sweep, and the journal of its shard. */
+static int prepare(state *s, const perp_model *model, perp_diag *diag)
 {
-    perp_sweep *sweep = NULL;
-    cli_journal journal = {.out = -1};
-    char path[CLI_PATH_ROOM], table[CLI_PATH_ROOM] = "";
+    request *r = s->r;
     r->o.read = read_at, r->o.read_context = r;
-    perp_status status = perp_sweep_create(model, &r->o, &sweep, diag);
-    if (status == PERP_ERR_ARG) return CLI_USAGE;
-    if (status != PERP_OK) return cli_exit_code(status);
-    state s = {.r = r,
-               .journal = r->out ? &journal : NULL,
-               .summary = cli_summary_create(perp_sweep_jobs(sweep), sweep),
-               .started = cli_now(),
-               .progress = !r->quiet && isatty(2),
-               .jobs = (perp_sweep_jobs(sweep) - r->run.shard + r->run.shards - 1) / r->run.shards};
-    if (!s.summary) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK && r->out) {
-        cli_journal_path(r->out, r->run.shard, r->run.shards, path);
-        status = open_journal(r, &journal, path, make_head(r, model, sweep));
-    }
-    int is_begun = status == PERP_OK;
-    r->run.skip = skip, r->run.stop = stop;
+    perp_status status = perp_sweep_create(model, &r->o, &s->sweep, diag);
+    if (status != PERP_OK) return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
+    s->summary = cli_summary_create(perp_sweep_jobs(s->sweep), s->sweep);
+    s->jobs = (perp_sweep_jobs(s->sweep) - r->run.shard + r->run.shards - 1) / r->run.shards;
+    if (!s->summary) return cli_exit_code(PERP_ERR_MEMORY);
+    if (!r->out || r->rank > 0) return CLI_DONE;
+    cli_journal_path(r->out, r->run.shard, r->run.shards, s->path);
+    status = open_journal(r, &s->journal, s->path, make_head(r, model, s->sweep));
+    return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
+}
+
+static int sweep_all(state *s, perp_diag *diag)
+{
+    request *r = s->r;
+    char table[CLI_PATH_ROOM] = "";
+    r->run.skip = skip, r->run.stop = stop, r->run.ranks = r->ranks > 1;
+    s->started = cli_now();
     cli_catch_signals();
-    if (is_begun) status = perp_sweep_run(sweep, &r->run, take, &s);
-    if (s.is_damaged) status = PERP_ERR_DATA;
-    cli_journal_close(&journal);
-    if (is_begun && r->out && !r->shard && (status == PERP_OK || status == PERP_ERR_STOPPED)) {
+    perp_status status = perp_sweep_run(s->sweep, &r->run, take, s);
+    if (status == PERP_ERR_UNAVAILABLE) say_saved(s, "another process has ended");
+    if (r->ranks > 1 && (status == PERP_ERR_UNAVAILABLE || status == PERP_ERR_MEMORY))
+        perp_ranks_abort(CLI_FILE);
+    if (r->rank > 0) return cli_exit_code(status);
+    if (s->is_damaged) status = PERP_ERR_DATA;
+    cli_journal_close(&s->journal);
+    if (s->path[0] && !r->shard && (status == PERP_OK || status == PERP_ERR_STOPPED)) {
         perp_status written = cli_write_table(r->out, status == PERP_OK, table, diag);
         if (written != PERP_OK) status = written;
     }
-    if (is_begun) report(r, sweep, &s, status, r->out ? path : NULL, table[0] ? table : NULL);
-    cli_summary_destroy(s.summary);
-    perp_sweep_destroy(sweep);
+    report(r, s->sweep, s, status, s->path[0] ? s->path : NULL, table[0] ? table : NULL);
     return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
 }
 
@@ -473,15 +486,28 @@ int perp__cmd_sweep(int argc, char **argv)
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("sweep"), r.quiet = 1;
     if (code == CLI_DONE) code = check_options(&r);
-    if (code == CLI_DONE && !r.merge) {
+    if (code == CLI_DONE && r.merge) code = cli_refuse_ranks("sweep --merge");
+    int is_run = code == CLI_DONE && !r.merge;
+    if (is_run && !r.shard)
+        code =
+            cli_join_ranks("sweep", "; or give each its own --shard I/N", &r.rank, &r.ranks, &diag);
+    state s = {.r = &r, .journal = {.out = -1}, .progress = !r.quiet && isatty(2)};
+    if (is_run && code == CLI_DONE) {
         code = cli_load(r.file, "sweep", &r.set, &r.folder, &model, &diag);
         if (code == CLI_DONE) code = cli_apply_inputs(model, "sweep", &r.input, &diag);
         if (code == CLI_DONE) code = take_task(&r, model, &diag);
-        if (code == CLI_DONE) code = sweep_all(&r, model, &diag);
+        if (code == CLI_DONE) code = prepare(&s, model, &diag);
+        code = perp_ranks_most(code);
+        if (code == CLI_DONE) code = sweep_all(&s, &diag);
     } else if (code == CLI_DONE) {
         code = merge(&r, &diag);
     }
-    if (r.json) code = cli_json_end(r.json, code, &diag, stdout);
+    cli_journal_close(&s.journal);
+    cli_summary_destroy(s.summary);
+    perp_sweep_destroy(s.sweep);
+    perp_ranks_leave();
+    if (r.json && r.rank == 0) code = cli_json_end(r.json, code, &diag, stdout);
+    if (r.json && r.rank > 0) cJSON_Delete(r.json);
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);

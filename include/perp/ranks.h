@@ -26,6 +26,9 @@ PERP_API int perp_ranks_launched(void);
 ///         PERP_ERR_ARG (NULL, or joined before); PERP_ERR_MEMORY
 PERP_API perp_status perp_ranks_join(int *rank, int *size, perp_diag *diag);
 
+/// Called by each of them: the largest of their values; of a process that has not joined its own. So they agree whether all go on.
+PERP_API int perp_ranks_most(int value);
+
 /// Leave them: waits for the others. Before the end of each process that has joined; does nothing in another.
 PERP_API void perp_ranks_leave(void);
 

@@ -157,6 +157,9 @@ typedef struct perp_sweep_run_options {
     int (*stop)(
         void *
             context); ///< nullable; asked before each job: 1 ends the sweep, once the jobs in hand are done and taken
+    /// 1: jobs are shared with the processes that have joined (perp/ranks.h). All of them call perp_sweep_run for the same sweep; rank 0 hands out jobs and
+    /// alone has results, `skip` and a shard; the others return when there are no more jobs. `threads` is then of each process, by default 1. Default 0
+    int ranks;
 } perp_sweep_run_options;
 
 /// How far a job that is done may be ahead of one that is not.
@@ -174,7 +177,8 @@ static inline perp_sweep_run_options perp_sweep_run_options_default(void)
 ///
 /// @param options  nullable
 /// @param context  for sink, skip and stop
-/// @return PERP_OK; PERP_ERR_ARG; PERP_ERR_STOPPED; what the sink returned; PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG; PERP_ERR_STOPPED; what the sink returned; PERP_ERR_MEMORY; PERP_ERR_UNAVAILABLE (another process is not
+///         there any more: perp_ranks_abort is what is left)
 PERP_API perp_status perp_sweep_run(const perp_sweep *sweep, const perp_sweep_run_options *options,
                                     perp_sweep_sink sink, void *context);
 

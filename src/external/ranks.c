@@ -120,7 +120,8 @@ perp_status perp__ranks_gather(double *values, const int *begin)
     return status;
 }
 
-perp_status perp__ranks_most(int *value)
+int perp_ranks_most(int value)
 {
-    return is_done(mpi.most(value));
+    if (is_joined) mpi.most(&value);
+    return value;
 }

@@ -17,8 +17,7 @@ perp_status perp__ranks_send(int to, const void *bytes, size_t n);
 perp_status perp__ranks_probe(int *from, size_t *n);
 perp_status perp__ranks_receive(int from, void *bytes, size_t n);
 
-/* Called by all: each has the values from begin[rank] to begin[rank + 1], and all have all of them afterwards; the largest of all. */
+/* Called by all: each has the values from begin[rank] to begin[rank + 1], and all have all of them afterwards. */
 perp_status perp__ranks_gather(double *values, const int *begin);
-perp_status perp__ranks_most(int *value);
 
 #endif

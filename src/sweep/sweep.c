@@ -4,7 +4,9 @@
 #include "base/parallel.h"
 #include "base/words.h"
 #include "model/model.h"
+#include "external/ranks.h"
 #include "sweep/axes.h"
+#include "sweep/jobs.h"
 #include "sweep/keep.h"
 #include "sweep/task.h"
 
@@ -68,15 +70,7 @@ void perp_sweep_run_options_fill(perp_sweep_run_options *options, size_t size)
 
 /* A job ---------------------------------------------------------------------------------------- */
 
-typedef struct worker {
-    perp_model *model;
-    perp__kept *kept;
-    double *value, *row;
-    int nrow;
-    perp_diag diag;
-} worker;
-
-static void worker_clear(worker *w)
+void perp__worker_clear(perp__worker *w)
 {
     perp_model_destroy(w->model);
     perp_diag_clear(&w->diag);
@@ -85,7 +79,7 @@ static void worker_clear(worker *w)
     free(w->row);
 }
 
-static int worker_open(worker *w, const perp_sweep *s)
+int perp__worker_open(perp__worker *w, const perp_sweep *s)
 {
     size_t n = (size_t)s->axes.n + (size_t)s->nkeep + 1;
     w->kept = malloc(n * sizeof *w->kept);
@@ -103,7 +97,7 @@ static const perp__item *size_of(const perp_model *model, const char *name)
 }
 
 /* Where sizes depend on what varies, a model that has them. */
-static perp_status fit(const perp_sweep *s, worker *w, perp_diag *diag)
+static perp_status fit(const perp_sweep *s, perp__worker *w, perp_diag *diag)
 {
     perp_model *model = NULL;
     int n = 0, is_other = 0;
@@ -126,7 +120,8 @@ static perp_status fit(const perp_sweep *s, worker *w, perp_diag *diag)
 }
 
 /* The answer at the point that is w->value, not yet sought. */
-static perp_status begin(const perp_sweep *s, worker *w, perp__answer *answer, perp_diag *diag)
+static perp_status begin(const perp_sweep *s, perp__worker *w, perp__answer *answer,
+                         perp_diag *diag)
 {
     perp_status status = fit(s, w, diag);
     perp_model *model = w->model;
@@ -154,7 +149,7 @@ static perp_status take_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-static perp_status run_to_end(const perp_sweep *s, worker *w, const perp__answer *a,
+static perp_status run_to_end(const perp_sweep *s, perp__worker *w, const perp__answer *a,
                               perp__ending *ending)
 {
     taker t = {s, w->kept};
@@ -185,7 +180,7 @@ static const char *outcome_of(perp_status status)
                                             : "refused";
 }
 
-static perp_sweep_result do_job(const perp_sweep *s, worker *w, long long job)
+perp_sweep_result perp__do_job(const perp_sweep *s, perp__worker *w, long long job)
 {
     perp__answer answer = {0};
     perp__ending ending = {0};
@@ -210,7 +205,7 @@ static perp_sweep_result do_job(const perp_sweep *s, worker *w, long long job)
 
 /* All jobs -------------------------------------------------------------------------------------- */
 
-typedef struct team {
+struct perp__jobs {
     const perp_sweep *sweep;
     perp_sweep_run_options o;
     perp_sweep_sink sink;
@@ -219,10 +214,11 @@ typedef struct team {
     pthread_cond_t moved;
     long long next, first_open, n; /* jobs of the shard, from 0; first_open: not done yet */
     unsigned char is_done[PERP_SWEEP_WINDOW];
+    int threads;
     perp_status status;
-} team;
+};
 
-static void mark_done(team *t, long long k)
+static void mark_done(perp__jobs *t, long long k)
 {
     t->is_done[k % PERP_SWEEP_WINDOW] = 1;
     while (t->first_open < t->next && t->is_done[t->first_open % PERP_SWEEP_WINDOW])
@@ -230,49 +226,123 @@ static void mark_done(team *t, long long k)
     pthread_cond_broadcast(&t->moved);
 }
 
-static long long job_of(const team *t, long long k)
+static long long job_of(const perp__jobs *t, long long k)
 {
     return t->o.shard + k * t->o.shards;
 }
 
-/* The next job to be done, in *k; 0: there is none. With the lock held. */
-static int take_job(team *t, long long *k)
+static void ask_to_stop(perp__jobs *t)
+{
+    if (t->status == PERP_OK && t->o.stop && t->o.stop(t->context)) t->status = PERP_ERR_STOPPED;
+}
+
+/* The next job to be done, in *k: 1; 0: there is none; -1: none before another is done. With the lock held. */
+static int next_job(perp__jobs *t, long long *k)
 {
     while (t->status == PERP_OK && t->next < t->n) {
-        if (t->next - t->first_open >= PERP_SWEEP_WINDOW) {
-            pthread_cond_wait(&t->moved, &t->lock);
-        } else if (t->o.stop && t->o.stop(t->context)) {
-            t->status = PERP_ERR_STOPPED;
-        } else {
-            *k = t->next++;
-            if (!t->o.skip || !t->o.skip(t->context, job_of(t, *k))) return 1;
-            mark_done(t, *k);
-        }
+        if (t->next - t->first_open >= PERP_SWEEP_WINDOW) return -1;
+        ask_to_stop(t);
+        if (t->status != PERP_OK) break;
+        *k = t->next++;
+        if (!t->o.skip || !t->o.skip(t->context, job_of(t, *k))) return 1;
+        mark_done(t, *k);
     }
     pthread_cond_broadcast(&t->moved);
     return 0;
 }
 
+/* The next job, where it may have to be waited for; 0: there is none. With the lock held. */
+static int take_job(perp__jobs *t, long long *k)
+{
+    int found;
+    while ((found = next_job(t, k)) < 0) pthread_cond_wait(&t->moved, &t->lock);
+    return found;
+}
+
+/* With the lock held. */
+static void take_result(perp__jobs *t, const perp_sweep_result *result)
+{
+    perp_status status = result->status == PERP_ERR_MEMORY ? result->status : PERP_OK;
+    if (status == PERP_OK) status = t->sink(t->context, result);
+    if (t->status == PERP_OK) t->status = status;
+    mark_done(t, (result->job - t->o.shard) / t->o.shards);
+}
+
 static void work(void *context, int thread, int i)
 {
-    team *t = context;
-    worker w = {0};
+    perp__jobs *t = context;
+    perp__worker w = {0};
     long long k;
     (void)thread, (void)i;
-    int ok = worker_open(&w, t->sweep);
+    int ok = perp__worker_open(&w, t->sweep);
     pthread_mutex_lock(&t->lock);
     if (!ok && t->status == PERP_OK) t->status = PERP_ERR_MEMORY;
     while (take_job(t, &k)) {
         pthread_mutex_unlock(&t->lock);
-        perp_sweep_result result = do_job(t->sweep, &w, job_of(t, k));
+        perp_sweep_result result = perp__do_job(t->sweep, &w, job_of(t, k));
         pthread_mutex_lock(&t->lock);
-        perp_status status = result.status == PERP_ERR_MEMORY ? result.status : PERP_OK;
-        if (status == PERP_OK) status = t->sink(t->context, &result);
-        if (t->status == PERP_OK) t->status = status;
-        mark_done(t, k);
+        take_result(t, &result);
     }
     pthread_mutex_unlock(&t->lock);
-    worker_clear(&w);
+    perp__worker_clear(&w);
+}
+
+/* For those who do jobs elsewhere. */
+int perp__jobs_columns(const perp__jobs *t)
+{
+    return perp_sweep_columns(t->sweep);
+}
+
+int perp__jobs_take(perp__jobs *t, int most, long long *job)
+{
+    int n = 0;
+    long long k;
+    pthread_mutex_lock(&t->lock);
+    while (n < most && next_job(t, &k) > 0) job[n++] = job_of(t, k);
+    pthread_mutex_unlock(&t->lock);
+    return n;
+}
+
+void perp__jobs_give(perp__jobs *t, const perp_sweep_result *result)
+{
+    pthread_mutex_lock(&t->lock);
+    take_result(t, result);
+    pthread_mutex_unlock(&t->lock);
+}
+
+long long perp__jobs_left(perp__jobs *t)
+{
+    pthread_mutex_lock(&t->lock);
+    ask_to_stop(t);
+    long long n = t->status == PERP_OK ? t->n - t->next : 0;
+    pthread_mutex_unlock(&t->lock);
+    return n;
+}
+
+void perp__jobs_fail(perp__jobs *t, perp_status status)
+{
+    pthread_mutex_lock(&t->lock);
+    if (t->status == PERP_OK) t->status = status;
+    pthread_cond_broadcast(&t->moved);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *work_all(void *jobs)
+{
+    perp__jobs *t = jobs;
+    perp__parallel(t->threads, t->threads, work, t);
+    return NULL;
+}
+
+/* Jobs are done by threads here, and handed out to the other processes by this thread, the one that joined them. */
+static perp_status share(perp__jobs *t)
+{
+    pthread_t here;
+    if (pthread_create(&here, NULL, work_all, t) != 0) return PERP_ERR_MEMORY;
+    perp_status status = perp__ranks_lead(t);
+    if (status != PERP_OK) perp__jobs_fail(t, status);
+    pthread_join(here, NULL);
+    return PERP_OK;
 }
 
 perp_status perp_sweep_run(const perp_sweep *sweep, const perp_sweep_run_options *options,
@@ -281,15 +351,22 @@ perp_status perp_sweep_run(const perp_sweep *sweep, const perp_sweep_run_options
     perp_sweep_run_options o = perp_sweep_run_options_default();
     if (!perp__options_take(&o, sizeof o, options) || !sweep || !sink) return PERP_ERR_ARG;
     if (o.shards < 1 || o.shard < 0 || o.shard >= o.shards || o.threads < 0) return PERP_ERR_ARG;
-    team *t = calloc(1, sizeof *t);
+    int is_shared = o.ranks && perp__ranks() > 1, threads = o.threads   ? o.threads
+                                                            : is_shared ? 1
+                                                                        : perp__processors();
+    if (is_shared && perp__rank() > 0) return perp__ranks_follow(sweep, threads, o.stop, context);
+    perp__jobs *t = calloc(1, sizeof *t);
     if (!t) return PERP_ERR_MEMORY;
-    t->sweep = sweep, t->o = o, t->sink = sink, t->context = context;
+    t->sweep = sweep, t->o = o, t->sink = sink, t->context = context, t->threads = threads;
     t->n = (sweep->axes.jobs - o.shard + o.shards - 1) / o.shards;
-    int threads = o.threads ? o.threads : perp__processors();
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->moved, NULL);
-    perp__parallel(threads, threads, work, t);
-    perp_status status = t->status;
+    perp_status status = PERP_OK;
+    if (is_shared)
+        status = share(t);
+    else
+        work_all(t);
+    if (status == PERP_OK) status = t->status;
     pthread_cond_destroy(&t->moved);
     pthread_mutex_destroy(&t->lock);
     free(t);
@@ -328,16 +405,16 @@ static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp
 
 static perp_status prepare(perp_sweep *s, perp_diag *diag)
 {
-    worker w = {0};
+    perp__worker w = {0};
     perp__answer answer = {0};
-    perp_status status = worker_open(&w, s) ? PERP_OK : PERP_ERR_MEMORY;
+    perp_status status = perp__worker_open(&w, s) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) {
         perp__axes_at(&s->axes, 0, w.value);
         status = begin(s, &w, &answer, diag);
     }
     if (status == PERP_OK) status = read_keeps(s, w.model, &answer, diag);
     end(&answer);
-    worker_clear(&w);
+    perp__worker_clear(&w);
     return status;
 }
 

@@ -5,8 +5,12 @@
 
 #include "perp/perp.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void a_launcher_is_known_by_what_it_says(void **state)
 {
@@ -30,11 +34,114 @@ static void commands_of_one_process_are_refused_under_a_launcher(void **state)
     unsetenv("OMPI_COMM_WORLD_SIZE");
 }
 
+/* Sweeps of several processes -------------------------------------------------------------------- */
+
+#define SWEEP                                                                                      \
+    "sweep examples/notes/particle.perp --vary 'm=normal(10, 0.5)' --vary mu=0.05:0.3:3 --quiet "  \
+    "--keep 'final(x),first(t where vx = 0)' --samples "
+
+/* Skips the test where there is no launcher, or no plugin. */
+static void need_mpi(void)
+{
+    const char *slash = strrchr(PERP_CLI, '/');
+    char plugin[1024];
+    snprintf(plugin, sizeof plugin, "%.*s/libperp-mpi.so", (int)(slash - PERP_CLI), PERP_CLI);
+    if (access(plugin, R_OK) == 0 && system("command -v mpirun >/dev/null") == 0) {
+        setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+        setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+        setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+        return;
+    }
+    printf("skipped: there is no mpirun or no libperp-mpi.so\n");
+    skip();
+}
+
+static int shell(const char *format, ...)
+{
+    char command[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    return system(command);
+}
+
+/* An empty folder, whose path is kept. */
+static const char *fresh(const char *name, char path[1024])
+{
+    snprintf(path, 1024, "%s", cli_path(name));
+    assert_int_equal(shell("rm -rf '%s' && mkdir -p '%s'", path, path), 0);
+    return path;
+}
+
+static void ranks_shards_and_one_process_give_the_same_table(void **state)
+{
+    (void)state;
+    char one[1024], four[1024], shards[1024];
+    need_mpi();
+    cli_expect(0, NULL, NULL, SWEEP "40 -o '%s'", fresh("one", one));
+    fresh("shards", shards);
+    for (int i = 1; i <= 4; i++)
+        cli_expect(0, NULL, NULL, SWEEP "40 -o '%s' --shard %d/4", shards, i);
+    cli_expect(0, NULL, NULL, "sweep --merge -o '%s'", shards);
+    assert_int_equal(shell("mpirun -n 4 %s " SWEEP "40 -o '%s'", PERP_CLI, fresh("four", four)), 0);
+    assert_int_equal(shell("cmp '%s/table.csv' '%s/table.csv'", one, shards), 0);
+    assert_int_equal(shell("cmp '%s/table.csv' '%s/table.csv'", one, four), 0);
+}
+
+/* Which of them dies is the last that began; what it had in hand is done again. */
+static void a_rank_that_dies_ends_the_run_with_what_is_saved(void **state)
+{
+    (void)state;
+    char whole[1024], cut[1024];
+    need_mpi();
+    fresh("cut", cut);
+    assert_int_not_equal(shell("{ while [ $(cat '%s/journal.jsonl' 2>/dev/null | wc -l) -lt 40 ]; "
+                               "do sleep 0.02; done; "
+                               "kill -9 $(cat '%s/pid'); } & "
+                               "mpirun -n 3 sh -c '[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != 2 ] || "
+                               "echo $$ >\"$0/pid\"; "
+                               "exec \"$@\"' '%s' %s " SWEEP "500 -o '%s' 2>'%s/said'",
+                               cut, cut, cut, PERP_CLI, cut, cut),
+                         0);
+    assert_int_not_equal(access(cli_path("cut/table.csv"), F_OK), 0);
+    assert_int_equal(
+        shell("grep -q 'jobs are done and in the journal, --resume goes on' '%s/said' || "
+              "! mpirun --version | grep -q 'Open MPI'",
+              cut),
+        0);
+    cli_expect(0, NULL, NULL, SWEEP "500 -o '%s' --resume", cut);
+    cli_expect(0, NULL, NULL, SWEEP "500 -o '%s'", fresh("uncut", whole));
+    assert_int_equal(shell("cmp '%s/table.csv' '%s/table.csv'", whole, cut), 0);
+}
+
+static void processes_that_cannot_share_are_refused(void **state)
+{
+    (void)state;
+    char alone[1024];
+    fresh("alone", alone); /* a command without its plugin */
+    assert_int_equal(shell("cp %s '%s/perp'", PERP_CLI, alone), 0);
+    int code =
+        shell("OMPI_COMM_WORLD_SIZE=3 '%s/perp' sweep examples/notes/particle.perp --vary m=1,2 "
+              "-o '%s/out' 2>'%s/said'",
+              alone, alone, alone);
+    char *said = cli_read(cli_path("alone/said"));
+    assert_int_equal(WEXITSTATUS(code), 2);
+    assert_non_null(strstr(said, "one of 3 processes"));
+    assert_non_null(strstr(said, "libperp-mpi.so is not there"));
+    assert_non_null(strstr(said, "MPI (libopenmpi-dev)"));
+    free(said);
+    assert_int_not_equal(access(cli_path("alone/out"), F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launcher_is_known_by_what_it_says),
         cmocka_unit_test(commands_of_one_process_are_refused_under_a_launcher),
+        cmocka_unit_test(processes_that_cannot_share_are_refused),
+        cmocka_unit_test(ranks_shards_and_one_process_give_the_same_table),
+        cmocka_unit_test(a_rank_that_dies_ends_the_run_with_what_is_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
