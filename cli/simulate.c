@@ -101,7 +101,7 @@ static const cli_option options[] = {
     {"estimate", "HOW",
      "say how far the states at the end are from those of the motion, by other runs that cost a "
      "tenth of this one, of short ones up to 30 ms with it or a half: sampled (default); a half, "
-     "or 50 ms: full; none",
+     "or 60 ms: full; none",
      INTO(estimate), .words = estimates},
     {"sensitivity", "NAME,..",
      "further columns: the derivative of every column by these parameters, or initial values of "

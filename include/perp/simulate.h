@@ -393,7 +393,7 @@ PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulati
 /// model's initial state, in which nothing was set; the model as it is now. Allocates; the same numbers on every call.
 ///
 /// @param part    the other runs may cost about 1/part of what this one did, 10 is usual. In any case 1e7 multiplications (10 ms on one core), and
-///                a first of them 3.2e7 together with this one, or half of this one's up to 5e7; below 10: 5e7. Counted, not timed
+///                a first of them 3.2e7 together with this one, or half of this one's up to 6e7; below 10: 6e7. Counted, not timed
 /// @param error   a state each, in its unit: an estimate where it is more than three times `unsure`, else the error is below the sum of both
 /// @param unsure  a state each: the most that the estimate may itself be off by
 /// @param growth  nullable: by how much a difference between two motions grows until now, each state on its own scale. Beyond 1e4 or so no

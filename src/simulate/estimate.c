@@ -17,7 +17,7 @@ enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32 };
  * models, up to half of the run's. Where the part is more than a tenth, ENOUGH in any case. */
 #define TOGETHER 3.2e7
 #define LEAST    1e7
-#define ENOUGH   5e7
+#define ENOUGH   6e7
 #define SAMPLED  10
 
 /* Longer steps that fail are halved less often, and problems may take so many pivots or iterations. */
@@ -30,8 +30,9 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 #define FOR_FIRST 0.75
 #define DEARER    1.5
 
-/* The accuracy of the first run, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
+/* The accuracy of the first run, that beside a run of which half is more than TOGETHER, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
 #define FIRST           1e-5
+#define FIRST_OF_LONG   4e-6
 #define FALL            1e-2
 #define OWN_SHARE       0.04
 #define OWN_SHARE_FIRST 0.1
@@ -294,7 +295,8 @@ static perp_status go_again(estimate *e, double *growth)
 static perp_status beside_accurate(estimate *e, double part, double *error, double *unsure,
                                    double *growth)
 {
-    double accuracy = FIRST, own = perp__run_work(e->sim), former = 0;
+    double own = perp__run_work(e->sim), former = 0;
+    double accuracy = own > 2 * TOGETHER ? FIRST_OF_LONG : FIRST;
     perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
     e->most_more = allowed(e, part);
     e->most = fmax(e->most_more, part < SAMPLED ? ENOUGH : fmin(own / 2, ENOUGH));
