@@ -692,6 +692,14 @@ void perp__collocation_guess(perp__collocation *a, const double *x, const double
     }
 }
 
+void perp__collocation_stand(perp__collocation *a, double t, const double *x, const double *var)
+{
+    begin(a, t, 0, x);
+    a->ws[LENGTH] = a->step;
+    perp__collocation_guess(a, x, var);
+    evaluate(a);
+}
+
 void perp__collocation_continue(perp__collocation *a, double t0, double h, double begin,
                                 double length, const double *before, const double *y)
 {

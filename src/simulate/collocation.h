@@ -114,6 +114,9 @@ void perp__collocation_guess(perp__collocation *at, const double *x, const doubl
 void perp__collocation_continue(perp__collocation *at, double t0, double h, double begin,
                                 double length, const double *before, const double *y);
 
+/* All points at this instant: what the rows of sides and guards are at it. */
+void perp__collocation_stand(perp__collocation *at, double t, const double *x, const double *var);
+
 /* Row k of pair p at point c, and the sum of the |terms| of its linearisation. */
 double perp__collocation_side(const perp__collocation *at, int c, int p, int k);
 double perp__collocation_terms(const perp__collocation *at, int c, int p, int k);

@@ -15,6 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is less than this part of its terms is nothing at the start of a step: a gap that is kept drifts; */
+#define LITTLE 1e-3
+
+/* ... and what is 0 there and grows is, by the polynomial, less than this part of what it comes to. */
+#define SHARE 0.05
+
+/* The rate of a guard, or of what ends a step, is none below this part of what it is made of. */
+#define STANDS 1e-9
+
 struct perp__saltation {
     perp__collocation_slopes *slopes;
     perp__step *step;
@@ -26,6 +35,8 @@ struct perp__saltation {
     double *by_length, length;     /* n; of the step in a mode that was taken last */
     double *move, *x, *var, *row;  /* a direction; scratch; nv by np; twice nx by np */
     char *choice;
+    char *touched; /* pairs: at the start the guard is on its bound; */
+    int ntouched;  /* ... how many, -1: not looked at yet */
     perp__sensitivity *run;
     perp__backward *back; /* NULL: forward */
     const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
@@ -51,6 +62,7 @@ static int take_memory(perp__saltation *s)
     PERP_TAKE(a, s->var, (size_t)s->nv * np + 1);
     PERP_TAKE(a, s->row, 2 * nx * np + 1);
     PERP_TAKE(a, s->choice, s->step->np + 1);
+    PERP_TAKE(a, s->touched, s->slopes->at->model->npair + 1);
     return !a->failed;
 }
 
@@ -139,7 +151,7 @@ void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
     if (s->back) s->back->mark = s->back->records.size;
     if (s->back) return;
     s->known = perp__sensitivity_known(s->run);
-    s->is_start = is_start;
+    s->is_start = is_start, s->ntouched = is_start ? -1 : 0;
     if (is_moved) perp__saltation_forget(s);
     for (int i = 0; i < s->nx * s->np; i++)
         if (s->dt[i % s->np] == 0) s->dx[i] = state[i];
@@ -184,7 +196,7 @@ void perp__saltation_end(perp__saltation *s, int is_short, double step)
 }
 
 /* The direction j of the step that was solved last, but for its time and length. */
-static void put_direction(perp__saltation *s, int j)
+static void put_direction(const perp__saltation *s, int j)
 {
     const perp__collocation *a = s->slopes->at;
     for (int i = 0; i < s->nx; i++) s->move[a->before + i] = s->dx[i * s->np + j];
@@ -220,8 +232,13 @@ static int move_length(perp__saltation *s, int row, double *rate)
     memset(s->move, 0, (size_t)perp__collocation_slopes_columns(s->slopes) * sizeof(double));
     perp__collocation_slopes_move(s->slopes, 0, 1, s->move);
     if (!perp__collocation_slopes_solve(s->slopes, s->move, s->by_length)) return 0;
-    *rate = row < 0 ? 1 : row_moves(s, row, s->by_length);
-    return isfinite(*rate) && *rate != 0;
+    if (row < 0) return (*rate = 1) > 0;
+    double size = 0;
+    const perp__collocation *a = s->slopes->at;
+    for (int k = a->start[row]; k < a->start[row + 1]; k++)
+        size += fabs(a->value[k] * s->by_length[a->column[k]]);
+    *rate = row_moves(s, row, s->by_length);
+    return isfinite(*rate) && fabs(*rate) > STANDS * size;
 }
 
 static int move_direction(perp__saltation *s, int j, int row, double rate)
@@ -267,6 +284,21 @@ static double terms_of(const perp__collocation *a, int c, int p, int k)
     return sum;
 }
 
+/* How row r of the step that was solved last moves with direction j, and the |terms| of that. */
+static double moves_at(const perp__saltation *s, int r, int j, double *size)
+{
+    const perp__collocation *a = s->slopes->at;
+    put_direction(s, j);
+    perp__collocation_slopes_move(s->slopes, s->dt_before[j], s->dh[j], s->move);
+    double moves = perp__collocation_slopes_row(s->slopes, r, s->move);
+    *size = fabs(moves);
+    for (int e = a->start[r]; e < a->start[r + 1]; e++) {
+        double part = a->value[e] * s->dY[a->column[e] * s->np + j];
+        moves += part, *size += fabs(part);
+    }
+    return moves;
+}
+
 /* Both sides are 0 all along the step: does a change in direction j move this one below 0 at its end? At HI of a two-sided pair B is <= 0. */
 static int against(const perp__saltation *s, int p, int zero, int k, int j)
 {
@@ -276,15 +308,7 @@ static int against(const perp__saltation *s, int p, int zero, int k, int j)
     for (int c = 0; c <= last; c++)
         if (fabs(perp__collocation_side(a, c, p, k)) > s->step->tol * terms_of(a, c, p, k))
             return 0;
-    int r = perp__collocation_row(a, last, p, k);
-    put_direction((perp__saltation *)s, j);
-    perp__collocation_slopes_move(s->slopes, s->dt_before[j], s->dh[j], s->move);
-    moves = perp__collocation_slopes_row(s->slopes, r, s->move);
-    size = fabs(moves);
-    for (int e = a->start[r]; e < a->start[r + 1]; e++) {
-        double part = a->value[e] * s->dY[a->column[e] * s->np + j];
-        moves += part, size += fabs(part);
-    }
+    moves = moves_at(s, perp__collocation_row(a, last, p, k), j, &size);
     return perp__against(zero == PERP__ROW_HI ? -moves : moves, size);
 }
 
@@ -302,6 +326,77 @@ static void note_kinks(perp__saltation *s)
     }
 }
 
+/* What this is at the start of the step, by the polynomial through its points; 0 where it is little beside what it is there, or its terms are. */
+static double at_start(const perp__saltation *s, const double *value, double terms)
+{
+    const perp__scheme *scheme = &s->slopes->at->scheme;
+    double most = 0, x = perp__scheme_between(scheme, value, 0);
+    for (int c = 0; c < scheme->npoint; c++) most = fmax(most, fabs(value[c]));
+    return fabs(x) > SHARE * most && fabs(x) > LITTLE * terms ? x : 0;
+}
+
+/* How row k of pair p moves with direction j at the start of the step that was solved last: of_states: by the states that were there, not by those of the
+ * points, which keep a gap as far as a step does. */
+static double moves_at_start(const perp__saltation *s, int p, int k, int j, int of_states)
+{
+    const perp__collocation *a = s->slopes->at;
+    double value[PERP__MOST_POINTS], terms = 0;
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        int r = perp__collocation_row(a, c, p, k);
+        double size, moves = moves_at(s, r, j, &size);
+        for (int e = a->start[r]; e < a->start[r + 1] && of_states; e++) {
+            int i = a->state_of[a->column[e]];
+            if (i == a->nx) continue;
+            double was = s->before[i * s->np + j], is = s->dY[a->column[e] * s->np + j];
+            moves += a->value[e] * (was - is), size += fabs(a->value[e] * was);
+        }
+        value[c] = moves, terms = fmax(terms, size);
+    }
+    for (int i = 0; i < a->n; i++)
+        terms = fmax(terms, STANDS * fabs(s->dY[i * s->np + j])); /* rounding of what moves far */
+    return at_start(s, value, terms);
+}
+
+/* The motion began with the guard of pair p on its bound. A change that moves the guard keeps it on the side to which the motion went, or puts it on the
+ * other one; where it went with no speed, a change of that speed does, too, and which side it is, nothing tells. */
+static void note_touched(perp__saltation *s, int p)
+{
+    const perp__collocation *a = s->slopes->at;
+    double value[PERP__MOST_POINTS];
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        value[c] = perp__collocation_side(a, c, p, PERP__ROW_GUARD_RATE);
+        if (fabs(value[c]) < STANDS * perp__collocation_terms(a, c, p, PERP__ROW_GUARD_RATE))
+            value[c] = 0;
+    }
+    double rate = at_start(s, value, 0), t = a->ws[a->time];
+    for (int j = 0; j < s->np; j++) {
+        double by = moves_at_start(s, p, PERP__ROW_GUARD, j, 1);
+        int bits = by == 0                  ? 0
+                   : rate == 0              ? PERP__NOT_UP | PERP__NOT_DOWN
+                   : (by > 0) == (rate > 0) ? PERP__NOT_DOWN
+                                            : PERP__NOT_UP;
+        if (rate == 0 && moves_at_start(s, p, PERP__ROW_GUARD_RATE, j, 0) != 0)
+            bits = PERP__NOT_UP | PERP__NOT_DOWN;
+        perp__sensitivity_doubt(s->run, j, bits, t);
+    }
+}
+
+/* Which guards are on their bounds at the start, of which the two short steps tell the vars. */
+static void find_touched(perp__saltation *s)
+{
+    perp__collocation *a = s->slopes->at;
+    const perp__step *step = &s->step[1];
+    for (int v = 0; v < s->nv; v++) s->x[v] = step->ws[step->sym.y + step->sym.var_at[v]];
+    perp__collocation_stand(a, step->ws[SYM_T_PRE], step->ws + step->sym.pre, s->x);
+    s->ntouched = 0;
+    for (int p = 0; p < a->model->npair; p++) {
+        double guard = fabs(perp__collocation_side(a, 0, p, PERP__ROW_GUARD));
+        double terms = perp__collocation_terms(a, 0, p, PERP__ROW_GUARD);
+        s->touched[p] = a->model->pair[p].guard >= 0 && guard <= step->tol * terms;
+        s->ntouched += s->touched[p];
+    }
+}
+
 void perp__saltation_step(perp__saltation *s, int row)
 {
     const perp__collocation *a = s->slopes->at;
@@ -309,6 +404,7 @@ void perp__saltation_step(perp__saltation *s, int row)
     size_t np = (size_t)s->np, states = (size_t)s->nx * np;
     int last = (a->scheme.npoint - 1) * (a->nx + a->nv);
     if (s->back) perp__backward_note_in_mode(s->back, PERP__NOTED_IN_MODE, row);
+    int has_touched = s->is_start && s->ntouched > 0;
     s->is_new = s->is_start = 0;
     if (!s->known || s->back) return;
     s->length = perp__collocation_length(a);
@@ -317,6 +413,8 @@ void perp__saltation_step(perp__saltation *s, int row)
     memcpy(s->dt_before, s->dt, np * sizeof(double));
     for (int j = 0; j < s->np && s->known; j++) s->known = move_direction(s, j, row, rate);
     if (s->known) note_kinks(s);
+    for (int p = 0; p < a->model->npair && has_touched && s->known; p++)
+        if (s->touched[p]) note_touched(s, p);
     if (s->known && states) memcpy(s->dx, s->dY + (size_t)last * np, states * sizeof(double));
 }
 
@@ -357,12 +455,14 @@ static int advance_short(perp__saltation *s, int k)
     return perp__sensitivity_known(s->probe[k]);
 }
 
-/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)? */
-static int jumps(const perp__saltation *s, const double *a, const double *b, int j)
+/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)? Beside its own motion, or this part of the largest. */
+static int jumps(const perp__saltation *s, const double *a, const double *b, int j, double part)
 {
+    double most = 0;
+    for (int i = j; i < s->nx * s->np; i += s->np) most = fmax(most, fabs(s->dx[i]));
     for (int i = j; i < s->nx * s->np; i += s->np) {
         double whole = fabs(a[i] - s->dx[i]), half = fabs(b[i] - s->dx[i]);
-        if (half > 1e-9 * fabs(s->dx[i]) && half > 0.75 * whole) return 1;
+        if (half > fmax(1e-9 * fabs(s->dx[i]), part * most) && half > 0.75 * whole) return 1;
     }
     return 0;
 }
@@ -373,15 +473,20 @@ void perp__saltation_jump(perp__saltation *s)
         perp__backward_note_short(s->back, PERP__NOTED_JUMP, 0);
         return;
     }
+    if (s->is_start && s->ntouched < 0) find_touched(s);
     perp__sensitivity_forget_doubts(s->probe[1]);
     for (int k = 0; k < 2 && s->known; k++) s->known = advance_short(s, k);
     if (!s->known) return;
     const double *a = perp__sensitivity_states(s->probe[0]),
                  *b = perp__sensitivity_states(s->probe[1]);
-    for (int j = 0; j < s->np && s->is_start; j++)
-        if (jumps(s, a, b, j))
+    for (int j = 0; j < s->np && s->is_start; j++) {
+        if (jumps(s, a, b, j, 0))
             perp__sensitivity_doubt(s->run, j, perp__sensitivity_doubts(s->probe[1], j),
                                     s->step->ws[SYM_T_PRE]);
+        if (s->ntouched > 0 && jumps(s, a, b, j, LITTLE))
+            perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN,
+                                    s->step->ws[SYM_T_PRE]);
+    }
     for (int i = 0; i < s->nx * s->np; i++) s->dx[i] = 2 * b[i] - a[i];
 }
 
@@ -395,6 +500,8 @@ void perp__saltation_short(perp__saltation *s, int is_given)
     const double *x = step->ws + step->sym.y, *pre = step->ws + step->sym.pre;
     double h = step->ws[SYM_H];
     size_t states = (size_t)s->nx * (size_t)s->np * sizeof(double);
+    for (int j = 0; j < s->np && s->is_start && s->ntouched > 0; j++)
+        perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN, step->ws[SYM_T_PRE]);
     if (states) memcpy(s->before, s->dx, states);
     s->known = s->known && advance_short(s, 0);
     if (!s->known) return;

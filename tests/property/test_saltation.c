@@ -489,6 +489,36 @@ static void derivatives_that_hold_for_no_change_say_so(void **state)
     assert_int_equal(kind_of(belt, PERP_RADAU5, "u", &d), PERP_DERIVATIVE_NO_SIDE);
 }
 
+/* The motion begins with a guard on its bound: a change that moves the guard to the other side has another motion; one that begins with no speed there, with a change of
+ * that speed, too. */
+static void derivatives_say_that_a_guard_was_touched(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *force, *law, *by;
+        perp_derivative_kind kind;
+    } cases[] = {{"x = 0, v = 0", "1", "v + 0.5*pre(v)", "v", PERP_DERIVATIVE_NO_SIDE},
+                 {"x = 0, v = 0", "1", "v + 0.5*pre(v)", "x", PERP_DERIVATIVE_NO_SIDE},
+                 {"x = 0, v = 0", "F", "v + 0.5*pre(v)", "F", PERP_DERIVATIVE_TWO_SIDED},
+                 {"x = 0, v = 0", "t", "v", "v", PERP_DERIVATIVE_NO_SIDE},
+                 {"x = 0, v = 0", "-F", "v", "F", PERP_DERIVATIVE_TWO_SIDED}, /* it rests */
+                 {"x = 0, v = 0", "-F", "v", "x", PERP_DERIVATIVE_NO_SIDE},
+                 {"x = 0, v = 1", "-F", "v", "v", PERP_DERIVATIVE_TWO_SIDED},
+                 {"x = 0, v = 1", "-F", "v", "x", PERP_DERIVATIVE_INCREASE}, /* below, it is on */
+                 {"x = 0.1, v = 0", "-F", "v + 0.5*pre(v)", "x", PERP_DERIVATIVE_TWO_SIDED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        double d;
+        snprintf(text, sizeof text,
+                 "param F = 1\nstate %s\nvar p\nder(x) = v\nder(v) = p + %s\n"
+                 "0 <= p perp %s >= 0 when x <= 0\nsimulate to 0.2 step 0.05\n",
+                 cases[i].state, cases[i].force, cases[i].law);
+        perp_derivative_kind kind = kind_of(text, PERP_RADAU5, cases[i].by, &d);
+        if (kind != cases[i].kind)
+            fail_msg("case %zu: %s, %g", i, perp_derivative_kind_name(kind), d);
+    }
+}
+
 /* An impact at the end of a fixed step is not followed, and that is said from there on; a method that locates it follows it. */
 static void derivatives_of_steps_say_so(void **state)
 {
@@ -509,6 +539,7 @@ int main(void)
         cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
         cmocka_unit_test(one_sided_derivatives_say_so),
         cmocka_unit_test(derivatives_that_hold_for_no_change_say_so),
+        cmocka_unit_test(derivatives_say_that_a_guard_was_touched),
         cmocka_unit_test(derivatives_of_steps_say_so),
     };
     return run_all(tests);
