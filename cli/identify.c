@@ -15,7 +15,7 @@ typedef struct request {
     perp_identify_options o;
     char names[4096]; /* of `estimate`, which o.parameter points at */
     cli_list data, set, folder;
-    int quiet, as_json;
+    int quiet, as_json, rank, ranks; /* rank 0 prints and writes */
     cJSON *json;
 } request;
 
@@ -364,13 +364,19 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
         return status == PERP_ERR_MEMORY ? exit_code(diag, status) : CLI_BAD_INPUT;
     cli_read_again(&r->args, r);
     if (!take_estimate(r)) return CLI_USAGE;
+    if (r->rank > 0) r->quiet = 1, r->out = r->report = NULL;
     perp_identify_options o = r->o;
     watch w = {.said = cli_now(), .is_on = !r->quiet && isatty(STDERR_FILENO)};
     double begun = w.said;
-    o.progress = show_progress, o.progress_context = &w;
+    o.progress = show_progress, o.progress_context = &w, o.ranks = r->ranks > 1;
     cli_catch_signals();
     status = perp_identify(model, data, &o, &a, diag);
     if (w.said > begun) fprintf(stderr, "\r\033[K");
+    if (r->ranks > 1 && (status == PERP_ERR_MEMORY || status == PERP_ERR_UNAVAILABLE)) {
+        cli_say("perp identify: %s\n", status == PERP_ERR_MEMORY ? perp_status_message(status)
+                                                                 : "another process has ended");
+        perp_ranks_abort(CLI_FILE); /* the others would wait */
+    }
     if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
     if (status != PERP_OK) return exit_code(diag, status);
     FILE *out = cli_text_stream(r->out, r->report);
@@ -406,25 +412,37 @@ static int check_outputs(const perp_model *model, const perp_dataset *data, cons
     return code;
 }
 
+/* The model and the recorded runs; and what is to be written can be. */
+static int prepare(request *r, perp_model **model, perp_dataset **data, perp_diag *diag)
+{
+    int code = cli_load(r->file, "identify", &r->set, &r->folder, model, diag);
+    if (code == CLI_DONE) code = check_outputs(*model, NULL, r);
+    if (code == CLI_DONE && r->report && !perp_report_has_page()) /* before the work */
+        code = exit_code(diag, perp_report_write_html(NULL, 0, NULL, r->report, diag));
+    if (code == CLI_DONE) code = exit_code(diag, perp_dataset_create(data));
+    for (int i = 0; i < r->data.n && code == CLI_DONE; i++)
+        code = exit_code(diag, perp_dataset_read(*data, r->data.item[i], diag));
+    return code == CLI_DONE ? check_outputs(*model, *data, r) : code;
+}
+
 int perp__cmd_identify(int argc, char **argv)
 {
     request r = {.args = {&cli_command_identify, argc, argv}};
     int code = cli_read(&r.args, &r);
-    if (code == CLI_DONE) code = cli_refuse_ranks("identify");
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("identify"), r.quiet = 1;
-    if (code == CLI_DONE) code = cli_load(r.file, "identify", &r.set, &r.folder, &model, &diag);
-    if (code == CLI_DONE) code = check_outputs(model, NULL, &r);
-    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
-        code = exit_code(&diag, perp_report_write_html(NULL, 0, NULL, r.report, &diag));
-    if (code == CLI_DONE) code = exit_code(&diag, perp_dataset_create(&data));
-    for (int i = 0; i < r.data.n && code == CLI_DONE; i++)
-        code = exit_code(&diag, perp_dataset_read(data, r.data.item[i], &diag));
-    if (code == CLI_DONE) code = check_outputs(model, data, &r);
-    if (code == CLI_DONE) code = identify(model, data, &r, &diag);
-    if (r.json) code = cli_json_end(r.json, code, &diag, cli_text_stream(r.out, r.report));
+    int is_run = code == CLI_DONE;
+    if (is_run) code = cli_join_ranks("identify", "", &r.rank, &r.ranks, &diag);
+    int is_joined = is_run && code == CLI_DONE;
+    if (is_joined) code = prepare(&r, &model, &data, &diag);
+    if (is_joined) code = perp_ranks_most(code);
+    if (is_joined && code == CLI_DONE) code = identify(model, data, &r, &diag);
+    perp_ranks_leave();
+    if (r.json && r.rank == 0)
+        code = cli_json_end(r.json, code, &diag, cli_text_stream(r.out, r.report));
+    if (r.json && r.rank > 0) cJSON_Delete(r.json);
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_dataset_destroy(data);

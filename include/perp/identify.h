@@ -129,6 +129,9 @@ typedef struct perp_identify_options {
     /// predict: how time is stepped. Default PERP_INTEGRATOR_COUNT: the model's; where it names none, the one that fits it
     /// (perp_simulation_recommend), and backward Euler where what that leaves over is no noise and what backward Euler leaves is
     perp_integrator integrator;
+    /// predict alone, 1: shared by the processes that have joined (perp/ranks.h). All of them call perp_identify with the same model, data and options, and all
+    /// get the result of one process, to the last bit: each predicts a part of the runs. `threads` is then by default 1. Default 0
+    int ranks;
 } perp_identify_options;
 
 /// Options with the model's own identify block filled in.
@@ -196,9 +199,10 @@ typedef struct perp_identification {
     long evaluations; ///< of the whole cost
     double step;      ///< of the simulation [s]
     double seconds;
-    int interrupted; ///< options.progress stopped it: the best so far, not judged
+    int interrupted;            ///< options.progress stopped it: the best so far, not judged
     perp_integrator integrator; ///< of the simulation; PERP_INTEGRATOR_COUNT: none was needed
-    double time_shift; ///< predict: how far the steps' error in time moves an estimate at most, in its standard errors, by a prediction of
+    double
+        time_shift; ///< predict: how far the steps' error in time moves an estimate at most, in its standard errors, by a prediction of
     ///< higher order; NaN: not known. Above 0.25 there is an interval only where the data fit the steps better than the motion
 } perp_identification;
 
@@ -208,7 +212,7 @@ typedef struct perp_identification {
 /// @param result   filled when the status is PERP_OK, else empty
 /// @return PERP_OK, PERP_ERR_ARG (options), PERP_ERR_DATA (columns that do not fit the model, too few
 /// samples), PERP_ERR_MODEL, PERP_ERR_NO_SOLUTION (the model has no verified solution from any start),
-/// PERP_ERR_UNAVAILABLE, PERP_ERR_STOPPED (by options.progress, before any point had a value), PERP_ERR_MEMORY
+/// PERP_ERR_UNAVAILABLE (also: another process of `ranks` is not there any more), PERP_ERR_STOPPED (by options.progress, before any point had a value), PERP_ERR_MEMORY
 PERP_API perp_status perp_identify(const perp_model *model, const perp_dataset *data,
                                    const perp_identify_options *options,
                                    perp_identification *result, perp_diag *diag);

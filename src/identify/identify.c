@@ -31,6 +31,10 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     double start = now();
     perp_status status = perp_identify_options_default(model, &o, diag);
     if (status == PERP_OK && !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
+    if (status == PERP_OK && o.ranks && o.method != PERP_ESTIMATOR_PREDICT)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(perp_model_file(model)),
+                            "method %s is for one process; predict is shared\n",
+                            perp_estimator_name(o.method));
     if (status == PERP_OK) status = perp__study_create(&study, model, data, &o, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));
     if (status != PERP_OK) return status;

@@ -5,6 +5,7 @@
 #include "base/tol.h"
 #include "identify/identify.h"
 #include "linalg/invert.h"
+#include "perp/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,9 +95,11 @@ static void count(perp__problem *p, perp_status status)
 {
     const perp_identify_options *o = p->watch;
     p->so_far.evaluations++;
-    if (status == PERP_ERR_MEMORY)
+    int is_shared = o && o->ranks,
+        stop = o && o->progress && o->progress(o->progress_context, &p->so_far);
+    if (status == PERP_ERR_MEMORY || (is_shared && status == PERP_ERR_UNAVAILABLE))
         p->status = status;
-    else if (o && o->progress && o->progress(o->progress_context, &p->so_far))
+    else if (is_shared ? perp_ranks_most(stop) : stop) /* all of them stop, or none */
         p->status = PERP_ERR_STOPPED;
 }
 

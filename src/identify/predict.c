@@ -13,10 +13,11 @@
 
 static perp_status no_solution(const perp__study *s, const perp__predictor *predictor)
 {
+    const char *fault = perp__predictor_fault(predictor);
     return perp__refuse(s->diag, PERP_ERR_NO_SOLUTION, perp__in(perp_model_file(s->model)),
                         "the model has no verified solution over the data from any of the "
                         "starts; the first:\n%s",
-                        perp__predictor_fault(predictor));
+                        fault[0] ? fault : "that of a run of another process\n");
 }
 
 /* By the study's method of steps. */

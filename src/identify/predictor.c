@@ -4,10 +4,12 @@
  * and are restarted for each. A restart forgets everything, so the result does not depend on which thread takes which run. */
 
 #include "base/parallel.h"
+#include "external/ranks.h"
 #include "identify/identify.h"
 #include "model/model.h"
 #include "simulate/step.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,6 +40,10 @@ struct perp__predictor {
     const double *sigma; /* NULL, or how far initial states are moved */
     int sign;
     uint64_t draw;
+    int first, last; /* runs of this process: all of them, or those from first to last - 1 */
+    int *of_runs,
+        *of_values; /* NULL, or where those of each process begin: runs, and their residuals */
+    double *shared; /* a number a run, to be exchanged */
 };
 
 enum { PART = 4 }; /* runs that are enough to tell good points from bad ones */
@@ -52,6 +58,30 @@ static perp_status create_worker(const perp__study *s, worker *w)
     w->row = malloc((size_t)columns * sizeof(double));
     w->slope = malloc((size_t)columns * (size_t)s->np * sizeof(double));
     return w->row && w->slope ? perp__model_clone(s->model, &w->model) : PERP_ERR_MEMORY;
+}
+
+/* Each process has a row of runs with nearly as many residuals. */
+static perp_status share_runs(perp__predictor *p)
+{
+    const perp__study *s = p->study;
+    int n = perp__ranks();
+    long all = p->offset[s->nrun];
+    p->first = 0, p->last = s->nrun;
+    if (!s->options.ranks || n < 2) return PERP_OK;
+    if (all > INT_MAX)
+        return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
+                            "%ld samples are more than processes can exchange, %d\n", all, INT_MAX);
+    p->of_runs = malloc(2 * ((size_t)n + 1) * sizeof *p->of_runs);
+    p->shared = malloc((size_t)s->nrun * sizeof *p->shared);
+    if (!p->of_runs || !p->shared) return PERP_ERR_MEMORY;
+    p->of_values = p->of_runs + n + 1;
+    for (int i = 0, run = 0; i <= n; i++) {
+        while (run < s->nrun && (double)p->offset[run] < (double)all * i / n) run++;
+        p->of_runs[i] = run;
+        p->of_values[i] = (int)p->offset[run];
+    }
+    p->first = p->of_runs[perp__rank()], p->last = p->of_runs[perp__rank() + 1];
+    return PERP_OK;
 }
 
 perp_status perp__predictor_create(const perp__study *study, perp__predictor **out)
@@ -72,6 +102,7 @@ perp_status perp__predictor_create(const perp__study *study, perp__predictor **o
     if (status == PERP_OK)
         p->scratch = malloc(((size_t)p->offset[study->nrun] + 1) * sizeof(double));
     if (!p->scratch) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = share_runs(p);
     for (int i = 0; i < p->nworker && status == PERP_OK; i++)
         status = create_worker(study, &p->worker[i]);
     if (status == PERP_OK) return status;
@@ -92,6 +123,8 @@ void perp__predictor_destroy(perp__predictor *p)
     }
     free(p->worker);
     free(p->offset);
+    free(p->of_runs);
+    free(p->shared);
     free(p->status);
     free(p->scratch);
     free(p->fault);
@@ -277,9 +310,10 @@ static perp_status predict_run(perp__predictor *p, worker *w, int run)
     return status;
 }
 
-static void job(void *context, int thread, int run)
+static void job(void *context, int thread, int i)
 {
     perp__predictor *p = context;
+    int run = p->first + i;
     p->status[run] = predict_run(p, &p->worker[thread], run);
 }
 
@@ -294,6 +328,21 @@ static void keep_fault(perp__predictor *p)
     }
 }
 
+/* What became of the runs of the other processes: afterwards all have the same numbers. PERP_ERR_UNAVAILABLE: one of them is not there any more. */
+static perp_status exchange(perp__predictor *p)
+{
+    const perp__study *s = p->study;
+    long n = p->offset[s->nrun];
+    if (!p->of_runs) return PERP_OK;
+    for (int r = p->first; r < p->last; r++) p->shared[r] = p->status[r];
+    perp_status status = perp__ranks_gather(p->shared, p->of_runs);
+    if (status == PERP_OK) status = perp__ranks_gather(p->residual, p->of_values);
+    for (int k = 0; k < s->np && p->jacobian && status == PERP_OK; k++)
+        status = perp__ranks_gather(p->jacobian + k * n, p->of_values);
+    for (int r = 0; r < s->nrun && status == PERP_OK; r++) p->status[r] = (perp_status)p->shared[r];
+    return status;
+}
+
 /* PERP_OK, PERP_ERR_MEMORY where that is what a run failed of, else the first run's fault. */
 static perp_status predict_all(perp__predictor *p, const double *theta)
 {
@@ -304,7 +353,8 @@ static perp_status predict_all(perp__predictor *p, const double *theta)
         p->worker[i].status = PERP_OK;
         perp_diag_clear(&p->worker[i].diag);
     }
-    perp__parallel(p->nworker, p->study->nrun, job, p);
+    perp__parallel(p->nworker, p->last - p->first, job, p);
+    status = exchange(p);
     for (int r = 0; r < p->study->nrun; r++) {
         if (status == PERP_OK || p->status[r] == PERP_ERR_MEMORY) status = p->status[r];
     }

@@ -301,6 +301,7 @@ perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *
     int known = !ok || !isfinite(best->cost) || perp__differentiate(p, best, best->jacobian);
     perp__minimum_free(&m);
     if (!ok || p->status == PERP_ERR_MEMORY) return PERP_ERR_MEMORY;
+    if (p->status == PERP_ERR_UNAVAILABLE) return p->status; /* another process has ended */
     result->interrupted = p->status == PERP_ERR_STOPPED;
     if (known || result->interrupted) return PERP_OK;
     return perp__refuse(s->diag, PERP_ERR_NO_SOLUTION, perp__in(perp_model_file(s->model)),

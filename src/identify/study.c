@@ -410,7 +410,7 @@ perp_status perp__study_create(perp__study *s, const perp_model *model, const pe
                        .parts = 1,
                        .merged = 1,
                        .diag = diag};
-    s->threads = options->threads ? options->threads : perp__processors();
+    s->threads = options->threads ? options->threads : options->ranks ? 1 : perp__processors();
     perp_status status = check_options(s);
     if (status == PERP_OK && !allocate_study(s)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = take_parameters(s);

@@ -5,6 +5,7 @@
 
 #include "perp/perp.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,65 @@ static void processes_that_cannot_share_are_refused(void **state)
     assert_int_not_equal(access(cli_path("alone/out"), F_OK), 0);
 }
 
+/* Identification over many recordings ----------------------------------------------------------- */
+
+/* Recordings of x' = -k x with noise, of different length, so that the shares of processes are not the same. */
+static void write_recordings(const char *folder)
+{
+    unsigned seed = 7;
+    for (int r = 0; r < 11; r++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/run%02d.csv", folder, r);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file, "t,x\n");
+        for (int i = 0; i < 20 + 3 * r; i++) {
+            double noise = 0;
+            for (int k = 0; k < 12; k++) {
+                seed = seed * 1664525u + 1013904223u;
+                noise += (double)(seed >> 8) / (1 << 24) - 0.5;
+            }
+            fprintf(file, "%.17g,%.17g\n", 0.05 * i,
+                    i ? (1 + 0.1 * r) * exp(-0.7 * 0.05 * i) + 0.01 * noise : 1 + 0.1 * r);
+        }
+        fclose(file);
+    }
+}
+
+static void ranks_and_one_process_identify_the_same(void **state)
+{
+    (void)state;
+    char model[1024], runs[1024];
+    need_mpi();
+    snprintf(
+        model, sizeof model, "%s",
+        cli_file("decay.perp",
+                 "model decay\nparam k = 2 in [0.1, 5] \"1/s\"\nstate x = 1\nder(x) = -k*x\n"
+                 "identify { estimate k\n measure x noise 0.01 }\nsimulate to 1 step 0.05 method "
+                 "radau5\n"));
+    write_recordings(fresh("runs", runs));
+    cli_expect(0, "% interval", NULL, "identify '%s' --data '%s' --threads 1 -o '%s'", model, runs,
+               cli_path("one.json"));
+    for (int n = 2; n <= 4;
+         n += 2) { /* text, and the whole result: as one process has it, but for the clock */
+        assert_int_equal(shell("mpirun -n %d %s identify '%s' --data '%s' -o '%s' >'%s'", n,
+                               PERP_CLI, model, runs, cli_path("many.json"), cli_path("said")),
+                         0);
+        assert_int_equal(
+            shell(
+                "grep -v seconds '%s' >'%s.a' && grep -v seconds '%s' >'%s.b' && cmp '%s.a' '%s.b'",
+                cli_path("one.json"), model, cli_path("many.json"), model, model, model),
+            0);
+        assert_int_equal(shell("test $(grep -c '11 runs' '%s') = 1", cli_path("said")), 0);
+    }
+    assert_int_equal(shell("grep -q '\"has_interval\":.true' '%s'", cli_path("many.json")), 0);
+    assert_int_not_equal(
+        shell("mpirun -n 2 %s identify '%s' --data '%s' --method implicit >'%s' 2>&1", PERP_CLI,
+              model, runs, cli_path("said")),
+        0);
+    assert_int_equal(shell("grep -q 'implicit is for one process' '%s'", cli_path("said")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +202,7 @@ int main(void)
         cmocka_unit_test(processes_that_cannot_share_are_refused),
         cmocka_unit_test(ranks_shards_and_one_process_give_the_same_table),
         cmocka_unit_test(a_rank_that_dies_ends_the_run_with_what_is_saved),
+        cmocka_unit_test(ranks_and_one_process_identify_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
