@@ -108,10 +108,12 @@ const cli_command cli_command_sweep = {
         "combined with each other, and each\n"
         "combination with the same samples of what has a distribution. The numbers of a job depend "
         "on its index and the seed alone:\n"
-        "any number of threads, shards and interruptions gives the same table. "
+        "any number of threads, shards, processes of mpirun and interruptions gives the same "
+        "table. "
         "FOLDER/journal.jsonl "
         "has a line for each job as soon as\n"
-        "it is done; FOLDER/table.csv, sorted by job, comes at the end. Runs that were refused are "
+        "it is done; FOLDER/table.csv, sorted by job, comes at the end (of many jobs also "
+        "table.perpbin, its numbers). Runs that were refused are "
         "rows with a reason.",
     .list = list_designs,
     .notes =

@@ -97,6 +97,14 @@ static perp_status open_folder(folder *f, const char *path)
 
 /* The table -------------------------------------------------------------------------------------- */
 
+/* As text with its words and, of many jobs, the numbers alone as well (NULL: not). */
+typedef struct tables {
+    perp_trajectory_writer *text, *numbers;
+    char path[CLI_PATH_ROOM]; /* of the numbers */
+} tables;
+
+enum { MANY = 100000 };
+
 static const char *const texts[] = {"outcome", "reason"};
 enum { TEXTS = 2, OURS = 3 }; /* job, steps, error: numbers beside the columns of the sweep */
 
@@ -118,7 +126,7 @@ static perp_status write_comments(perp_trajectory_writer *w, const cJSON *head)
     return status;
 }
 
-static perp_status write_head(perp_trajectory_writer *w, const cJSON *head)
+static perp_status write_head(const tables *t, const cJSON *head)
 {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(head, "columns"),
                 *unit = cJSON_GetObjectItemCaseSensitive(head, "units");
@@ -132,26 +140,30 @@ static perp_status write_head(perp_trajectory_writer *w, const cJSON *head)
         names[i] = cJSON_GetStringValue(name);
         units[i] = cJSON_GetStringValue(unit);
     }
-    perp_status status = write_comments(w, head);
-    if (status == PERP_OK) status = perp_trajectory_writer_texts(w, TEXTS, texts);
-    if (status == PERP_OK) status = perp_trajectory_writer_header(w, all, names, units);
+    perp_status status = write_comments(t->text, head);
+    if (status == PERP_OK) status = perp_trajectory_writer_texts(t->text, TEXTS, texts);
+    if (status == PERP_OK) status = perp_trajectory_writer_header(t->text, all, names, units);
+    if (status == PERP_OK && t->numbers) status = write_comments(t->numbers, head);
+    if (status == PERP_OK && t->numbers)
+        status = perp_trajectory_writer_header(t->numbers, all, names, units);
     free(names);
     return status;
 }
 
-static perp_status write_job(perp_trajectory_writer *w, const cli_job *job, int n, double *row)
+static perp_status write_job(const tables *t, const cli_job *job, int n, double *row)
 {
     const char *const text[TEXTS] = {job->outcome, job->reason};
     row[0] = (double)job->job;
     memcpy(row + 1, job->value, (size_t)n * sizeof *row);
     row[n + 1] = (double)job->steps;
     row[n + 2] = job->error;
-    return perp_trajectory_writer_row_texts(w, row, text);
+    perp_status status = perp_trajectory_writer_row_texts(t->text, row, text);
+    return status == PERP_OK && t->numbers ? perp_trajectory_writer_row(t->numbers, row) : status;
 }
 
 /* Rows of all jobs, in order; how many are there, and the first that is not, -1. */
-static perp_status write_rows(const folder *f, perp_trajectory_writer *w, long long jobs,
-                              long long *written, long long *missing)
+static perp_status write_rows(const folder *f, const tables *t, long long jobs, long long *written,
+                              long long *missing)
 {
     cli_job found;
     perp_status status = PERP_OK;
@@ -162,7 +174,7 @@ static perp_status write_rows(const folder *f, perp_trajectory_writer *w, long l
         cli_journal *j = &f->journal[job % f->n];
         int is_there = cli_journal_find(j, job, &found);
         if (is_there < 0) status = PERP_ERR_DATA;
-        if (is_there > 0) status = write_job(w, &found, j->ncolumn, row);
+        if (is_there > 0) status = write_job(t, &found, j->ncolumn, row);
         if (is_there == 0 && *missing < 0) *missing = job;
         *written += is_there > 0;
     }
@@ -170,21 +182,31 @@ static perp_status write_rows(const folder *f, perp_trajectory_writer *w, long l
     return status;
 }
 
+static perp_status create_tables(tables *t, const char *path, const char *table, long long jobs,
+                                 perp_diag *diag)
+{
+    perp_status status = perp_trajectory_writer_create(table, &t->text, diag);
+    snprintf(t->path, sizeof t->path, "%s/table" PERP_BINARY_SUFFIX, path);
+    if (status == PERP_OK && jobs > MANY)
+        status = perp_trajectory_writer_create(t->path, &t->numbers, diag);
+    return status;
+}
+
 perp_status cli_write_table(const char *path, int is_complete, char *table, perp_diag *diag)
 {
     folder f = {0};
-    perp_trajectory_writer *w = NULL;
+    tables t = {0};
     char reason[128] = "";
     long long missing = -1, written = 0, jobs = 0;
     snprintf(table, CLI_PATH_ROOM, "%s/table.csv", path);
     perp_status status = open_folder(&f, path);
-    if (status == PERP_OK) status = perp_trajectory_writer_create(table, &w, diag);
-    if (status == PERP_OK) status = write_head(w, f.journal[0].head);
     if (status == PERP_OK) {
         jobs = (long long)cJSON_GetNumberValue(
             cJSON_GetObjectItemCaseSensitive(f.journal[0].head, "jobs"));
-        status = write_rows(&f, w, jobs, &written, &missing);
+        status = create_tables(&t, path, table, jobs, diag);
     }
+    if (status == PERP_OK) status = write_head(&t, f.journal[0].head);
+    if (status == PERP_OK) status = write_rows(&f, &t, jobs, &written, &missing);
     if (status == PERP_OK && missing >= 0) {
         snprintf(reason, sizeof reason,
                  "%lld of %lld jobs are done; job %lld is the first that is not", written, jobs,
@@ -192,8 +214,11 @@ perp_status cli_write_table(const char *path, int is_complete, char *table, perp
         if (is_complete) status = cli_refuse(PERP_ERR_DATA, path, 0, "%s", reason);
     }
     if (status != PERP_OK) snprintf(reason, sizeof reason, "%s", perp_status_message(status));
-    if (reason[0] && w) snprintf(table, CLI_PATH_ROOM, "%s", perp_trajectory_writer_partial(w));
-    perp_status closed = perp_trajectory_writer_close(w, reason[0] ? reason : NULL, diag);
+    if (reason[0] && t.text)
+        snprintf(table, CLI_PATH_ROOM, "%s", perp_trajectory_writer_partial(t.text));
+    perp_status closed = perp_trajectory_writer_close(t.text, reason[0] ? reason : NULL, diag);
+    if (status == PERP_OK) status = closed;
+    closed = perp_trajectory_writer_close(t.numbers, reason[0] ? reason : NULL, diag);
     if (status == PERP_OK) status = closed;
     if (status != PERP_OK) table[0] = 0;
     close_folder(&f);
