@@ -207,6 +207,16 @@ static int node_degree(const perp__node *node, const int *column_of, int a, int 
     return a || b ? 2 : 0;
 }
 
+void perp__degrees(const perp__graph *g, const int *column_of, char *degree)
+{
+    for (int k = 0; k < g->count; k++) {
+        const perp__node *node = &g->node[k];
+        int arity = perp__op_arity(node->op);
+        degree[k] = (char)node_degree(node, column_of, arity > 0 ? degree[node->a] : 0,
+                                      arity > 1 ? degree[node->b] : 0);
+    }
+}
+
 int perp__degree(const perp__graph *g, perp_expr e, const int *column_of, int *where)
 {
     int n, result = -1;

@@ -137,4 +137,7 @@ int perp__hessian(perp__graph *graph, perp_expr e, const int *column_of, int nco
  * and `where` is not NULL, the first node that makes it so. -1 when memory is out. */
 int perp__degree(const perp__graph *graph, perp_expr e, const int *column_of, int *where);
 
+/* The same of all nodes: degree has graph->count entries. */
+void perp__degrees(const perp__graph *graph, const int *column_of, char *degree);
+
 #endif

@@ -14,6 +14,12 @@ enum { SAMPLES = 16, NARROWINGS = 30 };
 /* The scale of a condition is at least this part of the largest that it has at a node. */
 static const double LITTLE = 1e-3;
 
+/* Of a condition towards one of its ends, how far what is linear in states and t goes over the plan: no origin has a part in that. */
+typedef struct reach {
+    double least, most;
+    int is_there; /* 0: nothing of it moves */
+} reach;
+
 /* lo <= e <= hi throughout; by numbers where there are no expressions. */
 typedef struct bounded {
     perp_expr e, lo, hi; /* e: -1: a state; lo, hi: -1: the numbers */
@@ -21,7 +27,8 @@ typedef struct bounded {
     int state, phase, at; /* phase: -1: all */
     int row;              /* of `off`; -1: none */
     const char *text;
-    double most; /* the largest scale at a node */
+    reach reach[2]; /* towards lo, hi */
+    double most;    /* the largest scale at a node */
 } bounded;
 
 typedef struct looker {
@@ -29,8 +36,10 @@ typedef struct looker {
     bounded *of;
     int n, step;
     double *symbol, *value; /* of the model's symbols and nodes */
-    double *kept;           /* n * (SAMPLES + 1) */
-    double *off;            /* by conditions and states, and steps; nullable */
+    int *column;            /* nsymbol: 0 for what moves, states and t; else -1 */
+    char *degree; /* of the graph's nodes: how they depend on what moves, as perp__degree */
+    double *kept; /* n * (SAMPLES + 1) */
+    double *off;  /* by conditions and states, and steps; nullable */
     perp__plan_gap *worst;
     perp__arena arena;
 } looker;
@@ -91,7 +100,14 @@ static int allocate(looker *u)
     PERP_TAKE(&u->arena, u->kept, (size_t)most * (SAMPLES + 1));
     PERP_TAKE(&u->arena, u->symbol, m->nsymbol + m->plan->nparam);
     PERP_TAKE(&u->arena, u->value, m->graph.count);
-    return !u->arena.failed;
+    PERP_TAKE(&u->arena, u->column, m->nsymbol + m->plan->nparam);
+    PERP_TAKE(&u->arena, u->degree, m->graph.count);
+    if (u->arena.failed) return 0;
+    for (int s = 0; s < m->nsymbol + m->plan->nparam; s++) u->column[s] = -1;
+    u->column[PERP__SYM_T] = 0;
+    for (int i = 0; i < u->plan->program->ns; i++) u->column[m->item[PERP_STATE][i].symbol] = 0;
+    perp__degrees(&m->graph, u->column, u->degree);
+    return 1;
 }
 
 /* To a part `share` of the way through the step: states by its polynomial, inputs as they are between nodes; nothing else has a value. */
@@ -141,16 +157,60 @@ static double kept_by(const looker *u, const bounded *c)
     return isnan(below) || isnan(above) ? (double)NAN : fmin(below, above);
 }
 
-/* What it is the difference of: e and its bound; where that is 0, the parts of e. 0: it has none. */
+/* A sum by its terms: what is linear with its sign, the size of what is curved, of what does not move, and of all. */
+typedef struct terms {
+    double linear, curved, fixed;
+    int moves, is_curved;
+} terms;
+
+static void take_apart(const looker *u, perp_expr e, double sign, terms *of)
+{
+    const perp__node *node = &u->plan->model->graph.node[e];
+    int degree = u->degree[e];
+    if (node->op == PERP__NEG) {
+        take_apart(u, node->a, -sign, of);
+    } else if (node->op == PERP__ADD || node->op == PERP__SUB) {
+        take_apart(u, node->a, sign, of);
+        take_apart(u, node->b, node->op == PERP__SUB ? -sign : sign, of);
+    } else if (degree == 2) {
+        of->curved += fabs(u->value[e]);
+        of->is_curved = 1;
+    } else {
+        of->linear += sign * u->value[e];
+        if (degree == 0) of->fixed += fabs(u->value[e]);
+        of->moves |= degree == 1;
+    }
+}
+
+/* e - lo or e - hi where the looker is. */
+static terms terms_of(const looker *u, const bounded *c, int end)
+{
+    terms of = {0};
+    perp_expr bound = end ? c->hi : c->lo;
+    double number = end ? c->to : c->from;
+    if (c->e >= 0)
+        take_apart(u, c->e, 1, &of);
+    else
+        of.linear = value_of(u, c), of.moves = 1;
+    if (bound >= 0) {
+        take_apart(u, bound, -1, &of);
+    } else if (isfinite(number)) {
+        of.linear -= number;
+        of.fixed += fabs(number);
+    }
+    return of;
+}
+
+/* What a condition is the difference of, the end that is nearer: its curved terms, and how far the linear ones go over the plan or, where none
+ * moves, how large they are. 0: that says nothing. Heights above another ground, a body in another place, change none of it. */
 static double scale_of(const looker *u, const bounded *c)
 {
-    const double *v = u->value;
-    double x = value_of(u, c),
-           bound = x - low_of(u, c) < high_of(u, c) - x ? low_of(u, c) : high_of(u, c);
-    if (bound != 0) return fabs(x) + fabs(bound);
-    if (c->e < 0) return 0;
-    const perp__node *e = &u->plan->model->graph.node[c->e];
-    return e->op == PERP__ADD || e->op == PERP__SUB ? fabs(v[e->a]) + fabs(v[e->b]) : 0;
+    double x = value_of(u, c);
+    int end = !(x - low_of(u, c) < high_of(u, c) - x);
+    terms of = terms_of(u, c, end);
+    const reach *r = &c->reach[end];
+    if (of.moves) return of.curved + (r->is_there ? r->most - r->least : 0);
+    return of.is_curved && of.fixed > 0 ? of.curved + of.fixed : 0;
 }
 
 /* Condition c is broken here. */
@@ -211,18 +271,46 @@ static void look_at_step(looker *u, double *of_step)
         if (u->of[i].phase < 0 || u->of[i].phase == phase) look_through(u, i, of_step);
 }
 
-/* The largest scale of each condition at a node; of one without parts, its largest value. */
-static void find_scales(looker *u)
+/* How far the linear terms of a condition have gone. */
+static void reach_on(const looker *u, bounded *c)
+{
+    for (int end = 0; end < 2; end++) {
+        terms of = terms_of(u, c, end);
+        reach *r = &c->reach[end];
+        if (isnan(of.linear)) continue;
+        r->least = r->is_there ? fmin(r->least, of.linear) : of.linear;
+        r->most = r->is_there ? fmax(r->most, of.linear) : of.linear;
+        r->is_there = 1;
+    }
+}
+
+/* The largest scale of a condition; where that says nothing, its largest distance. */
+static void size_on(const looker *u, bounded *c)
+{
+    double scale = scale_of(u, c);
+    c->most = fmax(c->most, scale > 0 ? scale : fabs(kept_by(u, c)));
+}
+
+/* At the ends of steps and half way. */
+static void for_each_place(looker *u, void (*f)(const looker *, bounded *))
 {
     const perp__program *g = u->plan->program;
-    for (int k = 0; k < g->K; k++) {
-        perp__plan_row_symbols(g, u->plan->w, u->plan->p, k + 1, g->npoint - 1, u->symbol,
+    for (u->step = 0; u->step < g->K; u->step++) {
+        int phase = perp__program_phase(g, u->step);
+        perp__plan_row_symbols(g, u->plan->w, u->plan->p, u->step + 1, g->npoint - 1, u->symbol,
                                u->value);
-        for (int i = 0; i < u->n; i++) {
-            double scale = scale_of(u, &u->of[i]);
-            u->of[i].most = fmax(u->of[i].most, scale > 0 ? scale : fabs(value_of(u, &u->of[i])));
+        for (int s = 0; s <= 2; s++) {
+            look_at(u, 0.5 * s);
+            for (int i = 0; i < u->n; i++)
+                if (u->of[i].phase < 0 || u->of[i].phase == phase) f(u, &u->of[i]);
         }
     }
+}
+
+static void find_scales(looker *u)
+{
+    for_each_place(u, reach_on);
+    for_each_place(u, size_on);
 }
 
 int perp__plan_look_between(const perp_plan *plan, double *of_step, double *off,
@@ -255,32 +343,35 @@ static double running_cost(looker *u, const perp__plan_cost *c, double share)
     return u->value[c->weight] * u->value[c->e];
 }
 
-/* Of the present step: what the method's own rule takes the integral for, less than it is. */
-static double rule_is_off_by(looker *u, const perp__plan_cost *c)
+/* Of the present step: what the method's own rule takes the integral for, less than it is; what the rule adds up, without signs. */
+static double rule_is_off_by(looker *u, const perp__plan_cost *c, double *counted)
 {
     const perp__program *g = u->plan->program;
     const perp__scheme *s = &g->scheme;
-    double sum = 0;
+    double sum = 0, h = perp__program_step(g, u->plan->p, u->step);
     for (int i = 0; i < 5; i++) sum += WEIGHT[i] * running_cost(u, c, PLACE[i]);
-    for (int i = 0; i < g->npoint; i++)
-        sum -= s->b[i] * running_cost(u, c, s->is_weighted ? s->theta : s->c[i]);
-    return perp__program_step(g, u->plan->p, u->step) * sum;
+    for (int i = 0; i < g->npoint; i++) {
+        double part = s->b[i] * running_cost(u, c, s->is_weighted ? s->theta : s->c[i]);
+        sum -= part;
+        *counted += h * fabs(part);
+    }
+    return h * sum;
 }
 
-int perp__plan_quadrature(const perp_plan *plan, double *off)
+int perp__plan_quadrature(const perp_plan *plan, double *off, double *counted)
 {
     const perp__program *g = plan->program;
     const perp__plan_block *b = plan->model->plan;
     looker u = {.plan = plan};
     int ok = allocate(&u);
-    *off = 0;
+    *off = *counted = 0;
     for (u.step = 0; ok && u.step < g->K; u.step++) {
         int phase = perp__program_phase(g, u.step);
         perp__plan_row_symbols(g, plan->w, plan->p, u.step + 1, g->npoint - 1, u.symbol, u.value);
         for (int i = 0; i < b->ncost; i++) {
             const perp__plan_cost *c = &b->cost[i];
             if (c->kind == PLAN_COST_INTEGRAL && (c->phase < 0 || c->phase == phase))
-                *off += rule_is_off_by(&u, c);
+                *off += rule_is_off_by(&u, c, counted);
         }
     }
     perp__arena_clear(&u.arena);

@@ -183,8 +183,8 @@ typedef struct perp__plan_gap {
 int perp__plan_look_between(const perp_plan *plan, double *of_step, double *off,
                             perp__plan_gap *worst);
 /* How much larger the integrals of the cost are than the method's rule has them, on the polynomials of the steps. NaN: they speak of vars or
- * rates, which have no values between. 0: memory. */
-int perp__plan_quadrature(const perp_plan *plan, double *off);
+ * rates, which have no values between; and the sum of the sizes of what the rule counts. 0: memory. */
+int perp__plan_quadrature(const perp_plan *plan, double *off, double *counted);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in result. */
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 /* cost_error of the result, where more than slopes is needed; the plan stays as it is (correct.c). */

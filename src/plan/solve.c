@@ -1083,12 +1083,23 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
                       plan->model->source.name, result->cost);
 }
 
-/* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. */
-static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result)
+/* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. Where that is more than all that is
+ * counted, the cost is not the motion's: it may have a pole between two nodes. */
+static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
-    double off;
-    if (!perp__plan_quadrature(plan, &off)) return PERP_ERR_MEMORY;
+    double off, counted;
+    if (plan->model->kind == PERP_DISCRETE) return PERP_OK;
+    if (!perp__plan_quadrature(plan, &off, &counted)) return PERP_ERR_MEMORY;
     if (isfinite(off)) result->cost_error += fabs(off);
+    if (result->outcome >= PERP_PLAN_FEASIBLE_ON_MESH ||
+        !(fabs(off) > fmax(counted, fabs(result->cost))))
+        return PERP_OK;
+    perp__diag_append(diag,
+                      "%s: along the motion the integrals of the cost are another by %.3g, for a "
+                      "cost of %.3g: the plan holds on its mesh only; more nodes, or a tolerance, "
+                      "show whether there is such a motion\n",
+                      plan->model->source.name, fabs(off), result->cost);
+    result->outcome = PERP_PLAN_FEASIBLE_ON_MESH;
     return PERP_OK;
 }
 
@@ -1119,7 +1130,8 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
         status = perp__plan_replay(plan, result, diag);
     if (status == PERP_OK && result->outcome < PERP_PLAN_FEASIBLE_ON_MESH)
         status = perp__plan_correct(plan, result);
-    if (status == PERP_OK && isfinite(result->cost_error)) status = add_quadrature(plan, result);
+    if (status == PERP_OK && plan->options.replay && perp_plan_holds(result->outcome))
+        status = add_quadrature(plan, result, diag);
     if (status != PERP_OK) return status;
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
     if (plan->last.is_not_finite)

@@ -208,6 +208,68 @@ static void what_is_broken_between_nodes_is_seen(void **state)
     clear(&thin);
 }
 
+/* By how much a plan is broken between its nodes, as part of what it is judged by; its cost. */
+static double broken_with_floor(const char *condition, double floor, double *cost)
+{
+    char text[512];
+    refined u = {0};
+    snprintf(text, sizeof text,
+             "model over\nparam H = %.17g\ninput a in [-40, 40]\nstate x = 0, z = %.17g, v = -5\n"
+             "der(x) = 1\nder(z) = v\nder(v) = a - 10\nplan {\nhorizon 1\nnodes 4\nmethod radau3\n"
+             "inputs held\nminimize integral(a^2)\n%s\nat end: z = %.17g, v = 0\n}\n",
+             floor, floor + 0.6, condition, floor + 0.6);
+    assert_int_equal(perp_model_parse(text, strlen(text), "over", &u.model, &u.diag), PERP_OK);
+    perp_plan_options o = perp_plan_options_default(u.model);
+    assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+    double between = u.r.between;
+    *cost = u.r.cost;
+    clear(&u);
+    return between;
+}
+
+/* Where heights are counted from is no part of a verdict. */
+static void between_nodes_no_origin_counts(void **state)
+{
+    static const char *const conditions[] = {"z >= H", "z - H >= 0", "H <= z <= H + 1",
+                                             "z - 0.3*sin(3*x) - H >= 0"};
+    static const double floors[] = {1000, -1000, 1e-3, -0.3};
+    (void)state;
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+        double cost, other, plain = broken_with_floor(conditions[i], 0, &cost);
+        assert_true(plain > 0.02);
+        for (size_t k = 0; k < sizeof floors / sizeof *floors; k++) {
+            double off = broken_with_floor(conditions[i], floors[k], &other);
+            if (!near(other, cost, 1e-6) || !near(off, plain, 1e-5))
+                fail_msg("%s with H = %g: %.9g, cost %.9g; with 0: %.9g, %.9g", conditions[i],
+                         floors[k], off, other, plain, cost);
+        }
+    }
+}
+
+/* A cost with a pole that the nodes pass by is not the motion's, which has none that is finite. */
+static void a_pole_between_nodes_is_no_cost(void **state)
+{
+    static const char *const costs[] = {"1/(q - 0.55)^2", "tan(3*q)^2"};
+    (void)state;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        char text[256];
+        refined u = {0};
+        snprintf(text, sizeof text,
+                 "model pole\ninput F in [-10, 10]\nstate q = 0\nder(q) = F\nplan {\nhorizon 1\n"
+                 "nodes 5\nminimize integral(%s + 0.01*F^2)\nat end: q = 1\n}\n",
+                 costs[i]);
+        assert_int_equal(perp_model_parse(text, strlen(text), "pole", &u.model, &u.diag), PERP_OK);
+        perp_plan_options o = perp_plan_options_default(u.model);
+        assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        assert_int_equal(u.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+        assert_true(u.r.on_mesh < PERP_PLAN_FEASIBLE_ON_MESH);
+        assert_non_null(strstr(perp_diag_text(&u.diag), "integrals of the cost are another by"));
+        clear(&u);
+    }
+}
+
 /* A jump that comes within a step of where the plan has it is no error of the motion: carts that are hit keep a plan of 61 nodes to 6 %. One that
  * leaves in another direction is: discs keep theirs to 34 %. */
 static void impacts_may_come_a_step_apart(void **state)
@@ -379,6 +441,8 @@ int main(void)
         cmocka_unit_test(a_tolerance_that_is_not_reached_is_said),
         cmocka_unit_test(inputs_that_swing_are_held),
         cmocka_unit_test(what_is_broken_between_nodes_is_seen),
+        cmocka_unit_test(between_nodes_no_origin_counts),
+        cmocka_unit_test(a_pole_between_nodes_is_no_cost),
         cmocka_unit_test(impacts_may_come_a_step_apart),
         cmocka_unit_test(costs_are_below_the_least_by_no_more_than_they_state),
         cmocka_unit_test(what_the_rule_of_a_cost_leaves_out_is_stated),
