@@ -1,5 +1,5 @@
 """FMUs of all examples that simulate, by FMPy: their descriptions are valid, and what FMPy records is what perp simulate writes, bit for
-bit. python3 tests/fmpy_runs.py PERP [MODEL ..]; exit code 77 without FMPy."""
+bit, for FMPY_STEPS steps (400). python3 tests/fmpy_runs.py PERP [MODEL ..]; exit code 77 without FMPy."""
 
 import csv
 import os
@@ -17,7 +17,7 @@ except ImportError:
 
 perp = os.path.abspath(sys.argv[1])
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-MOST_STEPS = 400
+MOST_STEPS = int(os.environ.get("FMPY_STEPS", 400))
 
 
 def examples():
@@ -52,6 +52,8 @@ def compare(model, version, folder):
     if code:
         out += ".partial"
     names, rows = rows_of(out)
+    kept = [k for k, name in enumerate(names) if not name.startswith("impulse(")]  # the command's own, of moreau: h times the force
+    names, rows = [names[k] for k in kept], rows[:, kept]
     known = {v.name for v in description.modelVariables}
     assert set(names) <= known, set(names) - known
     messages = []

@@ -191,7 +191,8 @@ static void put_interface(perp__text *out, const perp__fmu_description *d)
         return;
     }
     perp__text_put(out, " canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
-                        " providesDirectionalDerivatives=\"true\"");
+                        " providesDirectionalDerivatives=\"true\""
+                        " mightReturnEarlyFromDoStep=\"true\"");
     put_number(out, "fixedInternalStepSize", d->step);
     perp__text_put(out, "/>\n");
 }
