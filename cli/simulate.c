@@ -312,24 +312,14 @@ static void free_impulses(impulses *x)
     free(x);
 }
 
-/* "N s"; "s kg m/s^2": what stands behind a unit's / divides. */
-static char *unit_times_s(const char *unit)
-{
-    size_t size = strlen(unit) + 4;
-    char *text = malloc(size);
-    if (text && strchr(unit, '/'))
-        snprintf(text, size, "s %s", unit);
-    else if (text)
-        snprintf(text, size, "%s%ss", unit, unit[0] ? " " : "");
-    return text;
-}
-
 static perp_status add_impulse(impulses *x, const perp_model *model, int var)
 {
-    perp_symbol of = perp_model_symbol(model, PERP_VAR, var);
-    size_t size = strlen(of.name) + sizeof "impulse()";
-    char *name = malloc(size), *unit = unit_times_s(of.unit);
-    if (name) snprintf(name, size, "impulse(%s)", of.name);
+    const char *of = perp_model_symbol(model, PERP_VAR, var).name;
+    size_t length = strlen(of) + sizeof "impulse()",
+           room = (size_t)perp_simulation_impulse_unit(x->sim, var, NULL, 0) + 1;
+    char *name = malloc(length), *unit = malloc(room);
+    if (name) snprintf(name, length, "impulse(%s)", of);
+    if (unit) perp_simulation_impulse_unit(x->sim, var, unit, room);
     x->column[x->n] = name, x->unit[x->n] = unit;
     x->largest[x->n] = x->time[x->n] = (double)NAN;
     x->var[x->n++] = var;

@@ -203,6 +203,13 @@ PERP_API double perp_simulation_value(const perp_simulation *simulation, int col
 /// @return 1; 0: this var has none, or the method is another
 PERP_API int perp_simulation_impulse(const perp_simulation *simulation, int var, double *impulse);
 
+/// Its unit: "N s" of a force in "N", "s kg m/s^2" of one in "kg m/s^2", since what stands behind a / divides.
+///
+/// @param text  room for `size` bytes; the unit, cut where it is longer
+/// @return how long the unit is without the zero at its end; -1: that var has no impulse
+PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int var, char *text,
+                                          size_t size);
+
 /// The time that was reached [s]; NaN for NULL.
 PERP_API double perp_simulation_time(const perp_simulation *simulation);
 

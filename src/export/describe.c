@@ -71,7 +71,8 @@ static const struct {
                             [PERP__FMU_INPUT] = {"input", "continuous", NULL},
                             [PERP__FMU_STATE] = {"output", "continuous", "exact"},
                             [PERP__FMU_OUTPUT] = {"output", "continuous", "calculated"},
-                            [PERP__FMU_LOCAL] = {"local", "continuous", "calculated"}};
+                            [PERP__FMU_LOCAL] = {"local", "continuous", "calculated"},
+                            [PERP__FMU_IMPULSE] = {"local", "continuous", "calculated"}};
 
 static int has_start(const perp__fmu_variable *v)
 {

@@ -15,7 +15,8 @@ typedef enum perp__fmu_role {
     PERP__FMU_INPUT,
     PERP__FMU_STATE,
     PERP__FMU_OUTPUT,
-    PERP__FMU_LOCAL, /* vars, inputs that cannot be set, the residual */
+    PERP__FMU_LOCAL,   /* vars, inputs that cannot be set, the residual */
+    PERP__FMU_IMPULSE, /* of the var `index`, over the last step; by moreau */
     PERP__FMU_ROLES
 } perp__fmu_role;
 
@@ -27,9 +28,10 @@ typedef struct perp__fmu_variable {
     double lo, hi;
 } perp__fmu_variable;
 
-/* The variables of an FMU, malloc'ed; their value references are their places. NULL when memory is out. With a method that locates
- * events, inputs that are functions of time or tables cannot be set, and are none. */
-perp__fmu_variable *perp__fmu_variables(const perp_model *model, perp_integrator integrator,
+/* The variables of an FMU, in one block by malloc; their value references are their places. NULL when memory is out. With a method that
+ * locates events, inputs that are functions of time or tables cannot be set, and are none. By moreau forces have impulses: the rows of a
+ * run from o->from, which ends after a step, are looked at. */
+perp__fmu_variable *perp__fmu_variables(const perp_model *model, const perp_simulation_options *o,
                                         int *n);
 
 /* Let the run's options name the inputs among them; names are in `list`, malloc'ed. 0 when memory is out. */

@@ -62,7 +62,7 @@ static perp_status try_run(job *j)
     o.step = j->o.step, o.to = isnan(j->o.to) ? o.from + o.step : j->o.to;
     o.integrator = j->o.integrator, o.tol = j->o.tol;
     const char **driven = NULL;
-    j->variable = perp__fmu_variables(j->model, o.integrator, &j->d.n);
+    j->variable = perp__fmu_variables(j->model, &o, &j->d.n);
     int ok = j->variable && perp__fmu_drive(j->variable, j->d.n, &o, &driven);
     perp_status status = ok ? perp_simulation_create(j->model, &o, &sim, j->diag)
                             : perp__out_of_memory(j->diag, "export");

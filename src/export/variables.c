@@ -5,7 +5,9 @@
 #include "simulate/events.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static perp__fmu_role role_of(const perp_model *m, perp_symbol_kind kind, int i, int locates)
 {
@@ -26,16 +28,33 @@ static perp__fmu_role role_of(const perp_model *m, perp_symbol_kind kind, int i,
     return PERP__FMU_LOCAL;
 }
 
-perp__fmu_variable *perp__fmu_variables(const perp_model *model, perp_integrator integrator, int *n)
+/* A run by moreau, whose forces have impulses; NULL by another method, or where it does not begin. 0: memory. */
+static int begin_impulses(const perp_model *model, const perp_simulation_options *options,
+                          perp_simulation **sim)
 {
-    int count = 2, locates = perp__events_wanted(model, integrator);
-    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++)
-        count += perp_model_count(model, (perp_symbol_kind)kind);
-    perp__fmu_variable *variable = calloc((size_t)count, sizeof *variable), *v = variable;
-    *n = count;
-    if (!variable) return NULL;
-    *v++ = (perp__fmu_variable){
-        "t", "s", PERP__FMU_TIME, PERP_SYMBOL_KINDS, 0, (double)-INFINITY, (double)INFINITY};
+    perp_simulation_options o = *options;
+    o.to = o.from + o.step;
+    return o.integrator != PERP_MOREAU ||
+           perp_simulation_create(model, &o, sim, NULL) != PERP_ERR_MEMORY;
+}
+
+/* How many impulses there are, and the room of their names and units. */
+static int count_impulses(const perp_model *model, const perp_simulation *sim, size_t *room)
+{
+    int n = 0;
+    *room = 0;
+    for (int i = 0; sim && i < perp_model_count(model, PERP_VAR); i++) {
+        int unit = perp_simulation_impulse_unit(sim, i, NULL, 0);
+        if (unit < 0) continue;
+        *room += strlen(perp_model_symbol(model, PERP_VAR, i).name) + sizeof "impulse()" +
+                 (size_t)unit + 1;
+        n++;
+    }
+    return n;
+}
+
+static void put_symbols(const perp_model *model, int locates, perp__fmu_variable *v)
+{
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++)
         for (int i = 0; i < perp_model_count(model, (perp_symbol_kind)kind); i++) {
             perp_symbol s = perp_model_symbol(model, (perp_symbol_kind)kind, i);
@@ -47,9 +66,48 @@ perp__fmu_variable *perp__fmu_variables(const perp_model *model, perp_integrator
                                         s.lo,
                                         s.hi};
         }
-    *v = (perp__fmu_variable){
-        "residual", "", PERP__FMU_LOCAL, PERP_SYMBOL_KINDS, 1, (double)-INFINITY, (double)INFINITY};
-    return variable;
+}
+
+static perp__fmu_variable unbounded(const char *name, const char *unit, perp__fmu_role role,
+                                    int index)
+{
+    return (perp__fmu_variable){
+        name, unit, role, PERP_SYMBOL_KINDS, index, (double)-INFINITY, (double)INFINITY};
+}
+
+/* Names and units stand in `text`. */
+static void put_impulses(const perp_model *model, const perp_simulation *sim, perp__fmu_variable *v,
+                         char *text, size_t room)
+{
+    char *end = text + room;
+    for (int i = 0; sim && i < perp_model_count(model, PERP_VAR); i++) {
+        if (!perp_simulation_impulse(sim, i, NULL)) continue;
+        const char *name = text, *of = perp_model_symbol(model, PERP_VAR, i).name;
+        text += snprintf(text, (size_t)(end - text), "impulse(%s)", of) + 1;
+        *v++ = unbounded(name, text, PERP__FMU_IMPULSE, i);
+        text += perp_simulation_impulse_unit(sim, i, text, (size_t)(end - text)) + 1;
+    }
+}
+
+perp__fmu_variable *perp__fmu_variables(const perp_model *model,
+                                        const perp_simulation_options *options, int *n)
+{
+    int symbols = 0;
+    size_t room;
+    perp_simulation *sim = NULL;
+    if (!begin_impulses(model, options, &sim)) return NULL;
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++)
+        symbols += perp_model_count(model, (perp_symbol_kind)kind);
+    *n = symbols + 2 + count_impulses(model, sim, &room);
+    perp__fmu_variable *v = calloc(1, (size_t)*n * sizeof *v + room);
+    if (v) {
+        v[0] = unbounded("t", "s", PERP__FMU_TIME, 0);
+        put_symbols(model, perp__events_wanted(model, options->integrator), v + 1);
+        v[1 + symbols] = unbounded("residual", "", PERP__FMU_LOCAL, 1);
+        put_impulses(model, sim, v + 2 + symbols, (char *)(v + *n), room);
+    }
+    perp_simulation_destroy(sim);
+    return v;
 }
 
 int perp__fmu_drive(const perp__fmu_variable *variable, int n, perp_simulation_options *options,

@@ -4,6 +4,7 @@
 #include "simulate/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,4 +109,12 @@ int perp_simulation_impulse(const perp_simulation *sim, int var, double *impulse
     *impulse = x->is_summed ? x->last[var] : s->ws[SYM_H] * s->ws[s->sym.y + s->sym.var_at[var]];
     if (sim->is_moved || sim->done == 0) *impulse = (double)NAN;
     return 1;
+}
+
+int perp_simulation_impulse_unit(const perp_simulation *sim, int var, char *text, size_t size)
+{
+    if (!perp_simulation_impulse(sim, var, NULL)) return -1;
+    const char *unit = perp_model_symbol(sim->model, PERP_VAR, var).unit;
+    return strchr(unit, '/') ? snprintf(text, size, "s %s", unit)
+                             : snprintf(text, size, "%s%ss", unit, unit[0] ? " " : "");
 }

@@ -277,8 +277,6 @@ static void follow(const fmu *f, void *i, const perp_trajectory *table, int firs
     for (int k = first; k < first + steps; k++) {
         assert_int_equal(step(f, i, f->from + k * f->step, f->step, NULL), 0);
         for (int c = 0; c < perp_trajectory_columns(table); c++) {
-            if (strncmp(perp_trajectory_name(table, c), "impulse(", 8) == 0)
-                continue; /* the command's own, of moreau: h times the force */
             double ours = get(f, i, perp_trajectory_name(table, c)),
                    right = perp_trajectory_column(table, c)[k + 1];
             if (!(ours == right || (isnan(ours) && isnan(right))))

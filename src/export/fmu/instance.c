@@ -191,7 +191,7 @@ static int open_model(perp__fmu *f)
     perp_diag diag = {0};
     perp_status status = read_settings(f, &diag);
     if (status == PERP_OK) {
-        f->variable = perp__fmu_variables(f->model, f->o.integrator, &f->n);
+        f->variable = perp__fmu_variables(f->model, &f->o, &f->n);
         size_t n = (size_t)f->n, pairs = (size_t)perp_model_pairs(f->model) + 1;
         f->value = f->variable ? malloc(2 * n * sizeof *f->value) : NULL;
         f->count = calloc(pairs, sizeof *f->count);
@@ -424,6 +424,10 @@ static double value_of(perp__fmu *f, int i)
     const perp__fmu_variable *v = &f->variable[i];
     if (v->role == PERP__FMU_INPUT && !isnan(f->value[i])) return f->value[i];
     if (!f->sim || v->kind == PERP_PARAM) return value_before(f, i);
+    if (v->role == PERP__FMU_IMPULSE) {
+        double impulse;
+        return perp_simulation_impulse(f->sim, v->index, &impulse) ? impulse : (double)NAN;
+    }
     if (isnan(f->row[0])) perp_simulation_row(f->sim, f->row);
     return f->row[column_of(f, v)];
 }
@@ -516,7 +520,7 @@ perp__fmu_status perp__fmu_derive(perp__fmu *f, const unsigned *unknown, size_t 
     perp_status status = move ? repeat(f, (int)nknown, input, move, row, &diag) : PERP_ERR_ARG;
     for (size_t k = 0; k < nunknown && status == PERP_OK; k++) {
         const perp__fmu_variable *v = is_variable(f, unknown[k]) ? &f->variable[unknown[k]] : NULL;
-        if (!v || v->kind == PERP_PARAM) status = PERP_ERR_ARG;
+        if (!v || v->kind == PERP_PARAM || v->role == PERP__FMU_IMPULSE) status = PERP_ERR_ARG;
         if (status == PERP_OK) derivative[k] = row[column_of(f, v)];
     }
     if (status != PERP_OK)
