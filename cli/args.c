@@ -1,6 +1,7 @@
 /* What was said and how it ends: messages, exit codes, --set and --input. */
 
 #include "cli.h"
+#include "robot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,12 @@ int cli_load_at(const char *file, const char *command, const cli_list *settings,
                 perp_diag *diag)
 {
     int code = CLI_DONE, n = settings->n;
+    if (cli_is_robot(file)) {
+        cli_say("perp %s: %s is a robot file: check and simulate take it; elsewhere a model with "
+                "robot NAME = \"FILE\" does (docs/robots.md)\n",
+                command, file);
+        return CLI_BAD_INPUT;
+    }
     perp_setting *set = calloc((size_t)n + (size_t)nat + 1, sizeof *set);
     if (!set) return cli_exit_code(PERP_ERR_MEMORY);
     if (nat) memcpy(set + n, at, (size_t)nat * sizeof *at);

@@ -144,6 +144,19 @@ static void a_step_that_does_not_hold_ends_the_run(void **state)
     cli_expect(3, NULL, "not verified", "simulate '%s' --quiet", file);
 }
 
+static void commands_of_models_say_what_takes_a_robot(void **state)
+{
+    static const char *const commands[] = {"plan %s", "identify %s --data x.csv",
+                                           "sweep %s --vary m=1,2", "export %s -o x.fmu",
+                                           "export c %s -o x"};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        char text[200];
+        snprintf(text, sizeof text, commands[i], "examples/robots/arm.xml");
+        cli_expect(2, NULL, "robot NAME = \"FILE\"", "%s", text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +167,7 @@ int main(void)
         cmocka_unit_test(check_lists_what_is_ignored),
         cmocka_unit_test(a_page_shows_the_rows),
         cmocka_unit_test(a_step_that_does_not_hold_ends_the_run),
+        cmocka_unit_test(commands_of_models_say_what_takes_a_robot),
     };
     return run_all(tests);
 }
