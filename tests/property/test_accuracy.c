@@ -115,6 +115,38 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
     }
 }
 
+/* In other units of length a run has the same parts and the same states, for powers of 2 to the bit. */
+static void parts_do_not_depend_on_units(void **state)
+{
+    (void)state;
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_RADAU5};
+    static const int powers[] = {0, -40, -60, 40};
+    for (int m = 0; m < 3; m++) {
+        double right = 0;
+        long parts = 0;
+        for (int k = 0; k < 4; k++) {
+            char text[512];
+            double S = ldexp(1, powers[k]), shortest;
+            long unresolved;
+            snprintf(text, sizeof text,
+                     "param S = %.17g\nstate x = S, v = 0, y = 0, u = 3*S\nvar p, f\nder(x) = v\n"
+                     "der(v) = p - 9.81*S\nder(y) = u\nder(u) = f\n"
+                     "0 <= p perp v + 0.6*pre(v) >= 0 when x <= 0\n-0.3*p <= f <= 0.3*p perp u\n",
+                     S);
+            perp_model *model = load_or_parse(text);
+            perp_simulation *sim = run_within(model, methods[m], 1, 1e-5);
+            double x = perp_simulation_state(sim, 0) / S;
+            long n = perp_simulation_parts(sim, &shortest, &unresolved);
+            if (k == 0) right = x, parts = n;
+            if (n != parts || x != right)
+                fail_msg("%s, 2^%d: %ld parts and %.17g, where %ld and %.17g are right",
+                         perp_integrator_name(methods[m]), powers[k], n, x, parts, right);
+            perp_simulation_destroy(sim);
+            perp_model_destroy(model);
+        }
+    }
+}
+
 /* Also an accuracy below what the conditions of a step are held to. */
 static void more_accuracy_is_more(void **state)
 {
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test(the_method_that_fits_is_right_to_a_thousandth),
         cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had),
         cmocka_unit_test(parts_are_as_long_as_the_accuracy_allows),
+        cmocka_unit_test(parts_do_not_depend_on_units),
         cmocka_unit_test(more_accuracy_is_more),
         cmocka_unit_test(parts_that_are_left_to_backward_euler_are_judged_by_its_order),
         cmocka_unit_test(the_error_goes_with_the_accuracy),
