@@ -555,7 +555,9 @@ static perp__value lower_sum(perp__builder *b, const perp__syntax *s)
     const perp__turn *outer = b->turn;
     int name_at = b->outline ? perp__word_behind(b, s->at + 3, s->text) : s->at;
     perp__mention(b, name_at, name_at + (int)strlen(s->text), name_at);
-    for (int i = lo; i <= hi && !b->failed && b->terms <= MAX_TERMS; i++) {
+    for (int i = lo;
+         i <= hi && !b->failed && b->source->nerror < PERP__MOST_ERRORS && b->terms <= MAX_TERMS;
+         i++) {
         if (!perp__count_term(b, s)) return zero;
         perp__turn turn = {s->text, i, outer, name_at};
         b->turn = &turn;

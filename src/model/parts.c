@@ -98,7 +98,8 @@ static void visit_loop(perp__builder *b, const perp__statement *s, int all,
     }
     if (!bounds_of(b, s, &lo, &hi)) return;
     const perp__turn *outer = b->turn;
-    for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100 && perp__unroll(b, s, 1);
+    for (int i = lo;
+         i <= hi && !b->failed && b->source->nerror < PERP__MOST_ERRORS && perp__unroll(b, s, 1);
          i++) {
         perp__turn local;
         b->turn = new_turn(b, s->name, s->name_at, i, &local);
@@ -173,7 +174,7 @@ static void visit_instances(perp__builder *b, const perp__statement *s, int all,
     if (hi < lo && b->is_declaring) declare_array(b, s);
     const perp__turn *outer = b->turn;
     int index_at = b->outline ? perp__word_behind(b, s->name_end, s->index) : s->at;
-    for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100; i++) {
+    for (int i = lo; i <= hi && !b->failed && b->source->nerror < PERP__MOST_ERRORS; i++) {
         perp__turn local;
         b->turn = new_turn(b, s->index, index_at, i, &local);
         visit_instance(b, s, all, act);
@@ -637,7 +638,7 @@ perp__value perp__lower_late(perp__builder *b, const perp__declared *declared,
 
 void perp__check_lates(perp__builder *b)
 {
-    for (perp__late *late = b->late; late && !b->failed && b->source->nerror < 100;
+    for (perp__late *late = b->late; late && !b->failed && b->source->nerror < PERP__MOST_ERRORS;
          late = late->next) {
         int is_used = 0;
         for (int k = 0; k < SCOPE_OUTPUT + 2; k++) is_used |= late->value[k].e || late->is_bad[k];

@@ -28,6 +28,8 @@ typedef struct perp__file {
     int line;         /* its first in perp__source.line */
 } perp__file;
 
+enum { PERP__MOST_ERRORS = 100 }; /* loops and sums go no further behind so many */
+
 typedef struct perp__source {
     const char *name; /* file name in messages */
     const char *text;

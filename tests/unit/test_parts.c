@@ -536,9 +536,25 @@ static void a_thousand_instances_compile_in_a_second(void **state)
     perp_model_destroy(m);
 }
 
+/* Each turn of the sum would say another index: it ends behind a hundred. */
+static void a_sum_of_errors_ends(void **state)
+{
+    (void)state;
+    const char *text = "state x[9] = 1\nder(x) = -x\n"
+                       "output y = sum(j in 1..90000, x[j + 9])\nsimulate to 1 step 0.1\n";
+    perp_diag diag = {0};
+    perp_model *model;
+    assert_int_equal(perp_model_parse(text, strlen(text), "sum.perp", &model, &diag),
+                     PERP_ERR_MODEL);
+    assert_non_null(strstr(perp_diag_text(&diag), "sum.perp:3:"));
+    assert_in_range(diag.errors, 100, 110);
+    perp_diag_clear(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_of_errors_ends),
         cmocka_unit_test(parts_are_the_model_written_out),
         cmocka_unit_test(instances_have_parameters_that_can_be_set),
         cmocka_unit_test(parts_nest_and_are_arguments_of_parts),
