@@ -49,11 +49,12 @@ static const cli_option options[] = {
     {"o", "FILE.h5",
      "of a friction problem: write it with its solution as the Friction Contact Library does",
      INTO(contacts.out), .is_output = 1},
-    {"tol", "T", "of a friction problem: solved means error <= T (default 1e-8, of a pile 1e-6)",
+    {"tol", "T", "of a friction problem: solved means error <= T (default 1e-8, without W 1e-6)",
      INTO(contacts.tol), .is_positive = 1, .most = 1e-2},
     {"max-iter", "N", "of a friction problem: iterations at most (default: the method's own)",
      INTO(contacts.max_iter), .least = 1},
-    {"threads", "N", "of a pile in an .h5 file; the numbers are the same for any (default 1)",
+    {"threads", "N",
+     "of a large problem in an .h5 file; the numbers are the same for any (default 1)",
      INTO(contacts.threads), .least = 1, .most = 1024},
     {"warm", NULL, "of an .h5 file: begin at its solution", INTO(contacts.warm)},
 };
@@ -515,10 +516,10 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
 /* Is it a method for problems of some class? CLI_USAGE after saying that it is not. */
 static int check_method(const char *method)
 {
-    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 2 };
-    const char *known[MOST] = {"all", "pile"};
+    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 3 };
+    const char *known[MOST] = {"all", "pile", "cones"};
     char text[256];
-    int n = 2;
+    int n = 3;
     for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)
         known[n++] = perp_lcp_method_name((perp_lcp_method)m);
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)

@@ -24,15 +24,17 @@ int cli_is_fclib(const char *file)
 /* Progress -------------------------------------------------------------------------------------- */
 
 typedef struct watch {
-    int is_shown, was_shown;
+    int is_shown, was_shown, is_asked;
     double started;
 } watch;
 
 static int look(void *context, int iterations, double error)
 {
     watch *w = context;
+    if (!w->is_asked) cli_catch_signals(); /* methods that never ask are ended by them */
+    w->is_asked = 1;
     if (w->is_shown && cli_now() - w->started > 1) {
-        fprintf(stderr, "\r  %d sweeps, error %.2e, %.0f s ", iterations, error,
+        fprintf(stderr, "\r  %d iterations, error %.2e, %.0f s ", iterations, error,
                 cli_now() - w->started);
         w->was_shown = 1;
     }
@@ -87,11 +89,9 @@ static int solve_by(const perp_fclib *file, const char *method, int table,
         memcpy(x->r, perp_fclib_impulses(file), (size_t)x->n * sizeof *x->r);
     else
         memset(x->r, 0, (size_t)x->n * sizeof *x->r);
-    perp_status status =
-        perp_fclib_solve(p, &o, x->r, x->u, x->v, x->l, &info, table ? NULL : diag);
+    perp_status status = perp_fclib_solve(p, &o, x->r, x->u, x->v, x->l, &info, diag);
     if (w.was_shown) fprintf(stderr, "\r%60s\r", "");
     *is_taken = status == PERP_OK;
-    if (status == PERP_ERR_DATA && table) return CLI_DONE; /* no pile */
     if (status != PERP_OK) return cli_exit_code(status);
     answer a = {.name = name,
                 .outcome = perp_outcome_name(info.outcome),
@@ -111,20 +111,33 @@ static int solve_by(const perp_fclib *file, const char *method, int table,
 static int solve_all(const perp_fclib *file, const cli_contact_options *given, const char *name,
                      output *out, values *x, perp_diag *diag)
 {
-    int code = CLI_DONE, is_taken;
-    for (int m = -1; m < (int)PERP_FC_METHOD_COUNT && !cli_is_interrupted(); m++) {
-        const char *method = m < 0 ? "pile" : perp_fc_method_name((perp_fc_method)m);
-        code = solve_by(file, method, 1, given, name, out, x, &is_taken, diag);
-        if (code != CLI_DONE && code != CLI_NO_SOLUTION) return code;
+    int any = 0, code = CLI_DONE;
+    perp_diag said = {0}; /* of a method that does not take the problem */
+    for (int m = -2; m < (int)PERP_FC_METHOD_COUNT && !cli_is_interrupted(); m++) {
+        const char *method = m == -2   ? "pile"
+                             : m == -1 ? "cones"
+                                       : perp_fc_method_name((perp_fc_method)m);
+        int is_taken;
+        perp_diag_clear(&said);
+        code = solve_by(file, method, 1, given, name, out, x, &is_taken, &said);
+        any |= is_taken;
+        if (!is_taken && code != CLI_BAD_INPUT && code != CLI_USAGE) break;
+        code = CLI_DONE; /* output knows what failed */
     }
-    return CLI_DONE; /* output knows what failed */
+    if (any && code == CLI_DONE) {
+        perp_diag_clear(&said);
+        return CLI_DONE;
+    }
+    perp_diag_clear(diag);
+    *diag = said; /* what the last one said */
+    return code == CLI_DONE && !cli_is_interrupted() ? CLI_BAD_INPUT : code;
 }
 
 /* Is it a method for contacts? */
 static int is_method(const char *method)
 {
     return strcmp(method, "all") == 0 || strcmp(method, "pile") == 0 ||
-           perp_fc_method_find(method) != PERP_FC_METHOD_COUNT;
+           strcmp(method, "cones") == 0 || perp_fc_method_find(method) != PERP_FC_METHOD_COUNT;
 }
 
 int solve_fclib(const char *path, const char *method, const cli_contact_options *given, output *out,
@@ -146,7 +159,6 @@ int solve_fclib(const char *path, const char *method, const cli_contact_options 
         code = CLI_BAD_INPUT;
     }
     if (code == CLI_DONE && !take_values(p, &x)) code = cli_exit_code(PERP_ERR_MEMORY);
-    cli_catch_signals();
     if (code == CLI_DONE && strcmp(method, "all") == 0) {
         code = solve_all(file, given, name, out, &x, diag);
     } else if (code == CLI_DONE) {

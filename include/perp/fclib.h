@@ -9,11 +9,12 @@
 ///
 ///     u = H' v + w,     M v = H r + G l + f,     0 = G' v + b           (G, b may be left out)
 ///
-/// Masses that are blocks of single bodies are solved as a pile (perp/pile.h), without W; else v and l are eliminated by sparse factors, and W
-/// is solved as blocks (perp/friction.h).
+/// Masses that are blocks of single bodies are solved as a pile (perp/pile.h). Other global problems, as those of finite elements, and piles that take
+/// long are solved by `cones`, on M and H as they are: neither forms W. Else v and l are eliminated by sparse factors, and W is solved as blocks
+/// (perp/friction.h).
 ///
 /// Verified is the problem of the file: the laws of contacts as perp/friction.h and perp/pile.h do, the equations of v and l row by row from the
-/// file's own matrices.
+/// file's own matrices (docs/adr/088-cones-without-w.md).
 
 #ifndef PERP_FCLIB_H
 #define PERP_FCLIB_H
@@ -84,29 +85,31 @@ PERP_API int perp_fclib_multipliers(const perp_fclib_problem *problem);
 PERP_API perp_status perp_fclib_write(const char *path, const perp_fclib_problem *problem,
                                       const perp_fclib_point *solution, perp_diag *diag);
 
-/// What a solve does between sweeps of a pile. @return 0 to go on; else the solve ends with PERP_LIMIT
+/// What a solve does between sweeps of a pile or iterations of cones; the error is infinite where none was judged yet. @return 0 to go on; else the solve ends with PERP_LIMIT
 typedef int (*perp_fclib_progress)(void *context, int iterations, double error);
 
 /// Options. Fill with perp_fclib_options_default, then change what you need.
 typedef struct perp_fclib_options {
     size_t size; ///< set by the default; says which fields the caller has
     const char *
-        method; ///< "pile", the name of a method of perp/friction.h, or (default) "auto": a pile above 200 contacts, where
-                ///< it is one, else `auto` of perp/friction.h
-    double tol; ///< solved means: error <= tol (see perp_fclib_info). (0, 1e-2], default 1e-6
-    int max_iter;                 ///< of the method; 0 (default): its own limit
-    int warm_start;               ///< 1: r holds a guess on entry. Default 0: r starts at zero
-    int threads;                  ///< of a pile, >= 1, default 1; the numbers are the same for any
-    perp_fclib_progress progress; ///< nullable; of a pile alone
+        method; ///< "pile", "cones" (global, M symmetric and positive definite), the name of a method of perp/friction.h, or
+        ///< (default) "auto": above 200 contacts a pile where it is one, by sweeps and then by cones; above 100 cones;
+        ///< where neither applies `auto` of perp/friction.h
+    double
+        tol; ///< solved means: error <= tol (see perp_fclib_info). (0, 1e-2], default 1e-6, of blocks of W 1e-8
+    int max_iter;   ///< of the method; 0 (default): its own limit
+    int warm_start; ///< 1: r holds a guess on entry. Default 0: r starts at zero
+    int threads;    ///< of a pile and cones, >= 1, default 1; the numbers are the same for any
+    perp_fclib_progress progress; ///< nullable; of a pile and cones alone
     void *context;                ///< handed to it
 } perp_fclib_options;
 
 /// What a solve did.
 typedef struct perp_fclib_info {
     perp_outcome outcome; ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
-    const char *method;   ///< "pile", or that of perp/friction.h which gave the answer
+    const char *method;   ///< "pile", "cones", or that of perp/friction.h which gave the answer
     int iterations;
-    int bodies;      ///< of a pile; 0: solved as blocks of W
+    int bodies;      ///< of a pile; 0: it is none, or was not looked at as one
     double residual; ///< natural residual, as perp_fc_residual [N s]; NaN if there is none
     double
         error; ///< what decides: the largest of the error of perp_fc_info or perp_pile_info and of `equations`; infinite where double
@@ -134,7 +137,7 @@ static inline perp_fclib_options perp_fclib_options_default(void)
 /// @param info     nullable
 /// @param diag     nullable; says why a problem is not taken
 /// @return PERP_OK, PERP_ERR_ARG (sizes that do not fit, an unknown method, an option out of range), PERP_ERR_DATA (entries that are
-/// not finite, mu < 0, equations that do not determine v and l, "pile" of what is none, a W beyond 4 GB), PERP_ERR_MEMORY. Not solving is an outcome in info, not an error.
+/// not finite, mu < 0, equations that do not determine v and l, "pile" or "cones" of what is none, a W beyond 4 GB), PERP_ERR_UNAVAILABLE (sparse factors that are needed are not here), PERP_ERR_MEMORY. Not solving is an outcome in info, not an error.
 PERP_API perp_status perp_fclib_solve(const perp_fclib_problem *problem,
                                       const perp_fclib_options *options, double *r, double *u,
                                       double *v, double *l, perp_fclib_info *info, perp_diag *diag);

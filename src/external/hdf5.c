@@ -28,9 +28,13 @@ static struct {
     __typeof__(H5Dwrite) *write;
     __typeof__(H5Dget_space) *space_of;
     __typeof__(H5Dget_type) *type_of;
+    __typeof__(H5Dget_storage_size) *stored;
+    __typeof__(H5Dget_create_plist) *made_by;
     __typeof__(H5Dclose) *close_array;
     __typeof__(H5Screate_simple) *create_space;
     __typeof__(H5Sget_simple_extent_npoints) *count;
+    __typeof__(H5Sget_simple_extent_ndims) *axes;
+    __typeof__(H5Sselect_hyperslab) *select;
     __typeof__(H5Sclose) *close_space;
     __typeof__(H5Tget_class) *class_of;
     __typeof__(H5Tget_size) *size_of;
@@ -40,6 +44,7 @@ static struct {
     __typeof__(H5Tclose) *close_type;
     __typeof__(H5Pcreate) *create_list;
     __typeof__(H5Pset_create_intermediate_group) *set_groups;
+    __typeof__(H5Pget_external_count) *other_files;
     __typeof__(H5Pclose) *close_list;
     hid_t *native_int, *native_double, *text, *link_class;
 } h5;
@@ -65,9 +70,13 @@ static perp_status load(void)
                                    {"H5Dwrite", &h5.write},
                                    {"H5Dget_space", &h5.space_of},
                                    {"H5Dget_type", &h5.type_of},
+                                   {"H5Dget_storage_size", &h5.stored},
+                                   {"H5Dget_create_plist", &h5.made_by},
                                    {"H5Dclose", &h5.close_array},
                                    {"H5Screate_simple", &h5.create_space},
                                    {"H5Sget_simple_extent_npoints", &h5.count},
+                                   {"H5Sget_simple_extent_ndims", &h5.axes},
+                                   {"H5Sselect_hyperslab", &h5.select},
                                    {"H5Sclose", &h5.close_space},
                                    {"H5Tget_class", &h5.class_of},
                                    {"H5Tget_size", &h5.size_of},
@@ -77,6 +86,7 @@ static perp_status load(void)
                                    {"H5Tclose", &h5.close_type},
                                    {"H5Pcreate", &h5.create_list},
                                    {"H5Pset_create_intermediate_group", &h5.set_groups},
+                                   {"H5Pget_external_count", &h5.other_files},
                                    {"H5Pclose", &h5.close_list},
                                    {"H5T_NATIVE_INT_g", &h5.native_int},
                                    {"H5T_NATIVE_DOUBLE_g", &h5.native_double},
@@ -235,32 +245,58 @@ static long long count_of(hid_t array)
     return n;
 }
 
+/* Does the file itself hold the values? An array may be in other files, or of any size and nowhere: what is not stored reads as zeros. No filter packs
+ * numbers as tight as that. */
+static int is_stored(hid_t array, long long n)
+{
+    const double MOST = 4096;
+    hid_t list = h5.made_by(array);
+    int others = list >= 0 ? h5.other_files(list) : -1;
+    if (list >= 0) h5.close_list(list);
+    return others == 0 && (double)n <= MOST * (double)h5.stored(array);
+}
+
 long long perp__hdf5_count(perp__hdf5 *file, const char *path)
 {
     enter();
     hid_t array = has(file, path) ? h5.open_array(file->id, path, DEFAULTS) : H5I_INVALID_HID;
     H5T_class_t class = array >= 0 ? class_of(array) : H5T_NO_CLASS;
     long long n = class == H5T_INTEGER || class == H5T_FLOAT ? count_of(array) : -1;
+    if (n > 0 && !is_stored(array, n)) n = -2;
     if (array >= 0) h5.close_array(array);
     (void)leave();
     return n;
 }
 
-static perp_status read_all(perp__hdf5 *file, const char *path, long long count, H5T_class_t class,
-                            void *out, perp_diag *diag)
+/* The first `count` of n values. */
+static int read_first(hid_t array, long long count, long long n, hid_t type, void *out)
+{
+    const hsize_t start = 0, size = (hsize_t)count;
+    if (count == n) return h5.read(array, type, ALL, ALL, DEFAULTS, out) >= 0;
+    hid_t from = h5.space_of(array), to = h5.create_space(1, &size, NULL);
+    int ok = from >= 0 && to >= 0 && h5.axes(from) == 1 &&
+             h5.select(from, H5S_SELECT_SET, &start, NULL, &size, NULL) >= 0 &&
+             h5.read(array, type, to, from, DEFAULTS, out) >= 0;
+    if (from >= 0) h5.close_space(from);
+    if (to >= 0) h5.close_space(to);
+    return ok;
+}
+
+static perp_status read_all(perp__hdf5 *file, const char *path, long long count, int or_more,
+                            H5T_class_t class, void *out, perp_diag *diag)
 {
     const char *const what = class == H5T_INTEGER ? "whole numbers" : "numbers";
+    hid_t type = class == H5T_INTEGER ? *h5.native_int : *h5.native_double;
     perp__place place = perp__in(file->name);
     enter();
     int is_there = has(file, path);
     hid_t array = is_there ? h5.open_array(file->id, path, DEFAULTS) : H5I_INVALID_HID;
     H5T_class_t found = array >= 0 ? class_of(array) : H5T_NO_CLASS;
     long long n = array >= 0 ? count_of(array) : -1;
-    int is_right = found == class || (class == H5T_FLOAT && found == H5T_INTEGER);
-    int ok = is_right && n == count;
-    if (ok && count > 0)
-        ok = h5.read(array, class == H5T_INTEGER ? *h5.native_int : *h5.native_double, ALL, ALL,
-                     DEFAULTS, out) >= 0;
+    int is_right = found == class || (class == H5T_FLOAT && found == H5T_INTEGER),
+        fits = is_right && (n == count || (or_more && n > count)),
+        is_here = fits && (count == 0 || is_stored(array, n));
+    int ok = is_here && (count == 0 || read_first(array, count, n, type, out));
     if (array >= 0) h5.close_array(array);
     perp_status status = leave();
     if (status != PERP_OK) return status;
@@ -270,23 +306,26 @@ static perp_status read_all(perp__hdf5 *file, const char *path, long long count,
     if (!is_right)
         return perp__refuse(diag, PERP_ERR_DATA, place, "'%s' must be an array of %s\n", path,
                             what);
-    if (n != count)
+    if (!fits)
         return perp__refuse(diag, PERP_ERR_DATA, place,
                             "'%s' has %lld entries where %lld are needed\n", path, n, count);
+    if (!is_here)
+        return perp__refuse(diag, PERP_ERR_DATA, place,
+                            "'%s' has %lld entries that are not stored in this file\n", path, n);
     if (!ok) return perp__refuse(diag, PERP_ERR_DATA, place, "'%s' cannot be read\n", path);
     return PERP_OK;
 }
 
-perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int *out,
-                            perp_diag *diag)
+perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int or_more,
+                            int *out, perp_diag *diag)
 {
-    return read_all(file, path, count, H5T_INTEGER, out, diag);
+    return read_all(file, path, count, or_more, H5T_INTEGER, out, diag);
 }
 
-perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, double *out,
-                               perp_diag *diag)
+perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, int or_more,
+                               double *out, perp_diag *diag)
 {
-    return read_all(file, path, count, H5T_FLOAT, out, diag);
+    return read_all(file, path, count, or_more, H5T_FLOAT, out, diag);
 }
 
 /* The text of an array of one text of fixed length. */
@@ -407,17 +446,17 @@ long long perp__hdf5_count(perp__hdf5 *file, const char *path)
     return -1;
 }
 
-perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int *out,
-                            perp_diag *diag)
+perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int or_more,
+                            int *out, perp_diag *diag)
 {
-    (void)file, (void)count, (void)out;
+    (void)file, (void)count, (void)or_more, (void)out;
     return lacking(path, diag);
 }
 
-perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, double *out,
-                               perp_diag *diag)
+perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, int or_more,
+                               double *out, perp_diag *diag)
 {
-    (void)file, (void)count, (void)out;
+    (void)file, (void)count, (void)or_more, (void)out;
     return lacking(path, diag);
 }
 

@@ -21,14 +21,14 @@ perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag);
 /* Is there a group or an array of this path? */
 int perp__hdf5_has(perp__hdf5 *file, const char *path);
 
-/* How many entries an array has; -1: there is no array of numbers of this path. */
+/* How many entries an array has; -1: there is no array of numbers of this path; -2: this file has no values of it. */
 long long perp__hdf5_count(perp__hdf5 *file, const char *path);
 
-/* All `count` entries of an array that has as many; PERP_ERR_DATA says what it is instead. */
-perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int *out,
-                            perp_diag *diag);
-perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, double *out,
-                               perp_diag *diag);
+/* The first `count` entries of an array that has as many, or_more; PERP_ERR_DATA says what it is instead. */
+perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int or_more,
+                            int *out, perp_diag *diag);
+perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, int or_more,
+                               double *out, perp_diag *diag);
 
 /* A text of fixed length, cut to `size` - 1 bytes; "": there is none. */
 void perp__hdf5_text(perp__hdf5 *file, const char *path, size_t size, char *out);

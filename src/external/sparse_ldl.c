@@ -35,7 +35,7 @@ enum {
     ROOT = 13,       /* 1: the last front as all others, whose eigenvalues are counted */
     MORE_MEMORY = 14 /* per cent beyond what the analysis foresees */
 };
-enum { ERROR = 1, NEGATIVE = 12 };
+enum { ERROR = 1, NEGATIVE = 12, ENTRIES = 20 };
 /* A pivot is taken on the diagonal where it is at least this part of its column: refinement mends the growth that this permits. */
 static const double PIVOT_SHARE = 1e-6;
 enum { TOO_SMALL = -9, TOO_SMALL_TOO = -8, SINGULAR = -10, STRUCTURALLY_SINGULAR = -6 };
@@ -87,6 +87,14 @@ void perp__sparse_ldl_destroy(perp__sparse_ldl *ldl)
     free(ldl);
 }
 
+double perp__sparse_ldl_size(perp__sparse_ldl *ldl)
+{
+    if (!ldl->is_analysed && run(ldl, ANALYSE) < 0) return -1;
+    ldl->is_analysed = 1;
+    int n = ldl->id.infog[ENTRIES - 1]; /* below 0: millions */
+    return n < 0 ? -1e6 * n : n;
+}
+
 int perp__sparse_ldl_factor(perp__sparse_ldl *ldl, double *value, int *negative)
 {
     enum { MOST_MEMORY = 2000 };
@@ -129,6 +137,12 @@ perp__sparse_ldl *perp__sparse_ldl_create(int n, int nentry, int *row, int *colu
 void perp__sparse_ldl_destroy(perp__sparse_ldl *ldl)
 {
     (void)ldl;
+}
+
+double perp__sparse_ldl_size(perp__sparse_ldl *ldl)
+{
+    (void)ldl;
+    return -1;
 }
 
 int perp__sparse_ldl_factor(perp__sparse_ldl *ldl, double *value, int *negative)

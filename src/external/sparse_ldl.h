@@ -15,6 +15,9 @@ int perp__sparse_ldl_available(void);
 perp__sparse_ldl *perp__sparse_ldl_create(int n, int nentry, int *row, int *column);
 void perp__sparse_ldl_destroy(perp__sparse_ldl *ldl);
 
+/* How many entries the factors will have, by an analysis of the pattern alone; -1: memory. */
+double perp__sparse_ldl_size(perp__sparse_ldl *ldl);
+
 /* Factor with these values. 1, and the number of negative eigenvalues; 0: singular; -1: memory. */
 int perp__sparse_ldl_factor(perp__sparse_ldl *ldl, double *value, int *negative);
 /* Solve A x = b in place with the last factors. 0 if that fails. */

@@ -249,10 +249,11 @@ static int take_scratch(const perp__fclib_system *s, perp__arena *arena, scratch
     return 1;
 }
 
-static double count_blocks(const perp__fclib_system *s, scratch *t)
+/* How many, or more than `most`: in a body that is one they are as many as the square of its contacts. */
+static double count_blocks(const perp__fclib_system *s, scratch *t, double most)
 {
     double n = 0;
-    for (int c = 0; c < s->p->nc; c++) {
+    for (int c = 0; c < s->p->nc && n <= most; c++) {
         if (s->p->W.start) n += own_blocks(&s->p->W, s->p->dimension, c, t->place, t->list, NULL);
         if (s->nx > 0) n += joined(s, &t->of, c, t->seen, t->list);
     }
@@ -285,12 +286,12 @@ perp_status perp__fclib_blocks(perp__fclib_system *s, perp__arena *arena, perp_f
     double *value, *q;
     scratch t = {0};
     if (!take_scratch(s, arena, &t)) return PERP_ERR_MEMORY;
-    double count = count_blocks(s, &t), bytes = count * d * d * (double)sizeof(double);
-    if (bytes > MOST_BYTES)
+    double most = MOST_BYTES / (d * d * (double)sizeof(double)), count = count_blocks(s, &t, most);
+    if (count > most)
         return perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL),
-                            "W of these %d contacts takes %.0f GB, more than %.0f GB; only masses "
-                            "of single bodies are solved without W\n",
-                            s->p->nc, bytes / 1e9, MOST_BYTES / 1e9);
+                            "W of these %d contacts takes more than %.0f GB; only global problems "
+                            "with a symmetric, positive definite M are solved without it\n",
+                            s->p->nc, MOST_BYTES / 1e9);
     PERP_TAKE(arena, row, (size_t)count + 1);
     PERP_TAKE(arena, col, (size_t)count + 1);
     PERP_TAKE(arena, value, (size_t)count * (size_t)(d * d) + 1);

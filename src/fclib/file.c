@@ -62,62 +62,57 @@ static int fail(reader *r, perp_status status)
 static int one(reader *r, const char *part, const char *name, int *out)
 {
     char path[PATH_ROOM];
-    perp_status status = perp__hdf5_ints(r->file, path_of(r, part, name, path), 1, out, r->diag);
+    perp_status status = perp__hdf5_ints(r->file, path_of(r, part, name, path), 1, 0, out, r->diag);
     return status == PERP_OK || fail(r, status);
 }
 
-/* How many entries an array has, which must be `least` at least: FCLIB writes those of its room, too. */
-static long long room_of(reader *r, const char *part, const char *name, long long least)
+/* Has an array `count` entries, or more where FCLIB writes those of its room, too? */
+static int is_long(reader *r, const char *part, const char *name, long long count, int or_more)
 {
     char path[PATH_ROOM];
     long long n = perp__hdf5_count(r->file, path_of(r, part, name, path));
-    if (n >= least) return n;
-    perp_status status =
-        n < 0 ? perp__refuse(r->diag, PERP_ERR_DATA, perp__in(r->name),
-                             "has no array of numbers '%s'\n", path)
-              : perp__refuse(r->diag, PERP_ERR_DATA, perp__in(r->name),
-                             "'%s' has %lld entries where %lld are needed\n", path, n, least);
-    fail(r, status);
-    return -1;
+    perp__place place = perp__in(r->name);
+    if (n == count || (or_more && n > count)) return 1;
+    if (n == -1)
+        return fail(
+            r, perp__refuse(r->diag, PERP_ERR_DATA, place, "has no array of numbers '%s'\n", path));
+    if (n < 0)
+        return fail(r, perp__refuse(r->diag, PERP_ERR_DATA, place,
+                                    "'%s' has entries that are not stored in this file\n", path));
+    return fail(r, perp__refuse(r->diag, PERP_ERR_DATA, place,
+                                "'%s' has %lld entries where %lld are needed\n", path, n, count));
 }
 
-static int *whole_numbers(reader *r, const char *part, const char *name, long long least)
+/* The first `count`. */
+static int *whole_numbers(reader *r, const char *part, const char *name, long long count)
 {
     char path[PATH_ROOM];
     int *out;
-    long long n = room_of(r, part, name, least);
-    if (n < 0) return NULL;
-    PERP_TAKE(r->arena, out, n + 1);
-    perp_status status =
-        r->arena->failed ? PERP_ERR_MEMORY
-                         : perp__hdf5_ints(r->file, path_of(r, part, name, path), n, out, r->diag);
+    if (!is_long(r, part, name, count, 1)) return NULL;
+    PERP_TAKE(r->arena, out, count + 1);
+    perp_status status = r->arena->failed ? PERP_ERR_MEMORY
+                                          : perp__hdf5_ints(r->file, path_of(r, part, name, path),
+                                                            count, 1, out, r->diag);
     return status == PERP_OK ? out : (fail(r, status), NULL);
 }
 
-static double *numbers(reader *r, const char *part, const char *name, long long least)
+static double *numbers(reader *r, const char *part, const char *name, long long count, int or_more)
 {
     char path[PATH_ROOM];
     double *out;
-    long long n = room_of(r, part, name, least);
-    if (n < 0) return NULL;
-    PERP_TAKE(r->arena, out, n + 1);
-    perp_status status =
-        r->arena->failed
-            ? PERP_ERR_MEMORY
-            : perp__hdf5_doubles(r->file, path_of(r, part, name, path), n, out, r->diag);
+    if (!is_long(r, part, name, count, or_more)) return NULL;
+    PERP_TAKE(r->arena, out, count + 1);
+    perp_status status = r->arena->failed
+                             ? PERP_ERR_MEMORY
+                             : perp__hdf5_doubles(r->file, path_of(r, part, name, path), count,
+                                                  or_more, out, r->diag);
     return status == PERP_OK ? out : (fail(r, status), NULL);
 }
 
 /* A vector has exactly as many entries. */
 static const double *vector(reader *r, const char *name, int count)
 {
-    char path[PATH_ROOM];
-    const double *out = numbers(r, "vectors", name, count);
-    long long n = out ? perp__hdf5_count(r->file, path_of(r, "vectors", name, path)) : count;
-    if (out && n != count)
-        fail(r, perp__refuse(r->diag, PERP_ERR_DATA, perp__in(r->name),
-                             "'%s' has %lld entries where %d are needed\n", path, n, count));
-    return out;
+    return numbers(r, "vectors", name, count, 0);
 }
 
 /* A matrix as it stands in the file. */
@@ -204,7 +199,7 @@ static int matrix(reader *r, const char *name, perp_fclib_matrix *out)
     int entries = s.nz >= 0 ? s.nz : s.p[pointers - 1];
     if (entries < 0) return refuse_matrix(r, name, "its pointers go back");
     s.i = whole_numbers(r, name, "i", entries);
-    s.x = s.i ? numbers(r, name, "x", entries) : NULL;
+    s.x = s.i ? numbers(r, name, "x", entries, 1) : NULL;
     if (!s.x) return 0;
     return s.nz >= 0 ? take_triplet(r, name, &s, out) : take_compressed(r, name, &s, out);
 }
@@ -213,6 +208,16 @@ static int has(const reader *r, const char *name)
 {
     char path[PATH_ROOM];
     return perp__hdf5_has(r->file, path_of(r, name, "", path));
+}
+
+/* An array is there for nothing where `needed` is missing. */
+static int is_alone(reader *r, const char *part, const char *name, const char *needed)
+{
+    char path[PATH_ROOM];
+    if (!perp__hdf5_has(r->file, path_of(r, part, name, path))) return 0;
+    perp__refuse(r->diag, PERP_ERR_DATA, perp__in(r->name), "has '%s', but no '/%s/%s'\n", path,
+                 r->group, needed);
+    return !fail(r, PERP_ERR_DATA);
 }
 
 /* The number of contacts of n rows. */
@@ -232,6 +237,7 @@ static int read_local(reader *r, perp_fclib_problem *p)
     if (!one(r, "spacedim", "", &p->dimension) || !matrix(r, "W", &p->W) ||
         !count_contacts(r, p, "W", p->W.columns))
         return 0;
+    if (!has(r, "V") && (is_alone(r, "R", "", "V") || is_alone(r, "vectors", "s", "V"))) return 0;
     if (has(r, "V") && (!matrix(r, "V", &p->V) || !matrix(r, "R", &p->R))) return 0;
     p->mu = vector(r, "mu", p->nc);
     p->q = p->mu ? vector(r, "q", p->W.columns) : NULL;
@@ -244,6 +250,7 @@ static int read_global(reader *r, perp_fclib_problem *p)
     if (!one(r, "spacedim", "", &p->dimension) || !matrix(r, "M", &p->M) ||
         !matrix(r, "H", &p->H) || !count_contacts(r, p, "H", p->H.columns))
         return 0;
+    if (!has(r, "G") && is_alone(r, "vectors", "b", "G")) return 0;
     if (has(r, "G") && !matrix(r, "G", &p->G)) return 0;
     p->mu = vector(r, "mu", p->nc);
     p->f = p->mu ? vector(r, "f", p->M.columns) : NULL;
@@ -257,6 +264,9 @@ static perp_status read_problem(reader *r, perp_fclib *file)
 {
     static const char *const known[] = {"fclib_local", "fclib_global"};
     char path[PATH_ROOM];
+    if (perp__hdf5_has(r->file, "/fclib_local") && perp__hdf5_has(r->file, "/fclib_global"))
+        return perp__refuse(r->diag, PERP_ERR_DATA, perp__in(r->name),
+                            "has both fclib_local and fclib_global: which problem is meant?\n");
     for (int k = 0; k < 2; k++) {
         r->group = known[k];
         snprintf(path, sizeof path, "/%s", r->group);
@@ -265,6 +275,8 @@ static perp_status read_problem(reader *r, perp_fclib *file)
             return r->status;
         perp__hdf5_text(r->file, path_of(r, "info", "title", path), sizeof file->title,
                         file->title);
+        for (char *c = file->title; *c; c++) /* it is printed */
+            if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
         file->problem.title = file->title;
         return PERP_OK;
     }
@@ -282,7 +294,7 @@ static perp_status read_impulses(reader *r, perp_fclib *file)
     if (!perp__hdf5_has(r->file, "/solution/r")) return PERP_OK;
     PERP_TAKE(r->arena, out, n + 1);
     if (r->arena->failed) return PERP_ERR_MEMORY;
-    perp_status status = perp__hdf5_doubles(r->file, "/solution/r", n, out, r->diag);
+    perp_status status = perp__hdf5_doubles(r->file, "/solution/r", n, 0, out, r->diag);
     for (int i = 0; status == PERP_OK && i < n; i++)
         if (!isfinite(out[i]))
             status = perp__refuse(r->diag, PERP_ERR_DATA, perp__in(r->name),

@@ -2,6 +2,7 @@
 
 #include "fclib/fclib.h"
 
+#include <limits.h>
 #include <math.h>
 
 int perp_fclib_velocities(const perp_fclib_problem *p)
@@ -68,7 +69,10 @@ static int is_global(const perp_fclib_problem *p, int n, perp_diag *diag)
     if (!is_matrix(&p->M, "M", nv, nv, diag) || !is_matrix(&p->H, "H", nv, n, diag) ||
         !is_vector(p->f, "f", nv, diag) || !is_vector(p->w, "w", n, diag))
         return 0;
-    return !p->G.start || (is_matrix(&p->G, "G", nv, nl, diag) && is_vector(p->b, "b", nl, diag));
+    if (!p->G.start) return 1;
+    if (!is_matrix(&p->G, "G", nv, nl, diag) || !is_vector(p->b, "b", nl, diag)) return 0;
+    return p->M.start[nv] + 2.0 * p->G.start[nl] < INT_MAX - 1 ||
+           refuse(diag, "M with G", "has too many entries");
 }
 
 int perp__fclib_is_shaped(const perp_fclib_problem *p, perp_diag *diag)
@@ -84,6 +88,8 @@ int perp__fclib_is_shaped(const perp_fclib_problem *p, perp_diag *diag)
                      i, p->mu[i]);
         return 0;
     }
+    if ((double)perp_fclib_velocities(p) + perp_fclib_multipliers(p) > INT_MAX / 2)
+        return refuse(diag, "a problem", "must have less than 2^30 velocities and multipliers");
     if (perp__fclib_is_global(p) && p->W.start)
         return refuse(diag, "a problem", "is local (W) or global (M), not both");
     int n = p->nc * p->dimension;

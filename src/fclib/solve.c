@@ -1,11 +1,17 @@
 /* The way that a problem is solved, and its verdict: that of the contacts, and the equations from the file's own matrices. */
 
+#include "fclib/cones.h"
 #include "fclib/fclib.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { AUTO_PILE = 200 }; /* contacts: fewer are quicker as blocks */
+enum {
+    AUTO_PILE = 200,   /* contacts: fewer are quicker as blocks */
+    AUTO_CONES = 100,  /* of a problem that is no pile */
+    AUTO_SWEEPS = 2000 /* of a pile, before it is tried as a whole */
+};
+static const double CONES_TOL = 1e-6;
 
 void perp_fclib_options_fill(perp_fclib_options *options, size_t size)
 {
@@ -21,7 +27,17 @@ typedef struct solving {
     double *scale;         /* n: |terms| of u, where it was found without v and l; nullable */
     perp_fclib_info info;
     perp_diag *diag;
+    perp_fclib_progress progress; /* the caller's, which o.progress asks */
+    void *context;
+    int is_stopped;
 } solving;
+
+static int ask(void *context, int iterations, double error)
+{
+    solving *s = context;
+    s->is_stopped |= s->progress(s->context, iterations, error) != 0;
+    return s->is_stopped;
+}
 
 static perp_status solve_pile(solving *s, const perp_pile *pile, const int *place)
 {
@@ -89,25 +105,82 @@ static perp_status solve_blocks(solving *s, perp_fc_method method)
     return status;
 }
 
-static perp_status solve_with_method(solving *s)
+/* `pile` where the problem is one. PERP_ERR_DATA: it is none for this method, and *why says so. */
+static perp_status solve_cones(solving *s, const perp_pile *pile, const char **why)
 {
-    int is_auto = strcmp(s->o.method, "auto") == 0, is_pile = strcmp(s->o.method, "pile") == 0;
-    if (is_pile || (is_auto && s->p->nc > AUTO_PILE)) {
-        perp_pile pile;
-        int *place;
-        const char *why;
-        perp_status status = perp__fclib_pile(s->p, &s->arena, &pile, &place, &why);
-        if (status == PERP_OK) return solve_pile(s, &pile, place);
-        if (status != PERP_ERR_DATA) return status;
-        if (is_pile)
-            return perp__refuse(s->diag, status, perp__in(NULL),
-                                "the problem is no pile of bodies: %s\n", why);
-    }
+    double tol = s->o.tol;
+    if (!(tol > 0)) s->o.tol = CONES_TOL;
+    perp_status status = perp__cones_solve(s->p, pile, &s->o, s->r, s->v, s->l, &s->info, why);
+    if (status == PERP_OK) perp__fclib_velocities(s->p, s->r, s->v, s->l, s->u);
+    if (status != PERP_OK) s->o.tol = tol;
+    return status;
+}
+
+static perp_status solve_named(solving *s)
+{
     perp_fc_method method = perp_fc_method_find(s->o.method);
     if (method == PERP_FC_METHOD_COUNT)
         return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(NULL),
                             "method '%s' is not known for contact problems\n", s->o.method);
     return solve_blocks(s, method);
+}
+
+/* A pile by sweeps; where they take long, as a whole, if its factors allow that; else by more of them. */
+static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile, const int *place)
+{
+    int most = s->o.max_iter, swept;
+    const char *why;
+    s->o.max_iter = most > 0 && most < AUTO_SWEEPS ? most : AUTO_SWEEPS;
+    perp_status status = solve_pile(s, pile, place);
+    swept = s->info.iterations;
+    if (status != PERP_OK || s->info.outcome != PERP_LIMIT || s->is_stopped ||
+        most == s->o.max_iter)
+        return status;
+    s->o.warm_start = 1, s->o.max_iter = most > 0 ? most - swept : 0;
+    status = solve_cones(s, pile, &why);
+    if (status == PERP_ERR_DATA || status == PERP_ERR_UNAVAILABLE)
+        status = solve_pile(s, pile, place);
+    if (status == PERP_OK) s->info.iterations += swept;
+    return status;
+}
+
+static perp_status solve_auto(solving *s)
+{
+    perp_pile pile;
+    int *place;
+    const char *why;
+    perp_status status = PERP_ERR_DATA;
+    if (s->p->nc > AUTO_PILE) {
+        status = perp__fclib_pile(s->p, &s->arena, &pile, &place, &why);
+        if (status == PERP_OK) return solve_pile_or_cones(s, &pile, place);
+    }
+    if (status == PERP_ERR_DATA && s->p->nc > AUTO_CONES) status = solve_cones(s, NULL, &why);
+    if (status != PERP_ERR_DATA && status != PERP_ERR_UNAVAILABLE) return status;
+    return solve_named(s);
+}
+
+static perp_status solve_with_method(solving *s)
+{
+    int is_pile = strcmp(s->o.method, "pile") == 0, is_cones = strcmp(s->o.method, "cones") == 0;
+    perp_pile pile;
+    int *place;
+    const char *why;
+    if (strcmp(s->o.method, "auto") == 0) return solve_auto(s);
+    if (!is_pile && !is_cones) return solve_named(s);
+    perp_status status = perp__fclib_pile(s->p, &s->arena, &pile, &place, &why);
+    if (is_pile && status == PERP_OK) return solve_pile(s, &pile, place);
+    if (is_pile && status == PERP_ERR_DATA)
+        return perp__refuse(s->diag, status, perp__in(NULL),
+                            "the problem is no pile of bodies: %s\n", why);
+    if (status != PERP_OK && status != PERP_ERR_DATA) return status;
+    status = solve_cones(s, status == PERP_OK ? &pile : NULL, &why);
+    if (status == PERP_ERR_UNAVAILABLE)
+        return perp__refuse(s->diag, status, perp__in(NULL),
+                            "method 'cones' needs sparse factors (MUMPS), which are not here\n");
+    if (status == PERP_ERR_DATA)
+        return perp__refuse(s->diag, status, perp__in(NULL),
+                            "the problem is none for method 'cones': %s\n", why);
+    return status;
 }
 
 /* The equations of the file; u is then what its matrices make of r, v and l. */
@@ -170,6 +243,8 @@ perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib
                           .method = "",
                           .residual = (double)NAN,
                           .error = (double)INFINITY}};
+    s.progress = o.progress, s.context = o.context;
+    if (o.progress) s.o.progress = ask, s.o.context = &s;
     perp_status status = solve(&s);
     if (status == PERP_OK) {
         give(u, s.u, problem->nc * problem->dimension);

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "contacts.h"
+#include "structures.h"
 #include "unit.h"
 
 #include "external/hdf5.h"
@@ -246,13 +247,16 @@ static void expect_refused(const both *b, const char *array, long long count, co
                {"/fclib_local/W/x", entries, NULL, p->W.value},
                {"/fclib_local/vectors/mu", p->nc, NULL, p->mu},
                {"/fclib_local/vectors/q", n, NULL, p->q},
-               {"/solution/r", n, NULL, p->q}};
+               {"/solution/r", n, NULL, p->q},
+               {array, 0, NULL, NULL}}; /* what is not among them */
     perp__hdf5 *to;
     perp_fclib *file;
     perp_diag diag = {0};
     assert_int_equal(perp__hdf5_create(path, path, &to, NULL), PERP_OK);
+    int is_done = *array == 0;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        int is_it = strcmp(all[k].name, array) == 0;
+        int is_it = strcmp(all[k].name, array) == 0 && !is_done;
+        is_done |= is_it;
         long long m = is_it ? count : all[k].count;
         const int *w = is_it ? whole : all[k].whole;
         const double *x = is_it ? numbers : all[k].numbers;
@@ -309,6 +313,11 @@ static void damage_is_refused_with_its_place(void **state)
     expect_refused(&b, "/fclib_local/vectors/mu", 3, NULL, low, "mu[1] is -0.1");
     expect_refused(&b, "/solution/r", 6, NULL, bad, "'/solution/r' has an entry");
     expect_refused(&b, "/solution/r", 3, NULL, low, "'/solution/r' has 3 entries");
+    int one = 1;
+    expect_refused(&b, "/fclib_local/R", 1, &one, NULL,
+                   "has '/fclib_local/R', but no '/fclib_local/V'");
+    expect_refused(&b, "/fclib_local/vectors/s", 1, NULL, low, "'/fclib_local/vectors/s', but no");
+    expect_refused(&b, "/fclib_global/W", 1, &one, NULL, "both fclib_local and fclib_global");
     perp_fclib *file;
     perp_diag diag = {0};
     assert_int_equal(perp_fclib_read(cli_file("text.h5", "no HDF5"), &file, &diag), PERP_ERR_DATA);
@@ -318,6 +327,42 @@ static void damage_is_refused_with_its_place(void **state)
     perp_diag_clear(&diag);
     free(p);
     free(i);
+    unmake(&b);
+}
+
+/* Arrays of 2e9 entries and more of which nothing is stored, and values that are in another file: refused before memory is taken. */
+static void what_is_not_in_the_file_is_refused(void **state)
+{
+    (void)state;
+    need_hdf5();
+    static const char *const name[] = {"sizes_without_values", "packed_without_values",
+                                       "values_elsewhere"};
+    static const char *const words[] = {"/W/p' has entries that are not stored in this file",
+                                        "/W/x' has entries that are not stored in this file",
+                                        "/q' has entries that are not stored in this file"};
+    for (int k = 0; k < 3; k++) {
+        char path[512];
+        perp_fclib *file;
+        perp_diag diag = {0};
+        snprintf(path, sizeof path, PERP_SOURCE_DIR "/tests/data/fclib/%s.h5", name[k]);
+        assert_int_equal(perp_fclib_read(path, &file, &diag), PERP_ERR_DATA);
+        assert_non_null(strstr(diag.text, words[k]));
+        perp_diag_clear(&diag);
+    }
+}
+
+/* What a terminal would take for orders is not in a title. */
+static void titles_are_plain_text(void **state)
+{
+    (void)state;
+    need_hdf5();
+    both b = make(2, 2, 1, 0.5, 1);
+    perp_fclib *file;
+    b.local.title = "a\x1b[2Jb\nc";
+    assert_int_equal(perp_fclib_write(cli_path("title.h5"), &b.local, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_fclib_read(cli_path("title.h5"), &file, NULL), PERP_OK);
+    assert_string_equal(perp_fclib_problem_of(file)->title, "a [2Jb c");
+    perp_fclib_destroy(file);
     unmake(&b);
 }
 
@@ -346,6 +391,24 @@ static void no_cut_file_crashes(void **state)
 
 /* Answers ---------------------------------------------------------------------------------------- */
 
+/* Of `cones`. */
+static int has_factors(void)
+{
+    static const int start[] = {0, 1, 2}, row[] = {0, 1};
+    static const double one[] = {1, 1}, mu[] = {0.5}, none[] = {0, 0};
+    const perp_fclib_problem p = {.dimension = 2,
+                                  .nc = 1,
+                                  .mu = mu,
+                                  .M = {2, 2, start, row, one},
+                                  .H = {2, 2, start, row, one},
+                                  .f = none,
+                                  .w = none};
+    perp_fclib_options o = perp_fclib_options_default();
+    double r[2];
+    o.method = "cones";
+    return perp_fclib_solve(&p, &o, r, NULL, NULL, NULL, NULL, NULL) != PERP_ERR_UNAVAILABLE;
+}
+
 static void local_and_global_have_one_answer(void **state)
 {
     (void)state;
@@ -354,13 +417,13 @@ static void local_and_global_have_one_answer(void **state)
         both b = make(d, 4, nc, k % 3 ? 0.4 : 0, 100 + (uint64_t)k);
         double *x = calloc(6 * (size_t)n + 3 * (size_t)b.c.problem.nv, sizeof *x), *r = x,
                *u = x + n, *v = x + 4 * n;
-        const char *const method[] = {"auto", "pile", "nsgs"};
+        const char *const method[] = {"auto", "pile", "nsgs", "cones"};
         double first[64];
-        for (int m = 0; m < 3; m++) {
+        for (int m = 0; m < (has_factors() ? 4 : 3); m++) {
             perp_fclib_info info = solve_it(&b.global, method[m], 1e-9, r, u, v, NULL);
             assert_int_equal(info.outcome, PERP_SOLVED);
             assert_true(info.error <= 1e-9 && info.equations <= 1e-12);
-            assert_int_equal(m == 1, info.bodies > 0);
+            assert_int_equal(m == 1 || m == 3, info.bodies > 0);
             assert_true(perp_fc_residual(&b.c.dense, r, u + n) < 1e-6);
             for (int i = 0; i < n; i++)
                 assert_near(u[i], u[n + i], 1e-9); /* H' v + w and W r + q */
@@ -401,6 +464,15 @@ static void multipliers_join_what_they_say(void **state)
     assert_near(v[1], 0.5, 1e-14);
     assert_near(l[0], -4.5, 1e-13);
     assert_near(r[0], 6.5, 1e-13);
+    if (has_factors()) {
+        info = solve_it(&global, "cones", 1e-9, r, u, v, l);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_true(info.equations < 1e-12);
+        assert_near(v[0], 0, 1e-9);
+        assert_near(v[1], 0.5, 1e-9);
+        assert_near(l[0], -4.5, 1e-8);
+        assert_near(r[0], 6.5, 1e-8);
+    }
     /* the local one with R = -1: l = V' r + s, u = W r + V l + q with W = 1, V = 2, q = -3, s = 0 */
     const int w_start[] = {0, 1, 2}, v_start[] = {0, 1}, r_start[] = {0, 1};
     const double w[] = {1, 1}, V[] = {2}, R[] = {-1}, q[] = {-10, 0}, s[] = {1};
@@ -418,6 +490,73 @@ static void multipliers_join_what_they_say(void **state)
     assert_near(l[0], 4.2, 1e-13);
     assert_near(u[0], 0, 1e-13);
     assert_true(info.equations < 1e-14);
+}
+
+/* An elastic block on a plane, some of it sliding, some sticking, some not in touch: velocities of contacts are unique, and perp/friction.h finds
+ * them from W; its verdict takes the forces found without. */
+static void elastic_bodies_need_no_w(void **state)
+{
+    (void)state;
+    if (!has_factors()) skip_because("MUMPS is not here");
+    structure s;
+    double *x = calloc(4 * 108, sizeof *x), *r = x, *u = x + 108, *own = u + 108, *y = own + 108;
+    int open = 0, slide = 0, stick = 0;
+    assert_true(structure_elastic(5, 5, 3, 0.3, 0.3, &s));
+    perp_fclib_info info = solve_it(&s.problem, "cones", 1e-7, r, u, NULL, NULL);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_string_equal(info.method, "cones");
+    assert_true(info.iterations < 200 && info.bodies == 0);
+    assert_int_equal(solve_it(&s.problem, "alart-curnier", 1e-9, y, own, NULL, NULL).outcome,
+                     PERP_SOLVED);
+    for (int i = 0; i < 36; i++) {
+        double t = hypot(u[3 * i + 1], u[3 * i + 2]);
+        open += r[3 * i] == 0, slide += r[3 * i] > 0 && t > 1e-7,
+            stick += r[3 * i] > 0 && t <= 1e-7;
+        for (int a = 0; a < 3; a++) assert_near(u[3 * i + a], own[3 * i + a], 1e-8);
+    }
+    assert_true(open > 0 && slide > 0 && stick > 0);
+    perp_fclib_options o = perp_fclib_options_default();
+    o.method = "nsgs", o.tol = 1e-6, o.warm_start = 1;
+    memcpy(y, r, 108 * sizeof *y);
+    assert_int_equal(perp_fclib_solve(&s.problem, &o, y, NULL, NULL, NULL, &info, NULL), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(info.iterations, 0); /* judged, and nothing to do */
+    o.method = "cones", o.warm_start = 0, o.max_iter = 3;
+    assert_int_equal(perp_fclib_solve(&s.problem, &o, y, NULL, NULL, NULL, &info, NULL), PERP_OK);
+    assert_int_equal(info.outcome, PERP_LIMIT);
+    assert_true(info.error > 1e-6);
+    o.max_iter = 0, o.warm_start = 1;
+    memcpy(y, r, 108 * sizeof *y);
+    assert_int_equal(perp_fclib_solve(&s.problem, &o, y, NULL, NULL, NULL, &info, NULL), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(info.iterations, 0);
+    free(x);
+    structure_free(&s);
+}
+
+/* A wall that is pushed along: forces are not unique; the verdict is that of a pile. In other units and on two threads the same. */
+static void walls_are_solved_as_a_whole(void **state)
+{
+    (void)state;
+    if (!has_factors()) skip_because("MUMPS is not here");
+    structure s;
+    assert_true(structure_wall(6, 5, 0.2, 0.6, &s));
+    int n = 3 * s.problem.nc;
+    double *x = calloc(3 * (size_t)n, sizeof *x), *y = x + n, *u = y + n;
+    perp_fclib_info info = solve_it(&s.problem, "cones", 1e-7, x, u, NULL, NULL);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_true(info.bodies > 30);
+    perp_fclib_options o = perp_fclib_options_default();
+    o.method = "pile", o.tol = 1e-6, o.warm_start = 1;
+    memcpy(y, x, (size_t)n * sizeof *y);
+    assert_int_equal(perp_fclib_solve(&s.problem, &o, y, NULL, NULL, NULL, &info, NULL), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(info.iterations, 0);
+    o.method = "cones", o.warm_start = 0, o.tol = 1e-7, o.threads = 2;
+    assert_int_equal(perp_fclib_solve(&s.problem, &o, y, NULL, NULL, NULL, &info, NULL), PERP_OK);
+    assert_memory_equal(x, y, (size_t)n * sizeof *x);
+    free(x);
+    structure_free(&s);
 }
 
 static void answers_do_not_depend_on_units_and_threads(void **state)
@@ -457,8 +596,9 @@ static void bad_problems_are_refused(void **state)
         perp_status status;
         int is_local;
     } cases[] = {{"pile", "no pile of bodies: it is local", PERP_ERR_DATA, 1},
-                 {"sor", "method 'sor' is not known", PERP_ERR_ARG, 1}};
-    for (int k = 0; k < 2; k++) {
+                 {"sor", "method 'sor' is not known", PERP_ERR_ARG, 1},
+                 {"cones", "none for method 'cones': it is local", PERP_ERR_DATA, 1}};
+    for (int k = 0; k < 3; k++) {
         o.method = cases[k].method;
         assert_int_equal(perp_fclib_solve(&b.local, &o, r, NULL, NULL, NULL, NULL, &diag),
                          cases[k].status);
@@ -479,6 +619,22 @@ static void bad_problems_are_refused(void **state)
     assert_non_null(strstr(diag.text, "singular"));
     perp_diag_clear(&diag);
     free(none);
+    structure elastic; /* M is not symmetric, or a mass is less than nothing */
+    assert_true(structure_elastic(1, 1, 1, 0, 0.3, &elastic));
+    int entries = elastic.problem.M.start[12];
+    double *skew = malloc((size_t)entries * sizeof *skew), force[12] = {0};
+    for (int k = 0; k < 2 && has_factors(); k++) {
+        for (int e = 0; e < entries; e++) skew[e] = elastic.problem.M.value[e] * (k ? -1 : 1);
+        if (k == 0) skew[1] *= 1.001; /* row 1 of column 0 */
+        p = elastic.problem, p.M.value = skew, o.method = "cones";
+        assert_int_equal(perp_fclib_solve(&p, &o, force, NULL, NULL, NULL, NULL, &diag),
+                         PERP_ERR_DATA);
+        assert_non_null(strstr(diag.text, "not symmetric and positive definite"));
+        perp_diag_clear(&diag);
+    }
+    free(skew);
+    structure_free(&elastic);
+    o.method = "auto";
     p = b.global, p.f = NULL;
     assert_int_equal(perp_fclib_solve(&p, &o, r, NULL, NULL, NULL, NULL, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(diag.text, "f is missing"));
@@ -516,6 +672,7 @@ static void the_command_reads_and_writes(void **state)
     cli_expect(0, "box ", NULL, "solve '%s'", h5);
     cli_expect(0, "solved", NULL, "solve '%s' --warm", h5);
     cli_expect(0, "nsgs", NULL, "solve '%s' --method all", h5);
+    cli_expect(2, NULL, "none for method 'cones': it is local", "solve '%s' --method cones", h5);
     cli_expect(2, NULL, "no pile of bodies: it is local", "solve '%s' --method pile", h5);
     cli_expect(1, NULL, "'lemke' is no method for it", "solve '%s' --method lemke", h5);
     cli_expect(1, NULL, "must end in .h5", "solve '%s' -o '%s'", json, cli_path("box.csv"));
@@ -538,9 +695,13 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(every_storage_is_read),
         cmocka_unit_test(damage_is_refused_with_its_place),
+        cmocka_unit_test(what_is_not_in_the_file_is_refused),
+        cmocka_unit_test(titles_are_plain_text),
         cmocka_unit_test(no_cut_file_crashes),
         cmocka_unit_test(local_and_global_have_one_answer),
         cmocka_unit_test(multipliers_join_what_they_say),
+        cmocka_unit_test(elastic_bodies_need_no_w),
+        cmocka_unit_test(walls_are_solved_as_a_whole),
         cmocka_unit_test(answers_do_not_depend_on_units_and_threads),
         cmocka_unit_test(bad_problems_are_refused),
         cmocka_unit_test(the_command_reads_and_writes),
