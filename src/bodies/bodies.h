@@ -86,6 +86,16 @@ typedef struct perp__named_pair {
     double mu;
 } perp__named_pair;
 
+/* What is kept of steps in which the same contacts are there: rest.c. */
+typedef struct perp__rest {
+    struct perp__block_lu *lu; /* Newton's matrix at the last answer, of `room` contacts at most */
+    int n, room;               /* n: contacts that it is of; 0: none */
+    int wait, given;           /* it is not tried for so many steps; for how many it was not last */
+    int *index;                /* 7 of each contact and of each block; the arrays of rest.c */
+    double *value;
+    int cindex, cvalue;
+} perp__rest;
+
 typedef struct perp__filter {
     perp_touch_rule *rule;  /* of each shape; NULL: all have the usual one */
     perp__named_pair *pair; /* sorted */
@@ -124,6 +134,7 @@ struct perp_bodies {
     perp__joints joints;
     perp__equalities equal;
     perp__contact_problem c;
+    perp__rest rest;
     perp_fc_solver *solver;
     long steps;
     double *
@@ -162,8 +173,15 @@ void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
 
-/* contacts.c: J, W and what the contacts' law needs, from b->touch and b->joints.row at the velocities v without contacts; 0: memory is out. */
+/* contacts.c: J and what the contacts' law needs, from b->touch and b->joints.row at the velocities v without contacts; then W, or of W the blocks of
+ * the diagonal alone. 0: memory is out. */
 int perp__bodies_state_contacts(perp_bodies *b, const double *free);
+int perp__bodies_state_blocks(perp_bodies *b);
+int perp__bodies_state_own_blocks(perp_bodies *b);
+/* The block (i, j) of W; 0: it is 0. */
+int perp__bodies_block(perp_bodies *b, int i, int j, double *block);
+/* u of contact i where the bodies move by v; of a joint's row that stands alone it is 0. */
+void perp__bodies_contact_speed(const perp_bodies *b, int i, const double *v, double *u);
 /* Of contact i: SHIFT is what q has beside the velocity: gap/h, the rebound, a drive's; MU[i]. */
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);
@@ -190,6 +208,15 @@ perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
 /* Overlap that is taken back by velocities. */
 double perp__bodies_little(const perp_bodies *b, const perp_touch *t);
 
+/* rest.c. Do the impulses of the step before hold, or nearly, so that they are mended by Newton's matrix as it was? Then they, u and b->next are the answer,
+ * and the blocks those of the diagonal. The problem is stated but for its blocks. */
+int perp__rest_holds(perp_bodies *b, perp_bodies_info *info);
+/* After an answer of the friction solver: Newton's matrix for the next steps. */
+void perp__rest_keep(perp_bodies *b);
+void perp__rest_clear(perp_bodies *b); /* room */
+
+/* step.c: b->next becomes the velocities with the impulses. */
+void perp__bodies_take_impulses(perp_bodies *b);
 /* step.c: velocities in b->next become those with equalities, contacts and joints. */
 perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info);
 

@@ -442,6 +442,7 @@ void perp_bodies_destroy(perp_bodies *b)
     free(b->c.row);
     free(b->c.column);
     perp_fc_solver_destroy(b->solver);
+    perp__rest_clear(b);
     perp__arena_clear(&b->arena);
     free(b);
 }

@@ -208,18 +208,37 @@ static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 {
     size_t rank = (size_t)b->equal.rank;
     const double *x = b->equal.Z + 3 * rank * (size_t)i, *y = b->equal.Z + 3 * rank * (size_t)j;
-    int taken = 0;
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++)
-            for (size_t k = 0; k < rank; k++) {
-                double part = x[3 * k + (size_t)r] * y[3 * k + (size_t)c];
+    double taken = 0;
+    for (size_t k = 0; k < rank; k++, x += 3, y += 3)
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++) {
+                double part = x[r] * y[c];
                 block[3 * r + c] -= part;
-                taken |= part != 0;
+                taken += fabs(part);
             }
-    return taken;
+    return taken != 0;
 }
 
-static int make_blocks(perp_bodies *b)
+int perp__bodies_block(perp_bodies *b, int i, int j, double *block)
+{
+    int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], block);
+    if (i == j && i >= b->ntouch) complete_law(b, &b->joints.row[i - b->ntouch], i, block);
+    return (b->equal.rank && take_equalities(b, i, j, block)) || is_shared;
+}
+
+int perp__bodies_state_own_blocks(perp_bodies *b)
+{
+    b->c.nblock = 0;
+    for (int i = 0; i < b->c.n; i++) {
+        if (!grow_blocks(b)) return 0;
+        perp__bodies_block(b, i, i, b->c.block + 9 * (size_t)i);
+        b->c.row[i] = b->c.column[i] = i;
+        b->c.nblock++;
+    }
+    return 1;
+}
+
+int perp__bodies_state_blocks(perp_bodies *b)
 {
     b->c.nblock = 0;
     for (int i = 0; i < b->c.n; i++)
@@ -228,10 +247,7 @@ static int make_blocks(perp_bodies *b)
                 continue;
             if (!grow_blocks(b)) return 0;
             double *one = b->c.block + 9 * (size_t)b->c.nblock, *other = one + 9;
-            int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], one);
-            if (i == j && i >= b->ntouch) complete_law(b, &b->joints.row[i - b->ntouch], i, one);
-            if (b->equal.rank) is_shared |= take_equalities(b, i, j, one);
-            if (!is_shared) continue;
+            if (!perp__bodies_block(b, i, j, one)) continue;
             for (int d = 0; d < 3 && i == j && b->c.is_still; d++) one[4 * d] *= 1 + b->c.yield;
             int n = b->c.nblock++;
             b->c.row[n] = i, b->c.column[n] = j;
@@ -276,6 +292,23 @@ static double add_speed(const perp_bodies *b, int i, const double *v, double *q)
     return before;
 }
 
+void perp__bodies_contact_speed(const perp_bodies *b, int i, const double *v, double *u)
+{
+    memcpy(u, perp__contact_value(b, PERP__SHIFT) + 3 * i, 3 * sizeof *u);
+    const perp__rows *row = &b->c.rows[i];
+    for (int k = 0; k < row->n; k++) {
+        const perp__entry *e = &b->c.entry[row->first + k];
+        for (int d = 0; d < 3; d++) u[d] += e->J[d] * v[e->at];
+    }
+    if (i < b->ntouch) return;
+    const perp__law *law = &b->joints.row[i - b->ntouch];
+    const double *r = perp__contact_value(b, PERP__IMPULSE) + 3 * i;
+    if (law->kind == PERP__LIMIT)
+        u[1] = u[2] = 0;
+    else
+        u[0] = u[2] = 0, u[1] += law->compliance * r[1];
+}
+
 static void state_touch(perp_bodies *b, int i, const double *free_speed)
 {
     const perp_touch *t = &b->touch[i];
@@ -313,7 +346,7 @@ int perp__bodies_state_contacts(perp_bodies *b, const double *free_speed)
     int need = 3 * PERP__CONTACT_VALUES * b->c.n;
     if (!perp__grow(&b->c.value, &b->c.cvalue, need, sizeof *b->c.value)) return 0;
     memset(b->c.value, 0, (size_t)need * sizeof *b->c.value);
-    if (!make_rows(b) || !perp__equality_reduce(b) || !make_blocks(b)) return 0;
+    if (!make_rows(b) || !perp__equality_reduce(b)) return 0;
     for (int i = 0; i < b->ntouch; i++) state_touch(b, i, free_speed);
     for (int i = b->ntouch; i < b->c.n; i++) state_law(b, i, free_speed);
     return 1;

@@ -81,7 +81,7 @@ static int make_solver(perp_bodies *b, const perp_fc *problem)
     return perp_fc_solver_create(PERP_FC_AUTO, &shape, &o, &b->solver) == PERP_OK;
 }
 
-static void take_impulses(perp_bodies *b)
+void perp__bodies_take_impulses(perp_bodies *b)
 {
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
@@ -109,6 +109,8 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
     enum { BRIEF = 30, STILL = 300, MANY = 3000 };
     if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
+    if (perp__rest_holds(b, info)) return PERP_OK;
+    if (!perp__bodies_state_blocks(b)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
     perp_fc_info solved;
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
@@ -122,7 +124,8 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
     info->outcome = solved.outcome;
     info->contact_error = solved.error;
     info->iterations += solved.iterations;
-    take_impulses(b);
+    perp__bodies_take_impulses(b);
+    if (solved.outcome == PERP_SOLVED) perp__rest_keep(b);
     return PERP_OK;
 }
 

@@ -119,6 +119,11 @@ int perp__fc_local_solve(perp__fc_local *l, const double *q, double mu, double t
  * when none was found (W not positive definite); r is then a projected step. */
 int perp__fc_contact(const double *W, const double *q, double mu, double *r);
 
+/* The map of Alart and Curnier of one contact at (r, u), and where wanted its derivatives: dF = A dr + B du, 3 x 3 row by row. W: 9 entries row
+ * by row. Returns 1 for a closed contact. */
+int perp__fc_map(const double *W, double mu, const double *r, const double *u, double *F, double *A,
+                 double *B);
+
 /* Newton on the Alart-Curnier map of the problem with u + alpha (r - center) in place of u; center
  * may be NULL with alpha = 0. Starts from and ends in fc->r. Stops at fc->target, or when the map
  * has fallen by `reduce`, or after `limit` steps, or when the line search fails. Returns the last

@@ -26,13 +26,9 @@ static double weight_of(double w)
     return w > PERP_FC_DIAGONAL ? 1 / w : 1;
 }
 
-/* The map at (r, u) of contact i, and where wanted its derivatives: dF = A dr + B du, 3 x 3 row by
- * row. Returns 1 for a closed contact. */
-static int map_contact(const perp__fc *fc, int i, const double *r, const double *u, double *F,
-                       double *A, double *B)
+int perp__fc_map(const double *w, double mu, const double *r, const double *u, double *F, double *A,
+                 double *B)
 {
-    const double *w = fc->block + 9 * (size_t)fc->diag[i];
-    double mu = fc->mu[i];
     double rn = weight_of(w[0]), rt = weight_of(fmax(w[4], w[8]));
     double z = r[0] - rn * u[0], y[2] = {r[1] - rt * u[1], r[2] - rt * u[2]};
     if (A) {
@@ -65,6 +61,12 @@ static int map_contact(const perp__fc *fc, int i, const double *r, const double 
         }
     }
     return 1;
+}
+
+static int map_contact(const perp__fc *fc, int i, const double *r, const double *u, double *F,
+                       double *A, double *B)
+{
+    return perp__fc_map(fc->block + 9 * (size_t)fc->diag[i], fc->mu[i], r, u, F, A, B);
 }
 
 static void velocity(const perp__fc *fc, double alpha, const double *center, const double *r,

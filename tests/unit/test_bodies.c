@@ -325,6 +325,43 @@ static void stacks_do_not_sink_or_creep(void **state)
     perp_bodies_destroy(b);
 }
 
+/* The speed of a body of the stack along axis k after a step under a force on its top box. */
+static void push_top(perp_bodies *b, int n, int k, double force, double *top, double *rest)
+{
+    double push[6 * STACK] = {0};
+    push[6 * (n - 1) + k] = force;
+    perp_bodies_set_force(b, push);
+    step(b, 1);
+    *top = perp_bodies_v(b)[6 * (n - 1) + k];
+    *rest = 0;
+    for (int i = 0; i < 6 * (n - 1); i++) *rest = fmax(*rest, fabs(perp_bodies_v(b)[i]));
+}
+
+/* What rests costs a step of Newton at most with the matrix that is kept, also while forces change within the cones; where they leave them, the
+ * first step of the motion is Coulomb's and Newton's. */
+static void what_rests_moves_when_it_has_to(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    const double h = perp_bodies_options_default().step, g = 9.81;
+    double top, rest;
+    for (int k = 0; k < 3; k++) {
+        perp_bodies *b = make_stack(N, NULL);
+        step(b, 100);
+        for (int i = 0; i < 100; i++) {
+            perp_bodies_info info;
+            assert_int_equal(perp_bodies_step(b, &info, NULL), PERP_OK);
+            assert_true(info.iterations <= 1 && info.contact_error <= 1e-10);
+        }
+        push_top(b, N, k, k < 2 ? 0.98 * 0.5 * g : 0.98 * g, &top, &rest);
+        expect_near(top, 0, 1e-9, "within its cone");
+        push_top(b, N, k, k < 2 ? 1.02 * 0.5 * g : 1.02 * g, &top, &rest);
+        expect_near(top, h * 0.02 * (k < 2 ? 0.5 : 1) * g, 1e-9, "beyond its cone");
+        expect_near(rest, 0, 1e-9, "the boxes below");
+        perp_bodies_destroy(b);
+    }
+}
+
 /* Gravity turns, the stack rocks and topples: no step takes more than some hundred iterations (it was 26000). */
 static void toppling_stacks_have_a_short_tail(void **state)
 {
@@ -857,6 +894,7 @@ int main(void)
         cmocka_unit_test(boxes_stick_and_slide_as_coulomb_says),
         cmocka_unit_test(spheres_roll_and_spin_back),
         cmocka_unit_test(stacks_do_not_sink_or_creep),
+        cmocka_unit_test(what_rests_moves_when_it_has_to),
         cmocka_unit_test(toppling_stacks_have_a_short_tail),
         cmocka_unit_test(what_begins_in_another_is_not_thrown),
         cmocka_unit_test(features_that_meet_within_a_step_do_not_overlap),

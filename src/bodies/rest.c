@@ -1,0 +1,356 @@
+/* What rests does in a step what it did in the last. While the same contacts are there, the impulses of the step before are tried first: velocities with
+ * them from the factors of M, and where these are off by a little, Newton's step with the matrix that was factored once. W is not stated then
+ * but for its diagonal and a tree of couplings, which is what the verdict takes its scales from: they are not larger than those of all of W
+ * (docs/adr/094-what-rests.md). */
+
+#include "base/holds.h"
+#include "base/tol.h"
+#include "bodies/bodies.h"
+#include "bodies/space.h"
+#include "linalg/block_lu.h"
+#include "solve/fc.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Integers of each contact, numbers of each. */
+enum { START, FROM, ORDER, CLOSED, LAW, INDICES };
+enum { CHANGE = 0, MEAN = 3, DATA = 4, ROW = 5, LINK = 8, NUMBERS = 17 };
+
+static int *index_of(const perp_bodies *b, int which)
+{
+    return b->rest.index + (size_t)which * (size_t)(b->c.n + 1);
+}
+
+static double *number_of(const perp_bodies *b, int first)
+{
+    return b->rest.value + (size_t)first * (size_t)b->c.n;
+}
+
+static int make_room(perp_bodies *b)
+{
+    perp__rest *rest = &b->rest;
+    int n = b->c.n, nb = b->c.nblock;
+    if (n > rest->room) {
+        perp__block_lu_destroy(rest->lu);
+        rest->lu = perp__block_lu_create(2 * n);
+        rest->room = rest->lu ? 2 * n : 0;
+    }
+    return rest->room &&
+           perp__grow(&rest->index, &rest->cindex, INDICES * (n + 1) + 2 * nb,
+                      sizeof *rest->index) &&
+           perp__grow(&rest->value, &rest->cvalue, NUMBERS * n + 9 * nb, sizeof *rest->value);
+}
+
+void perp__rest_clear(perp_bodies *b)
+{
+    perp__block_lu_destroy(b->rest.lu);
+    free(b->rest.index);
+    free(b->rest.value);
+}
+
+/* Are the contacts those of the step before? */
+static int is_same(const perp_bodies *b)
+{
+    if (b->ntouch != b->nbefore) return 0;
+    for (int i = 0; i < b->ntouch; i++) {
+        const perp_touch *t = &b->touch[i], *old = &b->before[i];
+        if (t->shape[0] != old->shape[0] || t->shape[1] != old->shape[1] ||
+            t->feature != old->feature)
+            return 0;
+    }
+    return 1;
+}
+
+/* Is the matrix of the problem's contacts and rows of joints? */
+static int is_of(const perp_bodies *b)
+{
+    if (b->rest.n != b->c.n) return 0;
+    for (int i = b->ntouch; i < b->c.n; i++)
+        if (index_of(b, LAW)[i] != b->joints.row[i - b->ntouch].kept) return 0;
+    return 1;
+}
+
+/* One contact is solved in closed form. */
+static int may_rest(const perp_bodies *b)
+{
+    return !b->c.is_still && b->ntouch > 0 && b->c.n > 1 && is_same(b);
+}
+
+/* Scales ------------------------------------------------------------------------------------------------ */
+
+static double mean_diagonal(const double *w)
+{
+    return (fabs(w[0]) + fabs(w[4]) + fabs(w[8])) / 3;
+}
+
+/* Of a block the largest entry that the conditions of its contacts see. */
+static double coupling(const perp_bodies *b, int i, int j, const double *w)
+{
+    const double *mu = perp__contact_value(b, PERP__MU);
+    int rows = mu[i] > 0 ? 3 : 1, columns = mu[j] > 0 ? 3 : 1;
+    double most = 0;
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c++) most = fmax(most, fabs(w[3 * r + c]));
+    return most;
+}
+
+static double own_data(const perp_bodies *b, int i)
+{
+    const double *q = perp__contact_value(b, PERP__Q) + 3 * i;
+    double tangent = perp__contact_value(b, PERP__MU)[i] > 0 ? fmax(fabs(q[1]), fabs(q[2])) : 0;
+    return fmax(fabs(q[0]), tangent);
+}
+
+/* In DATA what each contact has of data, beside the root of its diagonal, as the friction solver has it (friction.c), but along a tree only. 0: a
+ * contact moves nothing. */
+static int find_data(perp_bodies *b)
+{
+    const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
+    double *mean = number_of(b, MEAN), *data = number_of(b, DATA), *link = number_of(b, LINK),
+           most = 0;
+    for (int i = 0; i < b->c.n; i++) {
+        mean[i] = mean_diagonal(b->c.block + 9 * (size_t)i);
+        if (!(mean[i] > DBL_MIN)) return 0;
+        data[i] = own_data(b, i) / sqrt(mean[i]);
+        most = fmax(most, data[i]);
+    }
+    for (int k = 0; k < b->c.n; k++) {
+        int i = order[k], j = from[i];
+        if (j < 0) continue;
+        double *block = link + 9 * (size_t)i;
+        perp__bodies_block(b, i, j, block);
+        double carried = coupling(b, i, j, block) / sqrt(mean[i] * mean[j]) * most;
+        data[i] = fmax(data[i], fmin(data[j], carried));
+    }
+    return 1;
+}
+
+static void add_terms(const double *w, int row_step, int step, const double *r, double *row)
+{
+    for (int d = 0; d < 3; d++, w += row_step)
+        row[d] += fabs(w[0] * r[0]) + fabs(w[step] * r[1]) + fabs(w[2 * step] * r[2]);
+}
+
+/* In ROW |terms| of u = W r + q: of the diagonal and along the tree. */
+static void sum_terms(const perp_bodies *b)
+{
+    const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE);
+    const int *from = index_of(b, FROM);
+    double *row = number_of(b, ROW);
+    for (int k = 0; k < 3 * b->c.n; k++) row[k] = fabs(q[k]);
+    for (int i = 0; i < b->c.n; i++) {
+        const double *link = number_of(b, LINK) + 9 * (size_t)i;
+        add_terms(b->c.block + 9 * (size_t)i, 3, 1, r + 3 * i, row + 3 * i);
+        if (from[i] < 0) continue;
+        add_terms(link, 3, 1, r + 3 * from[i], row + 3 * i);
+        add_terms(link, 1, 3, r + 3 * i, row + 3 * from[i]);
+    }
+}
+
+/* The largest error of a contact, its velocities from b->next. */
+static double judge(perp_bodies *b)
+{
+    const double *mu = perp__contact_value(b, PERP__MU), *mean = number_of(b, MEAN),
+                 *data = number_of(b, DATA), *row = number_of(b, ROW),
+                 *r = perp__contact_value(b, PERP__IMPULSE);
+    double worst = 0, *u = perp__contact_value(b, PERP__U);
+    sum_terms(b);
+    for (int i = 0; i < b->c.n; i++) {
+        const double *w = b->c.block + 9 * (size_t)i;
+        perp__bodies_contact_speed(b, i, b->next, u + 3 * i);
+        double S = fmin(perp__fc_largest_row(3, mu[i], row + 3 * i),
+                        PERP_FC_GROWTH * data[i] * sqrt(mean[i]));
+        double size = fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
+        worst = perp__worse(
+            worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol));
+    }
+    return worst;
+}
+
+/* Newton's step ------------------------------------------------------------------------------------------ */
+
+/* The map of contact i in impulses, and where wanted its derivatives. */
+static int map(const perp_bodies *b, int i, const double *own, double *F, double *A, double *B)
+{
+    const double *u = perp__contact_value(b, PERP__U) + 3 * i;
+    double w[9], v[3], mean = number_of(b, MEAN)[i];
+    for (int e = 0; e < 9; e++) w[e] = own[e] / mean;
+    for (int d = 0; d < 3; d++) v[d] = u[d] / mean;
+    return perp__fc_map(w, perp__contact_value(b, PERP__MU)[i],
+                        perp__contact_value(b, PERP__IMPULSE) + 3 * i, v, F, A, B);
+}
+
+/* 0: other contacts are closed than those that the matrix is of. */
+static int correct(perp_bodies *b)
+{
+    const int *closed = index_of(b, CLOSED);
+    double *change = number_of(b, CHANGE), *r = perp__contact_value(b, PERP__IMPULSE);
+    for (int i = 0; i < b->c.n; i++) {
+        double *F = change + 3 * i;
+        if (map(b, i, b->c.block + 9 * (size_t)i, F, NULL, NULL) != closed[i]) return 0;
+        if (!closed[i] && (F[0] != 0 || F[1] != 0 || F[2] != 0)) return 0;
+        for (int d = 0; d < 3; d++) F[d] = -F[d];
+    }
+    perp__block_lu_solve(b->rest.lu, change);
+    for (int i = 0; i < b->c.n; i++) {
+        for (int d = 0; d < 3; d++) r[3 * i + d] += change[3 * i + d];
+        perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i], r + 3 * i);
+    }
+    return 1;
+}
+
+/* The steps in which it is tried again: a failure costs more each time. */
+static int fail(perp__rest *rest)
+{
+    enum { MOST = 64 };
+    rest->n = 0;
+    rest->wait = rest->given = rest->given < MOST / 2 ? 2 * rest->given + 1 : MOST;
+    return 0;
+}
+
+int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
+{
+    enum { MOST = 3 };
+    const double CLOSE = 1e-2; /* of tol, beside scales that are smaller than those of all of W */
+    perp__rest *rest = &b->rest;
+    if (b->c.is_still) return 0;
+    if (!may_rest(b)) return rest->n = 0;
+    if (rest->wait) return rest->wait--, 0;
+    if (!is_of(b)) return rest->n ? fail(rest) : 0;
+    if (!perp__bodies_state_own_blocks(b) || !find_data(b)) return fail(rest);
+    for (int i = 0; i < b->c.n; i++)
+        perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i],
+                      perp__contact_value(b, PERP__IMPULSE) + 3 * i);
+    double before = INFINITY;
+    for (int pass = 0;; pass++) {
+        perp__bodies_take_impulses(b);
+        double error = judge(b);
+        if (error <= CLOSE * b->o.tol) {
+            info->outcome = PERP_SOLVED;
+            info->contact_error = error;
+            rest->given = 0;
+            return 1;
+        }
+        if (pass == MOST || !(error < before) || !correct(b)) return fail(rest);
+        before = error;
+        info->iterations++;
+    }
+}
+
+/* What is kept --------------------------------------------------------------------------------------------- */
+
+/* The blocks by rows, columns rising, as they are stated: `at` is which. */
+static void sort_blocks(const perp_bodies *b, int *start, int *col, int *at)
+{
+    int n = b->c.n;
+    memset(start, 0, (size_t)(n + 1) * sizeof *start);
+    for (int k = 0; k < b->c.nblock; k++) start[b->c.row[k] + 1]++;
+    for (int i = 0; i < n; i++) start[i + 1] += start[i];
+    for (int k = 0; k < b->c.nblock; k++) {
+        int place = start[b->c.row[k]]++;
+        at[place] = k;
+        col[place] = b->c.column[k];
+    }
+    for (int i = n; i > 0; i--) start[i] = start[i - 1];
+    start[0] = 0;
+}
+
+/* From which of the contacts before i in the tree most comes. */
+static int strongest(const perp_bodies *b, int i, const int *start, const int *col, const int *at)
+{
+    const int *from = index_of(b, FROM);
+    const double *r = perp__contact_value(b, PERP__IMPULSE);
+    double most = -1;
+    int best = -1;
+    for (int k = start[i]; k < start[i + 1]; k++) {
+        double row[3] = {0};
+        if (from[col[k]] < -1 || col[k] == i) continue;
+        add_terms(b->c.block + 9 * (size_t)at[k], 3, 1, r + 3 * col[k], row);
+        double terms = fmax(row[0], fmax(row[1], row[2]));
+        if (terms > most) most = terms, best = col[k];
+    }
+    return best;
+}
+
+/* A tree over the contacts that blocks join, from the one with the most data on: ORDER, FROM. */
+static void plant(const perp_bodies *b, const int *start, const int *col, const int *at)
+{
+    int n = b->c.n, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
+    const double *data = number_of(b, DATA);
+    enum { QUEUED = -2, UNSEEN = -3 };
+    for (int i = 0; i < n; i++) from[i] = UNSEEN;
+    for (int next = 0; next < n;) {
+        int root = -1;
+        for (int i = 0; i < n; i++)
+            if (from[i] == UNSEEN && (root < 0 || data[i] > data[root])) root = i;
+        order[end++] = root;
+        for (; next < end; next++) {
+            int i = order[next];
+            from[i] = i == root ? -1 : strongest(b, i, start, col, at);
+            for (int k = start[i]; k < start[i + 1]; k++) {
+                if (from[col[k]] != UNSEEN) continue;
+                from[col[k]] = QUEUED;
+                order[end++] = col[k];
+            }
+        }
+    }
+}
+
+/* Beside the diagonal of W: larger than in the friction solver, since here velocities have the rounding of gaps, of which no impulses must be made; with 1e-5 tall
+ * stacks need several steps. */
+static const double SHIFT = 1e-6;
+
+/* Newton's matrix A + B (W + shift), in impulses. */
+static void state_matrix(const perp_bodies *b, const int *start, const int *col, const int *at,
+                         double *value)
+{
+    int *closed = index_of(b, CLOSED);
+    for (int i = 0; i < b->c.n; i++) {
+        double F[3], A[9], B[9], mean = number_of(b, MEAN)[i];
+        int own = start[i];
+        while (col[own] != i) own++;
+        closed[i] = map(b, i, b->c.block + 9 * (size_t)at[own], F, A, B);
+        for (int k = start[i]; k < start[i + 1]; k++) {
+            double *J = value + 9 * (size_t)k;
+            perp__multiply3(B, b->c.block + 9 * (size_t)at[k], J);
+            for (int e = 0; e < 9; e++) J[e] /= mean;
+            for (int e = 0; e < 9 && k == own; e++) J[e] += A[e] + SHIFT * B[e];
+        }
+    }
+}
+
+/* Of each contact the mean of its diagonal; its data alone. 0: one moves nothing. */
+static int take_diagonals(const perp_bodies *b)
+{
+    double *mean = number_of(b, MEAN), *data = number_of(b, DATA);
+    for (int i = 0; i < b->c.n; i++) mean[i] = 0;
+    for (int k = 0; k < b->c.nblock; k++)
+        if (b->c.row[k] == b->c.column[k])
+            mean[b->c.row[k]] = mean_diagonal(b->c.block + 9 * (size_t)k);
+    for (int i = 0; i < b->c.n; i++) {
+        if (!(mean[i] > DBL_MIN)) return 0;
+        data[i] = own_data(b, i) / sqrt(mean[i]);
+    }
+    return 1;
+}
+
+void perp__rest_keep(perp_bodies *b)
+{
+    perp__rest *rest = &b->rest;
+    if (!may_rest(b) || rest->wait) return;
+    rest->n = 0;
+    if (!make_room(b) || !take_diagonals(b)) return;
+    int *start = index_of(b, START), *col = index_of(b, INDICES), *at = col + b->c.nblock;
+    double *value = number_of(b, NUMBERS);
+    sort_blocks(b, start, col, at);
+    plant(b, start, col, at);
+    state_matrix(b, start, col, at, value);
+    if (!perp__block_lu_order(rest->lu, b->c.n, start, col, index_of(b, CLOSED))) return;
+    perp__block_lu_factor(rest->lu, start, col, value, PERP_TOL_SINGULAR);
+    for (int i = b->ntouch; i < b->c.n; i++)
+        index_of(b, LAW)[i] = b->joints.row[i - b->ntouch].kept;
+    rest->n = b->c.n;
+}
