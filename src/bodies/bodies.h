@@ -91,7 +91,7 @@ typedef struct perp__rest {
     struct perp__block_lu *lu; /* Newton's matrix at the last answer, of `room` contacts at most */
     int n, room;               /* n: contacts that it is of; 0: none */
     int wait, given;           /* it is not tried for so many steps; for how many it was not last */
-    int *index;                /* 7 of each contact and of each block; the arrays of rest.c */
+    int *index;                /* the arrays of rest.c */
     double *value;
     int cindex, cvalue;
 } perp__rest;
@@ -180,8 +180,8 @@ int perp__bodies_state_blocks(perp_bodies *b);
 int perp__bodies_state_own_blocks(perp_bodies *b);
 /* The block (i, j) of W; 0: it is 0. */
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block);
-/* u of contact i where the bodies move by v; of a joint's row that stands alone it is 0. */
-void perp__bodies_contact_speed(const perp_bodies *b, int i, const double *v, double *u);
+/* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
+double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u);
 /* Of contact i: SHIFT is what q has beside the velocity: gap/h, the rebound, a drive's; MU[i]. */
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);

@@ -292,21 +292,21 @@ static double add_speed(const perp_bodies *b, int i, const double *v, double *q)
     return before;
 }
 
-void perp__bodies_contact_speed(const perp_bodies *b, int i, const double *v, double *u)
+double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u)
 {
-    memcpy(u, perp__contact_value(b, PERP__SHIFT) + 3 * i, 3 * sizeof *u);
     const perp__rows *row = &b->c.rows[i];
+    double terms[3];
+    memcpy(u, perp__contact_value(b, PERP__SHIFT) + 3 * i, 3 * sizeof *u);
+    for (int d = 0; d < 3; d++) terms[d] = fabs(u[d]);
     for (int k = 0; k < row->n; k++) {
         const perp__entry *e = &b->c.entry[row->first + k];
-        for (int d = 0; d < 3; d++) u[d] += e->J[d] * v[e->at];
+        for (int d = 0; d < 3; d++) {
+            double part = e->J[d] * v[e->at];
+            u[d] += part;
+            terms[d] += fabs(part);
+        }
     }
-    if (i < b->ntouch) return;
-    const perp__law *law = &b->joints.row[i - b->ntouch];
-    const double *r = perp__contact_value(b, PERP__IMPULSE) + 3 * i;
-    if (law->kind == PERP__LIMIT)
-        u[1] = u[2] = 0;
-    else
-        u[0] = u[2] = 0, u[1] += law->compliance * r[1];
+    return fmax(terms[0], fmax(terms[1], terms[2]));
 }
 
 static void state_touch(perp_bodies *b, int i, const double *free_speed)

@@ -16,23 +16,23 @@
 #include <string.h>
 
 /* Integers of each contact, numbers of each. */
-enum { START, FROM, ORDER, CLOSED, LAW, INDICES };
-enum { CHANGE = 0, MEAN = 3, DATA = 4, ROW = 5, LINK = 8, NUMBERS = 17 };
+enum { START, FROM, ORDER, CLOSED, INDICES };
+enum { CHANGE = 0, MEAN = 3, DATA = 4, ROW = 5, LINK = 8, PATH = 17, NUMBERS = 18 };
 
 static int *index_of(const perp_bodies *b, int which)
 {
-    return b->rest.index + (size_t)which * (size_t)(b->c.n + 1);
+    return b->rest.index + (size_t)which * (size_t)(b->ntouch + 1);
 }
 
 static double *number_of(const perp_bodies *b, int first)
 {
-    return b->rest.value + (size_t)first * (size_t)b->c.n;
+    return b->rest.value + (size_t)first * (size_t)b->ntouch;
 }
 
 static int make_room(perp_bodies *b)
 {
     perp__rest *rest = &b->rest;
-    int n = b->c.n, nb = b->c.nblock;
+    int n = b->ntouch, nb = b->c.nblock;
     if (n > rest->room) {
         perp__block_lu_destroy(rest->lu);
         rest->lu = perp__block_lu_create(2 * n);
@@ -64,19 +64,10 @@ static int is_same(const perp_bodies *b)
     return 1;
 }
 
-/* Is the matrix of the problem's contacts and rows of joints? */
-static int is_of(const perp_bodies *b)
-{
-    if (b->rest.n != b->c.n) return 0;
-    for (int i = b->ntouch; i < b->c.n; i++)
-        if (index_of(b, LAW)[i] != b->joints.row[i - b->ntouch].kept) return 0;
-    return 1;
-}
-
-/* One contact is solved in closed form. */
+/* One contact is solved in closed form. Where joints have rows these are about to change: a hand's step cost more with them. */
 static int may_rest(const perp_bodies *b)
 {
-    return !b->c.is_still && b->ntouch > 0 && b->c.n > 1 && is_same(b);
+    return !b->c.is_still && !b->joints.nrow && b->ntouch > 1 && is_same(b);
 }
 
 /* Scales ------------------------------------------------------------------------------------------------ */
@@ -110,19 +101,20 @@ static int find_data(perp_bodies *b)
 {
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
     double *mean = number_of(b, MEAN), *data = number_of(b, DATA), *link = number_of(b, LINK),
-           most = 0;
-    for (int i = 0; i < b->c.n; i++) {
+           *most = number_of(b, PATH); /* of a contact and those that it hangs on */
+    for (int i = 0; i < b->ntouch; i++) {
         mean[i] = mean_diagonal(b->c.block + 9 * (size_t)i);
         if (!(mean[i] > DBL_MIN)) return 0;
         data[i] = own_data(b, i) / sqrt(mean[i]);
-        most = fmax(most, data[i]);
+        most[i] = data[i];
     }
-    for (int k = 0; k < b->c.n; k++) {
+    for (int k = 0; k < b->ntouch; k++) {
         int i = order[k], j = from[i];
         if (j < 0) continue;
         double *block = link + 9 * (size_t)i;
-        perp__bodies_block(b, i, j, block);
-        double carried = coupling(b, i, j, block) / sqrt(mean[i] * mean[j]) * most;
+        if (!perp__bodies_block(b, i, j, block)) continue;
+        most[i] = fmax(most[i], most[j]);
+        double carried = coupling(b, i, j, block) / sqrt(mean[i] * mean[j]) * most[i];
         data[i] = fmax(data[i], fmin(data[j], carried));
     }
     return 1;
@@ -140,8 +132,8 @@ static void sum_terms(const perp_bodies *b)
     const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE);
     const int *from = index_of(b, FROM);
     double *row = number_of(b, ROW);
-    for (int k = 0; k < 3 * b->c.n; k++) row[k] = fabs(q[k]);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int k = 0; k < 3 * b->ntouch; k++) row[k] = fabs(q[k]);
+    for (int i = 0; i < b->ntouch; i++) {
         const double *link = number_of(b, LINK) + 9 * (size_t)i;
         add_terms(b->c.block + 9 * (size_t)i, 3, 1, r + 3 * i, row + 3 * i);
         if (from[i] < 0) continue;
@@ -158,11 +150,13 @@ static double judge(perp_bodies *b)
                  *r = perp__contact_value(b, PERP__IMPULSE);
     double worst = 0, *u = perp__contact_value(b, PERP__U);
     sum_terms(b);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->ntouch; i++) {
         const double *w = b->c.block + 9 * (size_t)i;
-        perp__bodies_contact_speed(b, i, b->next, u + 3 * i);
+        double terms = perp__bodies_touch_speed(b, i, b->next, u + 3 * i);
         double S = fmin(perp__fc_largest_row(3, mu[i], row + 3 * i),
                         PERP_FC_GROWTH * data[i] * sqrt(mean[i]));
+        double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
+        if (rounding > 0.1 * b->o.tol * S) return INFINITY; /* u decides nothing */
         double size = fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
         worst = perp__worse(
             worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol));
@@ -188,14 +182,14 @@ static int correct(perp_bodies *b)
 {
     const int *closed = index_of(b, CLOSED);
     double *change = number_of(b, CHANGE), *r = perp__contact_value(b, PERP__IMPULSE);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->ntouch; i++) {
         double *F = change + 3 * i;
         if (map(b, i, b->c.block + 9 * (size_t)i, F, NULL, NULL) != closed[i]) return 0;
         if (!closed[i] && (F[0] != 0 || F[1] != 0 || F[2] != 0)) return 0;
         for (int d = 0; d < 3; d++) F[d] = -F[d];
     }
     perp__block_lu_solve(b->rest.lu, change);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->ntouch; i++) {
         for (int d = 0; d < 3; d++) r[3 * i + d] += change[3 * i + d];
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i], r + 3 * i);
     }
@@ -219,9 +213,9 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
     if (b->c.is_still) return 0;
     if (!may_rest(b)) return rest->n = 0;
     if (rest->wait) return rest->wait--, 0;
-    if (!is_of(b)) return rest->n ? fail(rest) : 0;
+    if (rest->n != b->ntouch) return 0;
     if (!perp__bodies_state_own_blocks(b) || !find_data(b)) return fail(rest);
-    for (int i = 0; i < b->c.n; i++)
+    for (int i = 0; i < b->ntouch; i++)
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i],
                       perp__contact_value(b, PERP__IMPULSE) + 3 * i);
     double before = INFINITY;
@@ -245,7 +239,7 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
 /* The blocks by rows, columns rising, as they are stated: `at` is which. */
 static void sort_blocks(const perp_bodies *b, int *start, int *col, int *at)
 {
-    int n = b->c.n;
+    int n = b->ntouch;
     memset(start, 0, (size_t)(n + 1) * sizeof *start);
     for (int k = 0; k < b->c.nblock; k++) start[b->c.row[k] + 1]++;
     for (int i = 0; i < n; i++) start[i + 1] += start[i];
@@ -278,7 +272,7 @@ static int strongest(const perp_bodies *b, int i, const int *start, const int *c
 /* A tree over the contacts that blocks join, from the one with the most data on: ORDER, FROM. */
 static void plant(const perp_bodies *b, const int *start, const int *col, const int *at)
 {
-    int n = b->c.n, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
+    int n = b->ntouch, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
     const double *data = number_of(b, DATA);
     enum { QUEUED = -2, UNSEEN = -3 };
     for (int i = 0; i < n; i++) from[i] = UNSEEN;
@@ -308,7 +302,7 @@ static void state_matrix(const perp_bodies *b, const int *start, const int *col,
                          double *value)
 {
     int *closed = index_of(b, CLOSED);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->ntouch; i++) {
         double F[3], A[9], B[9], mean = number_of(b, MEAN)[i];
         int own = start[i];
         while (col[own] != i) own++;
@@ -326,11 +320,11 @@ static void state_matrix(const perp_bodies *b, const int *start, const int *col,
 static int take_diagonals(const perp_bodies *b)
 {
     double *mean = number_of(b, MEAN), *data = number_of(b, DATA);
-    for (int i = 0; i < b->c.n; i++) mean[i] = 0;
+    for (int i = 0; i < b->ntouch; i++) mean[i] = 0;
     for (int k = 0; k < b->c.nblock; k++)
         if (b->c.row[k] == b->c.column[k])
             mean[b->c.row[k]] = mean_diagonal(b->c.block + 9 * (size_t)k);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->ntouch; i++) {
         if (!(mean[i] > DBL_MIN)) return 0;
         data[i] = own_data(b, i) / sqrt(mean[i]);
     }
@@ -348,9 +342,7 @@ void perp__rest_keep(perp_bodies *b)
     sort_blocks(b, start, col, at);
     plant(b, start, col, at);
     state_matrix(b, start, col, at, value);
-    if (!perp__block_lu_order(rest->lu, b->c.n, start, col, index_of(b, CLOSED))) return;
+    if (!perp__block_lu_order(rest->lu, b->ntouch, start, col, index_of(b, CLOSED))) return;
     perp__block_lu_factor(rest->lu, start, col, value, PERP_TOL_SINGULAR);
-    for (int i = b->ntouch; i < b->c.n; i++)
-        index_of(b, LAW)[i] = b->joints.row[i - b->ntouch].kept;
-    rest->n = b->c.n;
+    rest->n = b->ntouch;
 }
