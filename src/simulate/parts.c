@@ -151,22 +151,14 @@ static double error_of_halves(perp_simulation *sim, double h, double reach)
     return worst;
 }
 
-/* The largest of the unknowns, each in its unit: these are ratios, so that nothing is too small to count. */
-static double reach_of(perp__step *s)
-{
-    const double *unit = perp__step_units(s);
-    double reach = 0;
-    for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(s->ws[s->sym.y + j]) / unit[j]);
-    return reach;
-}
-
-/* Where all that stands moves by what is unresolved no part would be short enough: that is looked at where the parts seem too long. */
+/* Where all that stands moves by what is unresolved no part would be short enough: that is looked at where the parts seem too long. Beside the largest
+ * unknown, however small it is: in other units it is another number. */
 static double judge(perp_simulation *sim, double h)
 {
     double off = error_of_halves(sim, h, 0);
     if (off <= 1 || sim->events) return off;
     perp__step_size(&sim->step);
-    return error_of_halves(sim, h, fmax(reach_of(&sim->step), DBL_MIN));
+    return error_of_halves(sim, h, perp__step_reach(&sim->step, DBL_MIN));
 }
 
 static void add(perp__step_result *sum, perp__step_result r)
