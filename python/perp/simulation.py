@@ -23,11 +23,15 @@ def simulation_columns(c: Any) -> tuple[list[str], list[str]]:
 
 def simulation_impulses(c: Any, model: Model) -> dict[str, tuple[int, str]]:
     """Columns impulse(var), each with the var's index and its unit times s: by the method moreau, of what has one."""
-    return {
-        f"impulse({var.name})": (i, f"s {var.unit}" if "/" in var.unit else f"{var.unit} s".lstrip())
-        for i, var in enumerate(model.vars)
-        if lib.perp_simulation_impulse(c, i, ffi.NULL)
-    }
+    found = {}
+    for i, var in enumerate(model.vars):
+        length = lib.perp_simulation_impulse_unit(c, i, ffi.NULL, 0)
+        if length < 0:
+            continue
+        unit = ffi.new("char[]", length + 1)
+        lib.perp_simulation_impulse_unit(c, i, unit, length + 1)
+        found[f"impulse({var.name})"] = (i, text(unit))
+    return found
 
 
 class _Values(MutableMapping[str, float]):

@@ -642,14 +642,41 @@ static void moreau_has_impulses_of_forces(void **state)
     perp_simulation_destroy(sim);
     sim = create(m, PERP_MOREAU);
     assert_int_equal(perp_simulation_impulse(sim, id(m, "f"), NULL), 1); /* friction in a line */
+    assert_int_equal(perp_simulation_impulse_unit(NULL, 0, NULL, 0), -1);
     perp_simulation_destroy(sim);
     perp_model_destroy(m);
     assert_int_equal(perp_simulation_impulse(NULL, 0, NULL), 0);
 }
 
+/* What stands behind a unit's / divides: the seconds come before it. */
+static void impulses_have_units(void **state)
+{
+    static const char *const units[][2] = {
+        {"\"N\"", "N s"}, {"\"kg m/s^2\"", "s kg m/s^2"}, {"", "s"}};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        char text[256], unit[20] = "";
+        snprintf(text, sizeof text,
+                 "state z = 1, v = 0\nvar p %s\nder(z) = v\nder(v) = p - 9.81\n"
+                 "0 <= p perp v >= 0 when z <= 0\nsimulate to 1 step 0.1 method moreau\n",
+                 units[k][0]);
+        perp_model *m = load_or_parse(text);
+        perp_simulation *sim = create(m, PERP_MOREAU);
+        int length = perp_simulation_impulse_unit(sim, id(m, "p"), unit, sizeof unit);
+        assert_string_equal(unit, units[k][1]);
+        assert_int_equal(length, strlen(units[k][1]));
+        assert_int_equal(perp_simulation_impulse_unit(sim, id(m, "p"), unit, 1), length);
+        assert_string_equal(unit, ""); /* cut, and how long it is */
+        assert_int_equal(perp_simulation_impulse_unit(sim, 7, unit, sizeof unit), -1);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(impulses_have_units),
         cmocka_unit_test(moreau_has_impulses_of_forces),
         cmocka_unit_test(a_step_of_many_parts_can_be_stopped),
         cmocka_unit_test(parts_that_lead_nowhere_end),
