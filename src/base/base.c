@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define ROW(name, text)            {#name, text},
 #define OUTCOME_ROW(n, word, text) {word, text},
@@ -232,4 +233,11 @@ perp_status perp__read_file(const char *path, size_t most, char **text, size_t *
 perp_status perp__read_bytes(const char *path, size_t most, char **bytes, size_t *n)
 {
     return read_all(path, most, 0, bytes, n);
+}
+
+double perp__now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

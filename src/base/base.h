@@ -53,6 +53,9 @@ int perp__options_take(void *own, size_t own_size, const void *options);
 FILE *perp__open_input(const char *path);
 void perp__close_input(FILE *file);
 
+/* Seconds of a clock that only goes forward. */
+double perp__now(void);
+
 /* The file in malloc'ed memory, which the caller frees in every case. Reading stops at `most` bytes,
  * and soon after a zero byte: what has one is no text, and it may have no end either (/dev/zero).
  * PERP_ERR_FILE leaves the reason in errno. */

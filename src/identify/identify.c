@@ -4,20 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const perp__estimator *const estimators[] = {
 #define PERP_ESTIMATOR(name, suffix, summary) &perp__estimator_##name,
 #include "perp/estimators.def"
 #undef PERP_ESTIMATOR
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 perp_status perp_identify(const perp_model *model, const perp_dataset *data,
                           const perp_identify_options *options, perp_identification *result,
@@ -28,7 +20,7 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     if (!result) return PERP_ERR_ARG;
     memset(result, 0, sizeof *result);
     if (!model || !data) return PERP_ERR_ARG;
-    double start = now();
+    double start = perp__now();
     perp_status status = perp_identify_options_default(model, &o, diag);
     if (status == PERP_OK && !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     if (status == PERP_OK && o.ranks && o.method != PERP_ESTIMATOR_PREDICT)
@@ -43,7 +35,7 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     result->integrator = PERP_INTEGRATOR_COUNT;
     status = estimators[o.method]->run(&study, result);
     perp__study_clear(&study);
-    result->seconds = now() - start;
+    result->seconds = perp__now() - start;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));
     if (status != PERP_OK) perp_identification_clear(result);
     return status;

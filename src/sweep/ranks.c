@@ -4,7 +4,9 @@
 
 #include "sweep/jobs.h"
 
+#include "base/arena.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "external/ranks.h"
 
 #include <pthread.h>
@@ -28,32 +30,6 @@ typedef struct packed {
     int status, noutcome, nreason; /* bytes of the texts with their zeros, behind the values */
 } packed;
 
-typedef struct bytes {
-    char *at;
-    size_t n, room;
-} bytes;
-
-static int reserve(bytes *b, size_t n)
-{
-    if (n <= b->room) return 1;
-    char *more = realloc(b->at, 2 * n);
-    if (more) b->at = more, b->room = 2 * n;
-    return more != NULL;
-}
-
-static void put(bytes *b, const void *from, size_t n)
-{
-    memcpy(b->at + b->n, from, n);
-    b->n += n;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void pause_a_little(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
@@ -71,7 +47,8 @@ typedef struct leader {
     hand *hand; /* one a rank */
     int ranks, columns, over;
     double *value; /* of a result */
-    bytes in;
+    char *in;      /* the answer that came last */
+    int room;
 } leader;
 
 static int list_length(const leader *l, const hand *h, long long left)
@@ -90,14 +67,14 @@ static perp_status give(leader *l, int to)
     hand *h = &l->hand[to];
     int n = left ? perp__jobs_take(l->jobs, list_length(l, h, left), job) : 0;
     if (!n && perp__jobs_left(l->jobs)) return PERP_OK; /* others must be done before */
-    h->is_idle = 0, h->is_over = !n, h->given = n, h->since = now();
+    h->is_idle = 0, h->is_over = !n, h->given = n, h->since = perp__now();
     l->over += !n;
     return perp__ranks_send(to, job, (size_t)n * sizeof *job);
 }
 
 static void take_results(leader *l, answer a)
 {
-    const char *at = l->in.at + sizeof a;
+    const char *at = l->in + sizeof a;
     for (; a.count > 0; a.count--) {
         packed p;
         memcpy(&p, at, sizeof p);
@@ -121,11 +98,11 @@ static perp_status take_answer(leader *l, int from, size_t n)
 {
     hand *h = &l->hand[from];
     answer a;
-    if (!reserve(&l->in, n)) return PERP_ERR_MEMORY;
-    perp_status status = perp__ranks_receive(from, l->in.at, n);
+    if (!perp__grow(&l->in, &l->room, (int)n, 1)) return PERP_ERR_MEMORY;
+    perp_status status = perp__ranks_receive(from, l->in, n);
     if (status != PERP_OK) return status;
-    memcpy(&a, l->in.at, sizeof a);
-    if (a.count) h->pace = (now() - h->since) / (double)a.count;
+    memcpy(&a, l->in, sizeof a);
+    if (a.count) h->pace = (perp__now() - h->since) / (double)a.count;
     h->is_idle = 1, h->given = 0;
     take_results(l, a);
     return PERP_OK;
@@ -156,7 +133,7 @@ perp_status perp__ranks_lead(perp__jobs *jobs)
     while (status == PERP_OK && l.over < l.ranks) status = look_round(&l);
     free(l.hand);
     free(l.value);
-    free(l.in.at);
+    free(l.in);
     return status;
 }
 
@@ -170,7 +147,7 @@ typedef struct follower {
     void *context;
     const long long *job;
     pthread_mutex_t lock; /* of `stop` and what is below */
-    bytes out;
+    perp__text out;       /* room for the answer, then results */
     answer answer;
 } follower;
 
@@ -183,15 +160,12 @@ static int append(follower *f, const perp_sweep_result *r)
                 .status = (int)r->status,
                 .noutcome = (int)strlen(r->outcome) + 1,
                 .nreason = (int)strlen(r->reason) + 1};
-    size_t values = (size_t)f->columns * sizeof(double);
-    if (!reserve(&f->out, f->out.n + sizeof p + values + (size_t)p.noutcome + (size_t)p.nreason))
-        return 0;
-    put(&f->out, &p, sizeof p);
-    put(&f->out, r->value, values);
-    put(&f->out, r->outcome, (size_t)p.noutcome);
-    put(&f->out, r->reason, (size_t)p.nreason);
-    f->answer.count++;
-    return 1;
+    perp__text_bytes(&f->out, (const char *)&p, sizeof p);
+    perp__text_bytes(&f->out, (const char *)r->value, (size_t)f->columns * sizeof *r->value);
+    perp__text_bytes(&f->out, r->outcome, (size_t)p.noutcome);
+    perp__text_bytes(&f->out, r->reason, (size_t)p.nreason);
+    f->answer.count += !f->out.failed;
+    return !f->out.failed;
 }
 
 static void do_listed(void *context, int thread, int i)
@@ -212,7 +186,7 @@ static perp_status send_answer(follower *f)
 {
     f->answer.status = f->failed ? PERP_ERR_MEMORY : f->stopped ? PERP_ERR_STOPPED : PERP_OK;
     memcpy(f->out.at, &f->answer, sizeof f->answer);
-    return perp__ranks_send(0, f->out.at, f->out.n);
+    return perp__ranks_send(0, f->out.at, f->out.length);
 }
 
 /* The next list; *n: its length. */
@@ -238,7 +212,7 @@ static perp_status follow(follower *f)
     while (status == PERP_OK && n) {
         status = send_answer(f);
         if (status == PERP_OK) status = await(job, &n);
-        f->out.n = sizeof f->answer;
+        f->out.length = sizeof f->answer;
         f->answer = (answer){0};
         if (status == PERP_OK) perp__parallel(f->threads, n, do_listed, f);
     }
@@ -255,8 +229,8 @@ perp_status perp__ranks_follow(const perp_sweep *sweep, int threads, int (*stop)
                   .context = context};
     perp_status status = PERP_ERR_MEMORY;
     f.worker = calloc((size_t)threads, sizeof *f.worker);
-    if (!f.worker || !reserve(&f.out, sizeof f.answer)) goto done;
-    f.out.n = sizeof f.answer;
+    perp__text_bytes(&f.out, (const char *)&f.answer, sizeof f.answer);
+    if (!f.worker || f.out.failed) goto done;
     pthread_mutex_init(&f.lock, NULL);
     for (int i = 0; i < threads; i++) f.failed |= !perp__worker_open(&f.worker[i], sweep);
     status = follow(&f);
@@ -264,6 +238,6 @@ perp_status perp__ranks_follow(const perp_sweep *sweep, int threads, int (*stop)
 done:
     for (int i = 0; f.worker && i < threads; i++) perp__worker_clear(&f.worker[i]);
     free(f.worker);
-    free(f.out.at);
+    perp__text_clear(&f.out);
     return status;
 }
