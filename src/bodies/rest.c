@@ -91,8 +91,8 @@ static double coupling(const perp_bodies *b, int i, int j, const double *w)
 static double own_data(const perp_bodies *b, int i)
 {
     const double *q = perp__contact_value(b, PERP__Q) + 3 * i;
-    double tangent = perp__contact_value(b, PERP__MU)[i] > 0 ? fmax(fabs(q[1]), fabs(q[2])) : 0;
-    return fmax(fabs(q[0]), tangent);
+    const double size[3] = {fabs(q[0]), fabs(q[1]), fabs(q[2])};
+    return perp__fc_largest_row(3, perp__contact_value(b, PERP__MU)[i], size);
 }
 
 /* In DATA what each contact has of data, beside the root of its diagonal, as the friction solver has it (friction.c), but along a tree only. 0: a

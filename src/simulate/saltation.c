@@ -232,7 +232,8 @@ static int move_length(perp__saltation *s, int row, double *rate)
     memset(s->move, 0, (size_t)perp__collocation_slopes_columns(s->slopes) * sizeof(double));
     perp__collocation_slopes_move(s->slopes, 0, 1, s->move);
     if (!perp__collocation_slopes_solve(s->slopes, s->move, s->by_length)) return 0;
-    if (row < 0) return (*rate = 1) > 0;
+    *rate = 1;
+    if (row < 0) return 1;
     double size = 0;
     const perp__collocation *a = s->slopes->at;
     for (int k = a->start[row]; k < a->start[row + 1]; k++)
