@@ -7,9 +7,12 @@
 #include "program.h"
 #include "solve.h"
 #include "solve_fclib.h"
+#include "solve_petsc.h"
 
 #include "perp/mcp.h"
 #include "perp/model.h"
+#include "perp/petsc.h"
+#include "perp/ranks.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -75,7 +78,8 @@ const cli_command cli_command_solve = {
         "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
         "docs/friction-solvers.md); one object or a list.\n"
         "FILE.h5 is a friction problem of the Friction Contact Library: small, or of a million "
-        "contacts (docs/scaling.md).\n"
+        "contacts (docs/scaling.md); mpirun -n N perp solve FILE.h5 --method petsc\n"
+        "shares a pile among N processes. --method petsc-rsls and petsc-ssls are PETSc's SNES VI.\n"
         "The residual and the error (of each condition on its own scale, which decides) are "
         "recomputed by code\n"
         "that belongs to no solver.",
@@ -311,7 +315,13 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
                         output *out, perp_diag *diag)
 {
     problem_lcp p;
-    if (strcmp(method, "all") != 0 && perp_lcp_method_find(method) == PERP_LCP_METHOD_COUNT)
+    int is_snes = cli_is_snes(method);
+    if (is_snes && all) {
+        cli_say("%s: --all-solutions and --method %s do not go together\n", file, method);
+        return CLI_USAGE;
+    }
+    if (strcmp(method, "all") != 0 && !is_snes &&
+        perp_lcp_method_find(method) == PERP_LCP_METHOD_COUNT)
         return refuse_method(file, method, "linear");
     perp_status status = problem_lcp_from_json(json, file, &p, diag);
     if (status != PERP_OK) {
@@ -328,7 +338,10 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         cli_say("%s: all solutions are searched for up to n = %d; this one has n = %d\n", file,
                 PERP_LCP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
-    if (!z) code = cli_exit_code(PERP_ERR_MEMORY);
+    if (!z)
+        code = cli_exit_code(PERP_ERR_MEMORY);
+    else if (is_snes)
+        code = solve_petsc_linear(method, &p.view, p.name, z, z + n, out, diag);
     for (int m = 0; code == CLI_DONE && m < PERP_LCP_METHOD_COUNT; m++) {
         answer a = {.name = p.name,
                     .outcome = "limit",
@@ -461,7 +474,8 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
 {
     int code, table = strcmp(method, "all") == 0;
     char name[128];
-    if (!table && perp_mcp_method_find(method) == PERP_MCP_METHOD_COUNT)
+    int is_snes = cli_is_snes(method);
+    if (!table && !is_snes && perp_mcp_method_find(method) == PERP_MCP_METHOD_COUNT)
         return refuse_method(file, method, "nonlinear");
     perp_formulas *formulas = read_formulas(json, file, &code, diag);
     if (!formulas) return code;
@@ -477,6 +491,10 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
     else
         code = cli_exit_code(problem_bounds(json, p.n, lo, hi, file, diag));
     p.lo = lo, p.hi = hi;
+    if (code == CLI_DONE && is_snes) {
+        memcpy(z, guess, (size_t)p.n * sizeof *z);
+        code = solve_petsc(method, &p, name, z, z + p.n, out, diag);
+    }
     for (int m = 0; code == CLI_DONE && m < PERP_MCP_METHOD_COUNT; m++) {
         perp_mcp_solver *solver;
         perp_mcp_info info;
@@ -516,10 +534,10 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
 /* Is it a method for problems of some class? CLI_USAGE after saying that it is not. */
 static int check_method(const char *method)
 {
-    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 3 };
-    const char *known[MOST] = {"all", "pile", "cones"};
+    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 6 };
+    const char *known[MOST] = {"all", "pile", "cones", "petsc", "petsc-rsls", "petsc-ssls"};
     char text[256];
-    int n = 3;
+    int n = 6;
     for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)
         known[n++] = perp_lcp_method_name((perp_lcp_method)m);
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
@@ -611,33 +629,40 @@ static int solve_json(const request *r, const cJSON *json, output *out, perp_dia
     return code;
 }
 
-int perp__cmd_solve(int argc, char **argv)
+/* Processes of one launcher solve one problem by one method; those above rank 0 are done with it here. */
+static int join(const request *r, int *rank)
 {
-    request r = {.args = {&cli_command_solve, argc, argv},
-                 .method = "auto",
-                 .program = perp_program_options_default(),
-                 .contacts = {.threads = 1}};
-    int code = cli_read(&r.args, &r);
-    if (code == CLI_DONE) code = cli_refuse_ranks("solve");
-    if (code == CLI_DONE) code = check_method(r.method);
-    if (code != CLI_DONE) return code;
+    if (!cli_is_petsc(r->method)) return cli_refuse_ranks("solve");
+    perp_diag diag = {0};
+    perp_status status = perp_petsc_begin(rank, NULL, &diag);
+    int is_alone = perp_ranks_launched() < 2,
+        code = status == PERP_ERR_UNAVAILABLE && !is_alone ? CLI_BAD_INPUT : cli_exit_code(status);
+    cli_print_diag(&diag, stderr);
+    perp_diag_clear(&diag);
+    cli_catch_signals(); /* rank 0 ends all of them */
+    if (code == CLI_DONE) perp_petsc_serve();
+    return code;
+}
+
+static int solve(const request *r)
+{
     perp_diag diag = {0};
     perp_status status = PERP_OK;
-    int is_program = cli_is_program(r.file), is_fclib = cli_is_fclib(r.file),
+    int is_program = cli_is_program(r->file), is_fclib = cli_is_fclib(r->file),
         is_json = !is_program && !is_fclib;
-    code = check_options(&r, is_program, is_fclib);
+    int code = check_options(r, is_program, is_fclib);
     if (code != CLI_DONE) return code;
-    cJSON *json = is_json ? problem_json_load(r.file, &status, &diag) : cJSON_CreateArray();
+    cJSON *json = is_json ? problem_json_load(r->file, &status, &diag) : cJSON_CreateArray();
     code = json ? CLI_DONE : cli_exit_code(status);
-    output out = {.list = json && r.as_json ? cJSON_CreateArray() : NULL,
+    output out = {.list = json && r->as_json ? cJSON_CreateArray() : NULL,
                   .one = !is_json || (json && !cJSON_IsArray(json))};
-    if (json && r.as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
+    if (json && r->as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
     if (code == CLI_DONE && is_program)
-        code = solve_program(r.file, r.sol, &r.program, &out, &diag);
+        code = solve_program(r->file, r->sol, &r->program, &out, &diag);
     else if (code == CLI_DONE && is_fclib)
-        code = solve_fclib(r.file, r.method, &r.contacts, &out, &diag);
+        code = solve_fclib(r->file, r->method, &r->contacts, &out, &diag);
     else if (code == CLI_DONE)
-        code = solve_json(&r, json, &out, &diag);
+        code = solve_json(r, json, &out, &diag);
     if (out.list) {
         const cJSON *what =
             out.one && cJSON_GetArraySize(out.list) == 1 ? out.list->child : out.list;
@@ -652,6 +677,21 @@ int perp__cmd_solve(int argc, char **argv)
     perp_diag_clear(&diag);
     problem_json_free(json);
     return code == CLI_DONE && out.failed ? CLI_NO_SOLUTION : code;
+}
+
+int perp__cmd_solve(int argc, char **argv)
+{
+    request r = {.args = {&cli_command_solve, argc, argv},
+                 .method = "auto",
+                 .program = perp_program_options_default(),
+                 .contacts = {.threads = 1}};
+    int code = cli_read(&r.args, &r), rank = 0;
+    if (code == CLI_DONE) code = check_method(r.method);
+    if (code == CLI_DONE) code = join(&r, &rank);
+    if (code != CLI_DONE || rank > 0) return code;
+    code = solve(&r);
+    perp_petsc_end();
+    return code;
 }
 
 /* Solvers --------------------------------------------------------------------------------------- */

@@ -26,6 +26,9 @@ int cli_is_fclib(const char *file)
 typedef struct watch {
     int is_shown, was_shown, is_asked;
     double started;
+    const perp_fclib_problem *p;
+    const char *out; /* -o; nullable */
+    int has_kept;
 } watch;
 
 static int look(void *context, int iterations, double error)
@@ -39,6 +42,31 @@ static int look(void *context, int iterations, double error)
         w->was_shown = 1;
     }
     return cli_is_interrupted();
+}
+
+/* What a run of several processes has found so far, under the name that a run which is stopped writes: a process may be lost at any time. */
+static void keep(void *context, int iterations, const perp_fclib_point *point)
+{
+    watch *w = context;
+    char room[CLI_PATH_ROOM];
+    perp_diag diag = {0};
+    const char *name = w->out ? cli_result_name(w->out, 1, room) : NULL;
+    if (!name) return;
+    if (perp_fclib_write(name, w->p, point, &diag) == PERP_OK) {
+        cli_say("perp solve: the best of %d sweeps is in %s\n", iterations, name);
+        w->has_kept = 1;
+    } else {
+        cli_print_diag(&diag, stderr);
+        w->out = NULL; /* said once */
+    }
+    perp_diag_clear(&diag);
+}
+
+/* Where the answer itself is written. */
+static void forget_kept(const watch *w)
+{
+    char room[CLI_PATH_ROOM];
+    if (w->has_kept) remove(cli_result_name(w->out, 1, room));
 }
 
 /* Solving --------------------------------------------------------------------------------------- */
@@ -82,15 +110,17 @@ static int solve_by(const perp_fclib *file, const char *method, int table,
     const perp_fclib_problem *p = perp_fclib_problem_of(file);
     perp_fclib_options o = perp_fclib_options_default();
     perp_fclib_info info;
-    watch w = {.is_shown = isatty(2), .started = cli_now()};
+    watch w = {.is_shown = isatty(2), .started = cli_now(), .p = p, .out = given->out};
     o.method = method, o.tol = given->tol, o.max_iter = given->max_iter;
     o.threads = given->threads, o.warm_start = given->warm, o.progress = look, o.context = &w;
+    o.keep = keep;
     if (given->warm)
         memcpy(x->r, perp_fclib_impulses(file), (size_t)x->n * sizeof *x->r);
     else
         memset(x->r, 0, (size_t)x->n * sizeof *x->r);
     perp_status status = perp_fclib_solve(p, &o, x->r, x->u, x->v, x->l, &info, diag);
     if (w.was_shown) fprintf(stderr, "\r%60s\r", "");
+    if (status == PERP_OK && info.outcome == PERP_SOLVED) forget_kept(&w);
     *is_taken = status == PERP_OK;
     if (status != PERP_OK) return cli_exit_code(status);
     answer a = {.name = name,
@@ -136,7 +166,7 @@ static int solve_all(const perp_fclib *file, const cli_contact_options *given, c
 /* Is it a method for contacts? */
 static int is_method(const char *method)
 {
-    return strcmp(method, "all") == 0 || strcmp(method, "pile") == 0 ||
+    return cli_is_petsc(method) || strcmp(method, "all") == 0 || strcmp(method, "pile") == 0 ||
            strcmp(method, "cones") == 0 || perp_fc_method_find(method) != PERP_FC_METHOD_COUNT;
 }
 

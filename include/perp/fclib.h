@@ -88,13 +88,16 @@ PERP_API perp_status perp_fclib_write(const char *path, const perp_fclib_problem
 /// What a solve does between sweeps of a pile or iterations of cones; the error is infinite where none was judged yet. @return 0 to go on; else the solve ends with PERP_LIMIT
 typedef int (*perp_fclib_progress)(void *context, int iterations, double error);
 
+/// What was found after so many iterations; `context` is that of the options. The arrays are there during the call.
+typedef void (*perp_fclib_keep)(void *context, int iterations, const perp_fclib_point *point);
+
 /// Options. Fill with perp_fclib_options_default, then change what you need.
 typedef struct perp_fclib_options {
     size_t size; ///< set by the default; says which fields the caller has
     const char *
-        method; ///< "pile", "cones" (global, M symmetric and positive definite), the name of a method of perp/friction.h, or
-        ///< (default) "auto": above 200 contacts a pile where it is one, by sweeps and then by cones; above 100 cones;
-        ///< where neither applies `auto` of perp/friction.h
+        method; ///< "pile", "petsc" (a pile by all processes of an MPI run, perp/petsc.h), "cones" (global, M symmetric and positive definite), the name of a method of perp/friction.h, or
+    ///< (default) "auto": above 200 contacts a pile where it is one, by sweeps and then by cones; above 100 cones;
+    ///< where neither applies `auto` of perp/friction.h
     double
         tol; ///< solved means: error <= tol (see perp_fclib_info). (0, 1e-2], default 1e-6, of blocks of W 1e-8
     int max_iter;   ///< of the method; 0 (default): its own limit
@@ -102,12 +105,15 @@ typedef struct perp_fclib_options {
     int threads;    ///< of a pile and cones, >= 1, default 1; the numbers are the same for any
     perp_fclib_progress progress; ///< nullable; of a pile and cones alone
     void *context;                ///< handed to it
+    perp_fclib_keep
+        keep; ///< nullable; of "petsc" alone: now and then what was found so far, before a process may be lost
 } perp_fclib_options;
 
 /// What a solve did.
 typedef struct perp_fclib_info {
     perp_outcome outcome; ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
-    const char *method;   ///< "pile", "cones", or that of perp/friction.h which gave the answer
+    const char
+        *method; ///< "pile", "petsc", "cones", or that of perp/friction.h which gave the answer
     int iterations;
     int bodies;      ///< of a pile; 0: it is none, or was not looked at as one
     double residual; ///< natural residual, as perp_fc_residual [N s]; NaN if there is none
@@ -137,7 +143,7 @@ static inline perp_fclib_options perp_fclib_options_default(void)
 /// @param info     nullable
 /// @param diag     nullable; says why a problem is not taken
 /// @return PERP_OK, PERP_ERR_ARG (sizes that do not fit, an unknown method, an option out of range), PERP_ERR_DATA (entries that are
-/// not finite, mu < 0, equations that do not determine v and l, "pile" or "cones" of what is none, a W beyond 4 GB), PERP_ERR_UNAVAILABLE (sparse factors that are needed are not here), PERP_ERR_MEMORY. Not solving is an outcome in info, not an error.
+/// not finite, mu < 0, equations that do not determine v and l, "pile", "petsc" or "cones" of what is none, a W beyond 4 GB), PERP_ERR_UNAVAILABLE (sparse factors or PETSc, which are needed, are not here), PERP_ERR_MEMORY. Not solving is an outcome in info, not an error.
 PERP_API perp_status perp_fclib_solve(const perp_fclib_problem *problem,
                                       const perp_fclib_options *options, double *r, double *u,
                                       double *v, double *l, perp_fclib_info *info, perp_diag *diag);

@@ -9,6 +9,7 @@
 #include "perp/mcp.h"
 #include "perp/friction.h"
 #include "perp/pile.h"
+#include "perp/petsc.h"
 #include "perp/fclib.h"
 #include "perp/shapes.h"
 #include "perp/bodies.h"

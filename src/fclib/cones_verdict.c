@@ -101,8 +101,8 @@ perp_status perp__cones_scales(perp__cones *s, perp__arena *arena)
     PERP_TAKE(arena, s->S, s->n + 1);
     if (arena->failed) return PERP_ERR_MEMORY;
     if (s->pile)
-        return perp__pile_scales_create(&s->pile_scales, s->pile, arena) ? PERP_OK
-                                                                         : PERP_ERR_MEMORY;
+        return perp__pile_scales_create(&s->pile_scales, s->pile, NULL, arena) ? PERP_OK
+                                                                               : PERP_ERR_MEMORY;
     PERP_TAKE(arena, s->data, s->nc + 1);
     PERP_TAKE(arena, s->diagonal, s->nc + 1);
     PERP_TAKE(arena, s->q, s->m + 1);

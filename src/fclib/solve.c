@@ -2,6 +2,7 @@
 
 #include "fclib/cones.h"
 #include "fclib/fclib.h"
+#include "solve/pile.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct solving {
     perp_fclib_options o;
     perp__arena arena;
     double *r, *u, *v, *l; /* v and l: one array */
+    int *place;            /* of a pile's velocities in v, perp__fclib_pile's */
     double *scale;         /* n: |terms| of u, where it was found without v and l; nullable */
     perp_fclib_info info;
     perp_diag *diag;
@@ -39,7 +41,23 @@ static int ask(void *context, int iterations, double error)
     return s->is_stopped;
 }
 
-static perp_status solve_pile(solving *s, const perp_pile *pile, const int *place)
+/* v of the bodies to those of the file, and u. */
+static void set_velocities(solving *s, const double *r, const double *v)
+{
+    for (int i = 0; i < s->p->M.columns; i++) s->v[i] = v[s->place[i]];
+    perp__fclib_velocities(s->p, r, s->v, NULL, s->u);
+}
+
+static void keep(void *context, int iterations, const double *r, const double *v)
+{
+    solving *s = context;
+    const perp_fclib_point point = {r, s->u, s->v, NULL};
+    set_velocities(s, r, v);
+    s->o.keep(s->context, iterations, &point);
+}
+
+/* petsc: by all its processes; nullable. */
+static perp_status solve_pile(solving *s, const perp_pile *pile, const perp__petsc *petsc)
 {
     perp_pile_options o = perp_pile_options_default();
     perp_pile_info info;
@@ -49,14 +67,15 @@ static perp_status solve_pile(solving *s, const perp_pile *pile, const int *plac
     if (s->o.tol > 0) o.tol = s->o.tol;
     if (s->o.max_iter > 0) o.max_iter = s->o.max_iter;
     o.warm_start = s->o.warm_start, o.threads = s->o.threads;
-    o.progress = s->o.progress, o.context = s->o.context;
+    o.progress = s->progress ? ask : NULL, o.context = s;
     s->o.tol = o.tol;
-    perp_status status = perp_pile_solve(pile, &o, s->r, v, &info);
+    perp_status status =
+        petsc ? perp__pile_solve_ranks(petsc, pile, &o, s->o.keep ? keep : NULL, s->r, v, &info)
+              : perp_pile_solve(pile, &o, s->r, v, &info);
     if (status != PERP_OK) return status;
-    for (int i = 0; i < s->p->M.columns; i++) s->v[i] = v[place[i]];
-    perp__fclib_velocities(s->p, s->r, s->v, NULL, s->u);
+    set_velocities(s, s->r, v);
     s->info = (perp_fclib_info){.outcome = info.outcome,
-                                .method = "pile",
+                                .method = petsc ? "petsc" : "pile",
                                 .iterations = info.iterations,
                                 .bodies = pile->nbody,
                                 .error = info.error};
@@ -126,12 +145,12 @@ static perp_status solve_named(solving *s)
 }
 
 /* A pile by sweeps; where they take long, as a whole, if its factors allow that; else by more of them. */
-static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile, const int *place)
+static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile)
 {
     int most = s->o.max_iter, swept;
     const char *why;
     s->o.max_iter = most > 0 && most < AUTO_SWEEPS ? most : AUTO_SWEEPS;
-    perp_status status = solve_pile(s, pile, place);
+    perp_status status = solve_pile(s, pile, NULL);
     swept = s->info.iterations;
     if (status != PERP_OK || s->info.outcome != PERP_LIMIT || s->is_stopped ||
         most == s->o.max_iter)
@@ -139,7 +158,7 @@ static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile, const 
     s->o.warm_start = 1, s->o.max_iter = most > 0 ? most - swept : 0;
     status = solve_cones(s, pile, &why);
     if (status == PERP_ERR_DATA || status == PERP_ERR_UNAVAILABLE)
-        status = solve_pile(s, pile, place);
+        status = solve_pile(s, pile, NULL);
     if (status == PERP_OK) s->info.iterations += swept;
     return status;
 }
@@ -147,12 +166,11 @@ static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile, const 
 static perp_status solve_auto(solving *s)
 {
     perp_pile pile;
-    int *place;
     const char *why;
     perp_status status = PERP_ERR_DATA;
     if (s->p->nc > AUTO_PILE) {
-        status = perp__fclib_pile(s->p, &s->arena, &pile, &place, &why);
-        if (status == PERP_OK) return solve_pile_or_cones(s, &pile, place);
+        status = perp__fclib_pile(s->p, &s->arena, &pile, &s->place, &why);
+        if (status == PERP_OK) return solve_pile_or_cones(s, &pile);
     }
     if (status == PERP_ERR_DATA && s->p->nc > AUTO_CONES) status = solve_cones(s, NULL, &why);
     if (status != PERP_ERR_DATA && status != PERP_ERR_UNAVAILABLE) return status;
@@ -161,14 +179,18 @@ static perp_status solve_auto(solving *s)
 
 static perp_status solve_with_method(solving *s)
 {
-    int is_pile = strcmp(s->o.method, "pile") == 0, is_cones = strcmp(s->o.method, "cones") == 0;
+    int is_petsc = strcmp(s->o.method, "petsc") == 0,
+        is_pile = is_petsc || strcmp(s->o.method, "pile") == 0,
+        is_cones = strcmp(s->o.method, "cones") == 0;
+    const perp__petsc *petsc = NULL;
     perp_pile pile;
-    int *place;
     const char *why;
     if (strcmp(s->o.method, "auto") == 0) return solve_auto(s);
     if (!is_pile && !is_cones) return solve_named(s);
-    perp_status status = perp__fclib_pile(s->p, &s->arena, &pile, &place, &why);
-    if (is_pile && status == PERP_OK) return solve_pile(s, &pile, place);
+    perp_status status = is_petsc ? perp__petsc_begin(&petsc, s->diag) : PERP_OK;
+    if (status != PERP_OK) return status;
+    status = perp__fclib_pile(s->p, &s->arena, &pile, &s->place, &why);
+    if (is_pile && status == PERP_OK) return solve_pile(s, &pile, petsc);
     if (is_pile && status == PERP_ERR_DATA)
         return perp__refuse(s->diag, status, perp__in(NULL),
                             "the problem is no pile of bodies: %s\n", why);

@@ -201,8 +201,8 @@ static int has_pattern(const perp_mcp_solver *s, const perp_mcp *p)
     return 1;
 }
 
-perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, double *w,
-                           perp_mcp_info *info)
+perp_status perp__mcp_solve_by(perp_mcp_solver *s, const perp_mcp *p, perp__mcp_steps steps,
+                               double *z, double *w, perp_mcp_info *info)
 {
     if (!s || !p || !p->F || !p->J || (p->n > 0 && !z) || !p->column_start != !s->start ||
         (p->column_start && !p->row))
@@ -218,7 +218,7 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     s->out_of_memory = 0;
     if (bytes) memcpy(s->z, z, bytes);
     if (prepare(p, s->z)) {
-        result.iterations = methods[s->method](s);
+        result.iterations = steps(s);
         result.error = perp__mcp_judge(s);
         result.outcome = result.error <= s->options.tol ? PERP_SOLVED : PERP_LIMIT;
         result.residual = perp_mcp_residual(p, s->z, s->w);
@@ -228,6 +228,12 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     if (s->out_of_memory) result.outcome = PERP_LIMIT; /* the methods took another way */
     if (info) *info = result;
     return s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, double *w,
+                           perp_mcp_info *info)
+{
+    return s ? perp__mcp_solve_by(s, p, methods[s->method], z, w, info) : PERP_ERR_ARG;
 }
 
 /* Is z solved? Else it is kept where it is the best point so far. */

@@ -32,6 +32,9 @@ struct perp_mcp_solver {
     /* josephy */
     perp_lcp_solver *linear;
     double *q, *next, *trial; /* n each */
+
+    const struct perp__petsc *petsc; /* of mcp_petsc.c */
+    int is_semismooth;
 };
 
 /* mcp_verdict.c: the error of solver->z, each condition on its own scale, which is solved where that is at most options.tol.
@@ -39,6 +42,11 @@ struct perp_mcp_solver {
 double perp__mcp_judge(perp_mcp_solver *solver);
 /* Is no violation at solver->z more than rounding, so that no method can do better? */
 int perp__mcp_is_at_rounding(perp_mcp_solver *solver);
+
+/* As perp_mcp_solve, by these steps. */
+typedef int (*perp__mcp_steps)(perp_mcp_solver *solver);
+perp_status perp__mcp_solve_by(perp_mcp_solver *solver, const perp_mcp *problem,
+                               perp__mcp_steps steps, double *z, double *w, perp_mcp_info *info);
 
 /* Each method goes on from solver->z and leaves its best point there; returns the steps. */
 int perp__mcp_fb(perp_mcp_solver *solver);

@@ -46,12 +46,13 @@ static int is_inverse_mass(int k, const double *m)
     return 1;
 }
 
-static int is_sound(const perp_pile *p)
+int perp__pile_is_sound(const perp_pile *p, const double *r)
 {
     size_t d = (size_t)p->dimension, k = (size_t)p->dof, nc = (size_t)p->nc,
            nbody = (size_t)p->nbody;
     if (!are_finite(nbody * k * k, p->inverse_mass) || !are_finite(nbody * k, p->velocity) ||
-        !are_finite(nc, p->mu) || (p->bias && !are_finite(nc * d, p->bias)))
+        !are_finite(nc, p->mu) || !are_finite(nc * d, r) ||
+        (p->bias && !are_finite(nc * d, p->bias)))
         return 0;
     for (int b = 0; b < p->nbody; b++)
         if (!is_inverse_mass(p->dof, p->inverse_mass + (size_t)b * k * k)) return 0;
@@ -158,6 +159,7 @@ void perp__pile_velocities(perp__pile *s)
         perp__pile_accelerate(p, b, v, y);
         for (int j = 0; j < k; j++) v[j] = p->velocity[(size_t)b * (size_t)k + (size_t)j] + y[j];
     }
+    perp__pile_meet(s->halo, k, s->v);
 }
 
 /* Driver ---------------------------------------------------------------------------------------- */
@@ -165,6 +167,7 @@ void perp__pile_velocities(perp__pile *s)
 typedef struct solving {
     perp__pile s;
     perp__pile_scales scales;
+    const perp__pile_part *part; /* nullable */
     const perp_pile_options *o;
     perp__arena arena;
     double *best; /* nc x d: the iterate with the least error, in the cones */
@@ -229,6 +232,14 @@ static int look(solving *u)
     return error <= u->o->tol;
 }
 
+/* To be done between sweeps: is that the end? */
+static int is_over(const solving *u)
+{
+    if (u->part)
+        return u->part->between(u->part->context, u->info.iterations, u->info.error, u->best);
+    return u->o->progress && u->o->progress(u->o->context, u->info.iterations, u->info.error);
+}
+
 /* Sweeps with conjugate directions; where the error did not fall by a fifth from one look to the next, plain ones for a while. */
 static void sweep_until_solved(solving *u)
 {
@@ -239,13 +250,12 @@ static void sweep_until_solved(solving *u)
         int is_plain = u->info.iterations < plain_until;
         if (!is_plain) perp__pile_directions_before(&u->along);
         perp__pile_sweep(&u->s);
+        perp__pile_meet(u->s.halo, u->s.k, u->s.v);
         if (++u->info.iterations < next && u->info.iterations < u->o->max_iter) {
             if (!is_plain) perp__pile_directions_after(&u->along);
             continue;
         }
-        if (look(u)) break;
-        if (u->o->progress && u->o->progress(u->o->context, u->info.iterations, u->info.error))
-            break;
+        if (look(u) || is_over(u)) break;
         perp__pile_velocities(&u->s);
         if (!is_plain && u->info.iterations > FIRST_LOOKS && !(u->error < 0.8 * before)) {
             plain_until = u->info.iterations + plain;
@@ -267,6 +277,17 @@ static double residual_of(const solving *u, double *u_of)
     return perp__fc_residual_of(&view, u->best, u_of);
 }
 
+/* From the start at r to the best iterate. */
+static void iterate(solving *u, const double *r)
+{
+    perp__pile *s = &u->s;
+    u->info.outcome = PERP_LIMIT;
+    u->info.colours = s->ncolour;
+    take_over(s, r);
+    perp__pile_velocities(s);
+    if (!look(u)) sweep_until_solved(u);
+}
+
 static perp_status solve(solving *u, const perp_pile *p, double *r, double *v)
 {
     perp__pile *s = &u->s;
@@ -274,16 +295,12 @@ static perp_status solve(solving *u, const perp_pile *p, double *r, double *v)
     if (!allocate(u)) return PERP_ERR_MEMORY;
     look_at_bodies(s);
     if (!u->o->warm_start) memset(r, 0, n * sizeof *r);
-    if (!is_sound(p) || !are_finite(n, r)) return PERP_OK;
+    if (!perp__pile_is_sound(p, r)) return PERP_OK;
     if (!perp__pile_colour(s, &u->arena) || !perp__pile_reorder(s, &u->arena) ||
-        !perp__pile_scales_create(&u->scales, p, &u->arena))
+        !perp__pile_scales_create(&u->scales, p, NULL, &u->arena))
         return PERP_ERR_MEMORY;
     if (!fill_blocks(s)) return PERP_OK;
-    u->info.outcome = PERP_LIMIT;
-    u->info.colours = s->ncolour;
-    take_over(s, r);
-    perp__pile_velocities(s);
-    if (!look(u)) sweep_until_solved(u);
+    iterate(u, r);
     memcpy(r, u->best, n * sizeof *r);
     u->info.error = perp__pile_judge(&u->scales, p, u->o->tol, r, &u->info.worst);
     u->info.residual = residual_of(u, u->scales.u);
@@ -292,6 +309,41 @@ static perp_status solve(solving *u, const perp_pile *p, double *r, double *v)
     perp__pile_velocities(s);
     if (v) memcpy(v, s->v, (size_t)p->nbody * (size_t)p->dof * sizeof *v);
     return PERP_OK;
+}
+
+/* One that cannot go on takes all others with it before they wait for it. */
+static perp_status solve_part(solving *u, double *r)
+{
+    perp__pile *s = &u->s;
+    const perp__pile_halo *halo = &u->part->halo;
+    int lacks = !allocate(u);
+    if (!lacks) look_at_bodies(s);
+    lacks = lacks || !perp__pile_colour(s, &u->arena) || !perp__pile_reorder(s, &u->arena) ||
+            !perp__pile_scales_create(&u->scales, s->p, u->part, &u->arena);
+    if (perp__pile_sum(halo, lacks) > 0) return PERP_ERR_MEMORY;
+    s->own.inverse_mass = u->part->inverse_mass;
+    if (perp__pile_sum(halo, !fill_blocks(s)) > 0) return PERP_OK;
+    iterate(u, r);
+    memcpy(r, u->best, (size_t)s->p->nc * (size_t)s->d * sizeof *r);
+    return PERP_OK;
+}
+
+perp_status perp__pile_solve_part(const perp__pile_part *part, const perp_pile_options *options,
+                                  double *r, perp_pile_info *info)
+{
+    const perp_pile *p = &part->pile;
+    solving u = {.s = {.p = p,
+                       .d = p->dimension,
+                       .k = p->dof,
+                       .threads = options->threads,
+                       .halo = &part->halo},
+                 .part = part,
+                 .o = options,
+                 .info = {.outcome = PERP_BAD_INPUT, .error = (double)INFINITY, .worst = -1}};
+    perp_status status = solve_part(&u, r);
+    perp__arena_clear(&u.arena);
+    *info = u.info;
+    return status;
 }
 
 perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *options, double *r,

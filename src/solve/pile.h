@@ -6,8 +6,31 @@
 #include "perp/pile.h"
 
 #include "base/arena.h"
+#include "external/petsc.h"
 
 #include <stddef.h>
+
+/* The bodies of a part of a pile that other ranks have, too (pile_ranks.c). A rank has a share of each of them, and the velocity of the body is the
+ * mean of theirs. NULL everywhere: there is one process. */
+typedef struct perp__pile_halo {
+    const perp__petsc *petsc;
+    int n, *body;                   /* n: which */
+    double *share;                  /* n, of the mass; they add up to 1 over the ranks */
+    double *room;                   /* n x 2k */
+    perp__halo *velocities, *terms; /* k and 2k numbers a body */
+} perp__pile_halo;
+
+/* A part of a pile, for one rank. */
+typedef struct perp__pile_part {
+    perp_pile pile; /* with whole masses */
+    perp__pile_halo halo;
+    double *inverse_mass; /* nbody x k x k: of its shares */
+    double *data;         /* nc: perp__pile_scales' of the whole pile */
+    int *contacts;        /* nbody: of the whole pile */
+    /* Between sweeps, on all ranks, with this part of the best iterate: 0 to go on. */
+    int (*between)(void *context, int iterations, double error, const double *r);
+    void *context;
+} perp__pile_part;
 
 /* The blocks of contacts are in units of their own, powers of two: the largest diagonal entry is from 1/2 to 1. */
 typedef struct perp__pile {
@@ -23,6 +46,7 @@ typedef struct perp__pile {
     int ncolour, *first,
         *order; /* colour c has the places first[c] .. first[c + 1] - 1; order: the contact at a place */
     int is_serial; /* the contacts of the last colour share bodies */
+    const perp__pile_halo *halo;
 } perp__pile;
 
 /* What a verdict needs beside the problem, from the caller's arrays alone. */
@@ -33,12 +57,14 @@ typedef struct perp__pile_scales {
     double *sum;      /* nbody x 2k: J' r, |J'| |r| */
     int *contacts;    /* nbody: how many */
     double *u, *S;    /* nc x d: velocities of contacts, their |terms| */
+    const perp__pile_halo *halo;
 } perp__pile_scales;
 
-/* 0: memory, which the arena remembers. */
-int perp__pile_scales_create(perp__pile_scales *scales, const perp_pile *p, perp__arena *arena);
+/* part: whose pile it is; nullable. 0: memory, which the arena remembers. */
+int perp__pile_scales_create(perp__pile_scales *scales, const perp_pile *p,
+                             const perp__pile_part *part, perp__arena *arena);
 
-/* Moves r into the cones, and judges each contact there: the largest error, and whose it is in *worst, -1: there is none. Sets u. */
+/* Moves r into the cones, and judges each contact there: the largest error (of all ranks), and whose it is in *worst, -1: none of these. Sets u. */
 double perp__pile_judge(perp__pile_scales *scales, const perp_pile *p, double tol, double *r,
                         int *worst);
 
@@ -79,5 +105,24 @@ void perp__pile_directions_before(perp__pile_directions *a);
 void perp__pile_directions_after(perp__pile_directions *a);
 /* What comes next has nothing to do with the sweeps before. */
 void perp__pile_directions_forget(perp__pile_directions *a);
+
+/* Is every entry of the problem and of r finite, and every body there? */
+int perp__pile_is_sound(const perp_pile *p, const double *r);
+
+/* This rank's part of a solve, all ranks at once; options.progress is not called. info.error: that of the whole. */
+perp_status perp__pile_solve_part(const perp__pile_part *part, const perp_pile_options *options,
+                                  double *r, perp_pile_info *info);
+
+/* Of each place its sum over the ranks; x: nbody x k velocities by shares, or nbody x 2k. All NULL-safe: nothing to be done without a halo. */
+void perp__pile_meet(const perp__pile_halo *halo, int k, double *v);
+void perp__pile_sum_terms(const perp__pile_halo *halo, int k, double *x);
+double perp__pile_sum(const perp__pile_halo *halo, double x);
+double perp__pile_most(const perp__pile_halo *halo, double x);
+
+/* pile_ranks.c: as perp_pile_solve, by all ranks, of which the others serve. keep: now and then what was found so far; nullable. */
+typedef void (*perp__pile_keep)(void *context, int iterations, const double *r, const double *v);
+perp_status perp__pile_solve_ranks(const perp__petsc *petsc, const perp_pile *p,
+                                   const perp_pile_options *options, perp__pile_keep keep,
+                                   double *r, double *v, perp_pile_info *info);
 
 #endif

@@ -91,6 +91,7 @@ void perp__pile_directions_after(perp__pile_directions *a)
     perp__parallel(s->threads, n, measure, a);
     a->size = 0;
     for (int k = 0; k < n; k++) a->size += a->part[k];
+    a->size = perp__pile_sum(s->halo, a->size);
     a->beta = before > 0 && a->size <= before ? a->size / before : 0;
     if (before > 0 && a->size > before) { /* begin anew with the next sweep */
         memset(a->r_along, 0, (size_t)s->p->nc * (size_t)s->d * sizeof *a->r_along);

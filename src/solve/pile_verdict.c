@@ -97,25 +97,15 @@ static int carry(perp__pile_scales *s, const perp_pile *p, double *carried, doub
     return changed;
 }
 
-int perp__pile_scales_create(perp__pile_scales *s, const perp_pile *p, perp__arena *arena)
+/* Data of all contacts, with what bodies carry. 0: memory. */
+static int fill_data(perp__pile_scales *s, const perp_pile *p)
 {
-    size_t n = (size_t)p->nc * (size_t)p->dimension, nbody = (size_t)p->nbody;
     double *carried, largest = 0;
     perp__arena scratch = {0};
-    PERP_TAKE(arena, s->data, p->nc + 1);
-    PERP_TAKE(arena, s->diagonal, p->nc + 1);
-    PERP_TAKE(arena, s->sum, nbody * 2 * (size_t)p->dof + 1);
-    PERP_TAKE(arena, s->contacts, nbody + 1);
-    PERP_TAKE(arena, s->u, n + 1);
-    PERP_TAKE(arena, s->S, n + 1);
-    if (arena->failed || !PERP_TAKE(&scratch, carried, nbody + 1)) {
-        arena->failed = 1;
-        return 0;
-    }
+    if (!PERP_TAKE(&scratch, carried, p->nbody + 1)) return 0;
     for (int i = 0; i < p->nc; i++) {
         for (int side = 0; side < 2; side++)
             if (body_of(p, i, side) >= 0) s->contacts[body_of(p, i, side)]++;
-        s->diagonal[i] = diagonal_of(p, i, 0) + diagonal_of(p, i, 1);
         double scale = s->diagonal[i] > 0 ? 1 / sqrt(s->diagonal[i]) : 1;
         s->data[i] = datum(p, i) * scale;
         if (s->diagonal[i] > 0) largest = fmax(largest, s->data[i]);
@@ -125,6 +115,28 @@ int perp__pile_scales_create(perp__pile_scales *s, const perp_pile *p, perp__are
     for (int i = 0; i < p->nc; i++) s->data[i] *= s->diagonal[i] > 0 ? sqrt(s->diagonal[i]) : 1;
     perp__arena_clear(&scratch);
     return 1;
+}
+
+int perp__pile_scales_create(perp__pile_scales *s, const perp_pile *p, const perp__pile_part *part,
+                             perp__arena *arena)
+{
+    size_t n = (size_t)p->nc * (size_t)p->dimension, nbody = (size_t)p->nbody;
+    PERP_TAKE(arena, s->data, p->nc + 1);
+    PERP_TAKE(arena, s->diagonal, p->nc + 1);
+    PERP_TAKE(arena, s->sum, nbody * 2 * (size_t)p->dof + 1);
+    PERP_TAKE(arena, s->contacts, nbody + 1);
+    PERP_TAKE(arena, s->u, n + 1);
+    PERP_TAKE(arena, s->S, n + 1);
+    if (arena->failed) return 0;
+    for (int i = 0; i < p->nc; i++) s->diagonal[i] = diagonal_of(p, i, 0) + diagonal_of(p, i, 1);
+    if (part) {
+        s->halo = &part->halo;
+        memcpy(s->data, part->data, (size_t)p->nc * sizeof *s->data);
+        memcpy(s->contacts, part->contacts, nbody * sizeof *s->contacts);
+    } else if (!fill_data(s, p)) {
+        arena->failed = 1;
+    }
+    return !arena->failed;
 }
 
 /* Judging --------------------------------------------------------------------------------------- */
@@ -193,6 +205,7 @@ static void sum_row(perp__pile_scales *s, const perp_pile *p, int i, int a)
 static void sum_all(perp__pile_scales *s, const perp_pile *p, const double *r)
 {
     sum_forces(s, p, r);
+    perp__pile_sum_terms(s->halo, p->dof, s->sum);
     sum_velocities(s, p);
     for (int i = 0; i < p->nc; i++)
         for (int a = 0; a < p->dimension; a++) sum_row(s, p, i, a);
@@ -238,7 +251,7 @@ double perp__pile_judge(perp__pile_scales *s, const perp_pile *p, double tol, do
     *worst = -1;
     for (int i = 0; i < p->nc; i++) perp__fc_snap(d, p->mu[i], r + (size_t)i * (size_t)d);
     sum_all(s, p, r);
-    if (open_contacts(s, p, tol, r)) sum_all(s, p, r);
+    if (perp__pile_sum(s->halo, open_contacts(s, p, tol, r)) > 0) sum_all(s, p, r);
     for (int i = 0; i < p->nc; i++) {
         const double *ri = r + (size_t)i * (size_t)d, *ui = s->u + (size_t)i * (size_t)d;
         double terms,
@@ -248,5 +261,5 @@ double perp__pile_judge(perp__pile_scales *s, const perp_pile *p, double tol, do
                     : perp__fc_contact_error(d, p->mu[i], ri, ui, scale, s->diagonal[i], tol);
         if (perp__worse(error, e) > error) error = perp__worse(error, e), *worst = i;
     }
-    return error;
+    return perp__pile_most(s->halo, error);
 }
