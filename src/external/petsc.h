@@ -1,4 +1,4 @@
-/* PETSc, and the MPI that it was built with, as a table of functions: those of a library of its own (plugin/petsc.c), which is compiled against
+/* PETSc, and the MPI that it was built with, as a table of functions: those of a library of its own (plugins/petsc.c), which is compiled against
  * what is installed and loaded when it is first asked for. Where PETSc or MPI cannot go on, all processes of the run end with a message. */
 
 #ifndef PERP_SRC_EXTERNAL_PETSC_H

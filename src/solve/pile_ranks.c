@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Among ranks ------------------------------------------------------------------------------------ */
 
@@ -446,13 +445,6 @@ static void gather(whole *w, const double *mine, double *r)
 
 /* Rank 0: driver -------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Velocities of all bodies at r. */
 static void set_velocities(const whole *w, double *r, double *v)
 {
@@ -466,16 +458,16 @@ static int direct(void *context, int iterations, double error, const double *r)
 {
     whole *w = context;
     int word = w->o->progress && w->o->progress(w->o->context, iterations, error) ? STOP
-               : w->keep && now() > w->next                                       ? KEEP
+               : w->keep && perp__now() > w->next                                 ? KEEP
                                                                                   : GO_ON;
     w->petsc->broadcast(sizeof word, &word);
     if (word == KEEP) {
-        double started = now();
+        double started = perp__now();
         gather(w, r, w->found);
         set_velocities(w, w->found, w->v);
         w->keep(w->o->context, iterations, w->found, w->v);
-        w->gap = fmax(fmin(2 * w->gap, 60), 20 * (now() - started));
-        w->next = now() + w->gap;
+        w->gap = fmax(fmin(2 * w->gap, 60), 20 * (perp__now() - started));
+        w->next = perp__now() + w->gap;
     }
     return word == STOP;
 }
@@ -514,7 +506,7 @@ perp_status perp__pile_solve_ranks(const perp__petsc *petsc, const perp_pile *p,
                                    double *r, double *v, perp_pile_info *info)
 {
     whole w = {.petsc = petsc, .p = p, .o = options, .keep = keep, .r = r, .v = v, .gap = 1};
-    w.next = now() + w.gap;
+    w.next = perp__now() + w.gap;
     *info = (perp_pile_info){
         .outcome = PERP_BAD_INPUT, .residual = (double)NAN, .error = (double)INFINITY, .worst = -1};
     if (!options->warm_start) memset(r, 0, (size_t)p->nc * (size_t)p->dimension * sizeof *r);

@@ -14,7 +14,7 @@ enum { ABORTED = 4, CHUNK = 1 << 30, TAG = 1 };
 static void must(PetscErrorCode error)
 {
     if (!error) return;
-    fprintf(stderr, "perp: PETSC or MPI failed (%d); the run ends\n", (int)error);
+    fprintf(stderr, "perp: PETSc or MPI failed (%d); the run ends\n", (int)error);
     MPI_Abort(PETSC_COMM_WORLD, ABORTED);
 }
 
