@@ -215,7 +215,7 @@ static inline perp_plan_options perp_plan_options_default(const perp_model *mode
 /// @param model  must outlive the plan. Initial values that are set in it later take effect at the next solve; a solve after a
 /// parameter was set is refused: see perp_plan_set_parameter
 /// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
-/// cannot be transcribed: diag says where), PERP_ERR_FILE and PERP_ERR_DATA (the table of guesses),
+/// cannot be transcribed, or a guess that is no finite number: diag says where), PERP_ERR_FILE and PERP_ERR_DATA (the table of guesses),
 /// PERP_ERR_UNAVAILABLE (no such back end in this build), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
                                       perp_plan **plan, perp_diag *diag);
@@ -223,18 +223,19 @@ PERP_API void perp_plan_destroy(perp_plan *plan);
 
 /// Start from a table, such as an earlier plan or a simulation: columns named like states, vars and
 /// inputs, over its time, which is stretched to the horizon; a free horizon starts at the table's
-/// length, a phase at that of its share of the rows. What has no column keeps the model's guess.
+/// length, a phase at that of its share of the rows. What has no column keeps the model's guess. A column that is taken has a
+/// finite number in each row; vars and inputs may be without one in the first.
 ///
 /// @param name  of the table in messages
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (no "t", times not increasing, no column of the
-/// model's), PERP_ERR_MEMORY
+/// model's, a value that is no finite number: diag has its name and row), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table,
                                          const char *name, perp_diag *diag);
 
 /// Start from arrays: states, vars and inputs at a node as perp_plan_row has them (NaN: as it is now; what comes behind the
 /// inputs is not read). In order of the nodes; inner points of a step follow.
 ///
-/// @return PERP_OK, PERP_ERR_ARG
+/// @return PERP_OK, PERP_ERR_ARG (also of a value that is infinite: nothing is changed)
 PERP_API perp_status perp_plan_set_guess_row(perp_plan *plan, int node, const double *row);
 
 /// Solve. Not finding a plan is an outcome, not an error; diag then says what is known about it.

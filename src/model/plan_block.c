@@ -379,7 +379,7 @@ static void read_guess(reader *r)
     for (int i = 0; i < n && !r->in.bad; i++) {
         if (room(r, &p->guess, &p->cguess, p->nguess, sizeof *p->guess))
             p->guess[p->nguess++] =
-                (perp__plan_guess){r->phase, kind, first + i, e[size == 1 ? 0 : i]};
+                (perp__plan_guess){r->phase, kind, first + i, e[size == 1 ? 0 : i], name->at};
     }
 }
 

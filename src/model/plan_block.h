@@ -80,6 +80,7 @@ typedef struct perp__plan_guess {
     perp_symbol_kind kind;
     int item;
     perp_expr e;
+    int at;
 } perp__plan_guess;
 
 /* start(..) or end(..) of a state, which the symbol stands for. */

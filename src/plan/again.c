@@ -148,6 +148,8 @@ perp_status perp_plan_set_guess_row(perp_plan *plan, int node, const double *row
 {
     if (!plan || !row || node < 0 || node > plan->program->K) return PERP_ERR_ARG;
     const perp__program *g = plan->program;
+    for (int i = 0; i < g->ns + g->nv + g->nu; i++)
+        if (isinf(row[1 + i])) return PERP_ERR_ARG;
     size_t K = (size_t)g->K, k = (size_t)(node > 0 ? node - 1 : 0);
     int inputs = 1 + g->ns + g->nv;
     if (!plan->has_guess) {

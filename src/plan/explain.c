@@ -178,7 +178,7 @@ static int find_misses(explainer *u, const perp__program *hard, const perp__prog
     if (!g) return 0;
     PERP_TAKE(&arena, w, (size_t)g->nw * (size_t)g->K);
     PERP_TAKE(&arena, p, g->np);
-    int ok = !arena.failed && perp__program_guess(hard, w, p) &&
+    int ok = !arena.failed && perp__program_guess(hard, w, p, NULL) == PERP_OK &&
              perp__program_size_conditions(g, w, p, u->miss);
     for (int i = 0; i < n; i++)
         if (!(u->miss[i] > 0)) u->miss[i] = 1;
@@ -200,7 +200,7 @@ static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_o
     PERP_TAKE(arena, p, g->np);
     PERP_TAKE(arena, bound.rlo, rows);
     PERP_TAKE(arena, bound.rhi, rows);
-    if (arena->failed || !perp__program_guess(hard, w, p)) return 0;
+    if (arena->failed || perp__program_guess(hard, w, p, NULL) != PERP_OK) return 0;
     for (size_t i = 0; i < rows; i++) {
         int is_in = g->row[i / K].is_affine;
         bound.rlo[i] = is_in ? g->bound.rlo[i] : -(double)INFINITY;
@@ -221,7 +221,8 @@ static int explain(explainer *u, const perp__program *hard, const perp__ipm_opti
     PERP_TAKE(arena, u->w, (size_t)g->nw * (size_t)g->K);
     PERP_TAKE(arena, u->p, g->np);
     PERP_TAKE(arena, u->guess, g->np);
-    if (arena->failed || !perp__program_guess(hard, u->w, u->p) || /* hard's unknowns come first */
+    if (arena->failed || /* hard's unknowns come first */
+        perp__program_guess(hard, u->w, u->p, NULL) != PERP_OK ||
         !perp__program_find_units(u->g, u->w, u->p))
         return -1;
     if (g->np > 0) memcpy(u->guess, u->p, (size_t)g->np * sizeof *u->guess);

@@ -11,8 +11,16 @@ typedef struct guesser {
     const perp__program *program;
     const perp_model *model;
     double *symbol; /* of the model: parameters and time */
-    int failed;
+    perp_status status;
+    perp_diag *diag;
 } guesser;
+
+/* What guesses a value: an expression, -1 if there is none, of something with a name, at a place of the model's text. */
+typedef struct source {
+    perp_expr e;
+    const char *name;
+    int at;
+} source;
 
 /* The guess within a phase, else that of the plan. */
 static const perp__plan_guess *find_guess(const guesser *u, perp_symbol_kind kind, int item,
@@ -29,19 +37,36 @@ static const perp__plan_guess *find_guess(const guesser *u, perp_symbol_kind kin
     return found;
 }
 
-static double value_at(guesser *u, perp_expr e, double t)
+/* What a number is that is not finite. */
+static const char *word_of(double x)
+{
+    return isnan(x) ? "not a number" : x > 0 ? "infinite" : "minus infinity";
+}
+
+/* A guess is a finite number wherever it is asked for; the first that is none is named. */
+static double value_at(guesser *u, source from, double t)
 {
     double x = NAN;
     u->symbol[PERP__SYM_T] = t;
-    if (!perp__graph_value(&u->model->graph, e, u->symbol, &x)) u->failed = 1;
+    if (!perp__graph_value(&u->model->graph, from.e, u->symbol, &x))
+        u->status = PERP_ERR_MEMORY;
+    else if (!isfinite(x) && u->status == PERP_OK)
+        u->status = perp__refuse(
+            u->diag, PERP_ERR_MODEL, perp__source_place(&u->model->source, from.at),
+            "the guess of '%s' is %s at t = %g; the search starts from finite numbers\n", from.name,
+            word_of(x), t);
     return x;
 }
 
-/* x within [lo, hi], or the nearest finite thing to it. */
 static double clip(double x, double lo, double hi)
 {
-    if (isnan(x)) x = isfinite(lo) && isfinite(hi) ? 0.5 * (lo + hi) : 0;
     return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* What nothing guesses is in the middle of its range; else what is nearest to 0. */
+static double middle(double lo, double hi)
+{
+    return clip(isfinite(lo) && isfinite(hi) ? 0.5 * (lo + hi) : 0, lo, hi);
 }
 
 /* Unknown j of a point as a chosen input, or the copy of one; -1: it is neither. */
@@ -52,49 +77,60 @@ static int chosen_input(const perp__program *g, int j)
     return j >= g->ns && j < g->nx ? j - g->ns : -1;
 }
 
-/* The expression that guesses unknown j of a point in a phase; -1 if there is none. */
-static perp_expr expression_of(const guesser *u, int j, int phase)
+/* What guesses unknown j of a point in a phase. */
+static source source_of(const guesser *u, int j, int phase)
 {
     const perp__program *g = u->program;
-    const perp__plan_guess *own = NULL;
-    if (j < g->ns)
-        own = find_guess(u, PERP_STATE, j, phase);
-    else if (j >= g->nx && j < g->nx + g->nv)
-        own = find_guess(u, PERP_VAR, j - g->nx, phase);
-    else if (chosen_input(g, j) >= 0) {
-        int item = g->input_item[chosen_input(g, j)];
-        own = find_guess(u, PERP_INPUT, item, phase);
-        if (!own) return u->model->item[PERP_INPUT][item].expr;
+    perp_symbol_kind kind = j < g->ns ? PERP_STATE : PERP_VAR;
+    int item = j < g->ns ? j : j - g->nx, input = chosen_input(g, j);
+    if (input >= 0) {
+        kind = PERP_INPUT;
+        item = g->input_item[input];
+    } else if (j >= g->nx + g->nv) {
+        return (source){.e = -1};
     }
-    return own ? own->e : -1;
+    const perp__item *of = &u->model->item[kind][item];
+    const perp__plan_guess *own = find_guess(u, kind, item, phase);
+    if (own) return (source){own->e, of->name, own->at};
+    return (source){input >= 0 ? of->expr : -1, of->name, of->at};
+}
+
+/* Lengths of runs of steps: a phase's own, or a part of the horizon. */
+static void guess_lengths(guesser *u, double *p)
+{
+    const perp__program *g = u->program;
+    const perp__plan_block *b = u->model->plan;
+    for (int q = 0; q < g->phase.nrun; q++) {
+        double lo = g->bound.plo[g->phase.run_p + q], hi = g->bound.phi[g->phase.run_p + q],
+               T = isfinite(hi) ? 0.5 * (lo + hi) : fmax(1, 2 * lo);
+        int is_own = g->phase.named && b->phase[q].horizon >= 0;
+        source of = {b->horizon, "horizon", b->horizon_at};
+        if (is_own) of = (source){b->phase[q].horizon, "horizon", b->phase[q].horizon_at};
+        if (of.e >= 0) T = value_at(u, of, g->from) / (is_own ? 1 : g->phase.nrun);
+        p[g->phase.run_p + q] = clip(T, lo, hi);
+    }
 }
 
 static void guess_globals(guesser *u, double *p)
 {
     const perp__program *g = u->program;
     const perp_model *m = u->model;
-    const perp__plan_block *b = m->plan;
-    for (int q = 0; q < g->phase.nrun; q++) {
-        double lo = g->bound.plo[g->phase.run_p + q], hi = g->bound.phi[g->phase.run_p + q],
-               T = g->horizon / g->phase.nrun;
-        if (g->phase.named && b->phase[q].horizon >= 0)
-            T = value_at(u, b->phase[q].horizon, g->from);
-        if (isnan(T)) T = isfinite(hi) ? 0.5 * (lo + hi) : fmax(1, 2 * lo);
-        p[g->phase.run_p + q] = clip(T, lo, hi);
-    }
     for (int i = 0; i < g->param.n; i++) {
-        int item = g->param.item[i], j = g->param.p + i;
-        const perp__plan_guess *own = find_guess(u, PERP_PARAM, item, -1);
-        double x = own ? value_at(u, own->e, g->from) : m->item[PERP_PARAM][item].value;
+        const perp__item *item = &m->item[PERP_PARAM][g->param.item[i]];
+        const perp__plan_guess *own = find_guess(u, PERP_PARAM, g->param.item[i], -1);
+        int j = g->param.p + i;
+        double x = own ? value_at(u, (source){own->e, item->name, own->at}, g->from) : item->value;
         p[j] = clip(x, g->bound.plo[j], g->bound.phi[j]);
-        u->symbol[m->item[PERP_PARAM][item].symbol] = p[j];
+        u->symbol[item->symbol] = p[j];
     }
+    guess_lengths(u, p);
     for (int i = 0; i < g->start.n; i++) {
         int of = g->start.item[i], j = g->start.p + i;
-        perp_expr e = expression_of(u, of, 0);
-        double x = e >= 0 ? value_at(u, e, g->from) : (double)NAN;
-        if (e < 0 && of < g->ns) x = m->item[PERP_STATE][of].value;
-        p[j] = clip(x, g->bound.plo[j], g->bound.phi[j]);
+        double lo = g->bound.plo[j], hi = g->bound.phi[j];
+        source from = source_of(u, of, 0);
+        p[j] = from.e >= 0  ? clip(value_at(u, from, g->from), lo, hi)
+               : of < g->ns ? clip(m->item[PERP_STATE][of].value, lo, hi)
+                            : middle(lo, hi);
     }
 }
 
@@ -157,38 +193,41 @@ int perp__program_guess_parts(perp__program *g, double *w, const double *p)
     return 1;
 }
 
-int perp__program_guess(const perp__program *g, double *w, double *p)
+/* Unknown j of point c at all steps. */
+static void guess_row(guesser *u, int c, int j, double *w, const double *p)
+{
+    const perp__program *g = u->program;
+    size_t first = (size_t)(c * g->nb + j) * (size_t)g->K;
+    const double *lo = g->bound.wlo + first, *hi = g->bound.whi + first;
+    source from = {.e = -1};
+    for (int k = 0, q = 0; k < g->K; k++) {
+        if (k == g->phase.first[q]) from = source_of(u, j, q++);
+        double t = perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
+        w[first + (size_t)k] = from.e >= 0 ? clip(value_at(u, from, t), lo[k], hi[k])
+                               : j < g->ns ? clip(w[first + (size_t)k], lo[k], hi[k])
+                                           : middle(lo[k], hi[k]);
+    }
+}
+
+perp_status perp__program_guess(const perp__program *g, double *w, double *p, perp_diag *diag)
 {
     const perp_model *m = g->model;
-    size_t K = (size_t)g->K;
-    guesser u = {.program = g, .model = m};
+    guesser u = {.program = g, .model = m, .diag = diag};
     u.symbol = malloc((size_t)m->nsymbol * sizeof *u.symbol);
-    if (!u.symbol) return 0;
+    if (!u.symbol) return PERP_ERR_MEMORY;
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
         u.symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
     guess_globals(&u, p);
     for (int i = 0; i < g->nx; i++) guess_line(g, p, i, w);
     for (int c = 0; c < g->npoint; c++)
-        for (int j = 0; j < g->nb; j++) {
-            perp_expr e = -1;
-            double *row = w + (size_t)(c * g->nb + j) * K;
-            const double *lo = g->bound.wlo + (size_t)(c * g->nb + j) * K,
-                         *hi = g->bound.whi + (size_t)(c * g->nb + j) * K;
-            for (int k = 0, q = 0; k < g->K; k++) {
-                if (k == g->phase.first[q]) e = expression_of(&u, j, q++);
-                double t =
-                    perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
-                double x = e >= 0 ? value_at(&u, e, t) : j < g->ns ? row[k] : (double)NAN;
-                row[k] = clip(x, lo[k], hi[k]);
-            }
-        }
+        for (int j = 0; j < g->nb; j++) guess_row(&u, c, j, w, p);
     perp__program_set_distant(g, w, p);
     free(u.symbol);
-    return !u.failed;
+    return u.status;
 }
 
-/* The column's value at a share of the table's time; rows without a value are skipped. */
+/* The column's value at a share of the table's time; a first row without a value is skipped. */
 static double column_at(const double *t, const double *x, int n, double share)
 {
     double time = t[0] + share * (t[n - 1] - t[0]);
@@ -219,38 +258,62 @@ static int row_of(const perp__program *g, int k, int n)
     return (int)floor((double)k / g->K * (n - 1) + 0.5);
 }
 
-int perp__program_guess_table(perp__program *g, const perp_trajectory *table, double *w, double *p)
+/* Unknown j of a point, and where it begins if that is chosen, from a column. */
+static void take_column(const perp__program *g, int j, const double *t, const double *x, int n,
+                        double *w, double *p)
+{
+    double from = perp__program_time(g, p, 0), length = 0;
+    for (int k = 0; k < g->K; k++) length += perp__program_step(g, p, k);
+    for (int c = 0; c < g->npoint; c++)
+        for (int k = 0; k < g->K; k++) {
+            size_t at = (size_t)(c * g->nb + j) * (size_t)g->K + (size_t)k;
+            double now = perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
+            w[at] =
+                clip(column_at(t, x, n, (now - from) / length), g->bound.wlo[at], g->bound.whi[at]);
+        }
+    if (j < g->nx && g->initial.p[j] >= 0) {
+        int at = g->initial.p[j];
+        p[at] = clip(column_at(t, x, n, 0), g->bound.plo[at], g->bound.phi[at]);
+    }
+}
+
+/* A column has a number in each row; in the first, that of what has no value before a step may be missing. */
+static perp_status check_column(const double *t, const double *x, int n, int is_state,
+                                const char *column, const char *name, perp_diag *diag)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i]) && (i > 0 || is_state || !isnan(x[i])))
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                                "the guess of '%s' is %s in row %d (t = %g); the search starts "
+                                "from finite numbers\n",
+                                column, word_of(x[i]), i + 1, t[i]);
+    return PERP_OK;
+}
+
+perp_status perp__program_guess_table(perp__program *g, const perp_trajectory *table,
+                                      const char *name, double *w, double *p, perp_diag *diag)
 {
     int n = perp_trajectory_rows(table), found = 0;
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
-    size_t K = (size_t)g->K;
-    if (!perp__program_guess(g, w, p)) return -1;
+    perp_status status = perp__program_guess(g, w, p, diag);
     for (int q = 0; q < g->phase.nrun; q++) { /* rows are shared out like steps */
         int j = g->phase.run_p + q, begin = row_of(g, g->phase.first[q], n),
             end = row_of(g, g->phase.first[q + 1], n);
         p[j] = clip(t[end] - t[begin], g->bound.plo[j], g->bound.phi[j]);
     }
-    double from = perp__program_time(g, p, 0), length = 0;
-    for (int k = 0; k < g->K; k++) length += perp__program_step(g, p, k);
-    for (int j = 0; j < g->nb; j++) {
-        int column = name_of(g, j) ? perp_trajectory_find(table, name_of(g, j)) : -1;
+    for (int j = 0; j < g->nb && status == PERP_OK; j++) {
+        const char *of = name_of(g, j);
+        int column = of ? perp_trajectory_find(table, of) : -1;
         if (column < 0) continue;
         const double *x = perp_trajectory_column(table, column);
+        status = check_column(t, x, n, j < g->ns, of, name, diag);
+        if (status == PERP_OK) take_column(g, j, t, x, n, w, p);
         found++;
-        for (int c = 0; c < g->npoint; c++)
-            for (int k = 0; k < g->K; k++) {
-                size_t at = (size_t)(c * g->nb + j) * K + (size_t)k;
-                double now =
-                    perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
-                w[at] = clip(column_at(t, x, n, (now - from) / length), g->bound.wlo[at],
-                             g->bound.whi[at]);
-            }
-        if (j < g->nx && g->initial.p[j] >= 0) {
-            int at = g->initial.p[j];
-            p[at] = clip(column_at(t, x, n, 0), g->bound.plo[at], g->bound.phi[at]);
-        }
     }
+    if (status == PERP_OK && found == 0)
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                            "no column has the name of a state, var or chosen input\n");
     perp__program_set_distant(g, w, p);
-    if (!perp__program_guess_parts(g, w, p)) return -1;
-    return found;
+    if (status == PERP_OK && !perp__program_guess_parts(g, w, p)) return PERP_ERR_MEMORY;
+    return status;
 }

@@ -255,9 +255,9 @@ perp_status perp__plan_create_on(const perp_model *model, const perp_plan_option
                                .from = options->from,
                                .mesh = mesh};
     plan->program = perp__program_create(model, &o, &status, diag);
-    if (plan->program && (!allocate(plan) || !allocate_rows(plan) ||
-                          !perp__program_guess(plan->program, plan->initial.w, plan->initial.p)))
-        status = PERP_ERR_MEMORY;
+    if (plan->program && (!allocate(plan) || !allocate_rows(plan))) status = PERP_ERR_MEMORY;
+    if (plan->program && status == PERP_OK)
+        status = perp__program_guess(plan->program, plan->initial.w, plan->initial.p, diag);
     if (status == PERP_OK && model->plan->simulates && !mesh &&
         !perp__plan_guess_simulate(options, plan->program, plan->initial.w, plan->initial.p, diag))
         status = PERP_ERR_MEMORY;

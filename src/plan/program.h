@@ -203,17 +203,20 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
                                     perp_status *status, perp_diag *diag);
 void perp__program_destroy(perp__program *program);
 
-/* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. 0: memory. */
-int perp__program_guess(const perp__program *program, double *w, double *p);
+/* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. PERP_ERR_MODEL: a guess is no finite number, which
+ * diag (nullable) says. */
+perp_status perp__program_guess(const perp__program *program, double *w, double *p,
+                                perp_diag *diag);
 
 /* What state distant[i] of the block is at the plan's start or end. */
 double perp__program_distant(const perp__program *program, const double *w, const double *p, int i);
 /* All of them into p. */
 void perp__program_set_distant(const perp__program *program, const double *w, double *p);
 
-/* The same from a table's columns over its time, where it has them. How many it has; -1: memory. */
-int perp__program_guess_table(perp__program *program, const perp_trajectory *table, double *w,
-                              double *p);
+/* The same from a table's columns over its time, where it has them. name: of the table in messages. PERP_ERR_DATA: it has none, or a value in
+ * one is no finite number. */
+perp_status perp__program_guess_table(perp__program *program, const perp_trajectory *table,
+                                      const char *name, double *w, double *p, perp_diag *diag);
 
 /* The parts of two-sided pairs, by what their conditions make of w. 0: memory. */
 int perp__program_guess_parts(perp__program *program, double *w, const double *p);

@@ -977,16 +977,15 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
 {
     if (!plan || !table) return PERP_ERR_ARG;
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
-    int n = perp_trajectory_rows(table), found = 0;
+    int n = perp_trajectory_rows(table);
     const char *fault = !t ? "no column 't'" : n < 2 ? "fewer than two rows" : NULL;
     for (int i = 1; i < n && !fault; i++)
         if (!(t[i] > t[i - 1])) fault = "times must increase";
-    if (!fault)
-        found = perp__program_guess_table(plan->program, table, plan->guess.w, plan->guess.p);
-    if (found < 0) return PERP_ERR_MEMORY;
-    if (!fault && found == 0) fault = "no column has the name of a state, var or chosen input";
-    if (fault)
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(name ? name : "table"), "%s\n", fault);
+    if (!name) name = "table";
+    if (fault) return perp__refuse(diag, PERP_ERR_DATA, perp__in(name), "%s\n", fault);
+    perp_status status =
+        perp__program_guess_table(plan->program, table, name, plan->guess.w, plan->guess.p, diag);
+    if (status != PERP_OK) return status;
     plan->has_guess = 1;
     return PERP_OK;
 }

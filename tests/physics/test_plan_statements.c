@@ -368,9 +368,70 @@ static void choices_are_whole(void **state)
     assert_near(best, least, 1e-8);
 }
 
+#define MOVED(lines)                                                                               \
+    "input u in [-1, 1]\nstate x = 0, v = 0\nvar y\nder(x) = v\nder(v) = u\ny = x\n"               \
+    "plan {\nhorizon 2\nnodes 11\nminimize integral(u^2)\nat end: x = 1, v = 0\n" lines "\n}\n"
+
+/* Guesses that are no numbers are named, and nothing is put in their place. */
+static void guesses_are_numbers(void **state)
+{
+    (void)state;
+    refused(parse_model(MOVED("guess v = sqrt(1 - t)")), "12:7: the guess of 'v' is not a number");
+    refused(parse_model(MOVED("guess v = sqrt(1 - t)")), "at t = 1.2;");
+    refused(parse_model(MOVED("guess y = log(t - 1)")), "the guess of 'y' is not a number");
+    refused(parse_model(MOVED("guess u = 1/(t - 1)")), "the guess of 'u' is infinite at t = 1;");
+    refused(parse_model("param r = -1, k = 1\ninput u in [-1, 1]\nstate x = 0\nder(x) = k*u\n"
+                        "plan {\nhorizon free in [1, 9] guess sqrt(r)\nnodes 11\nminimize time\n"
+                        "at end: x = 1\n}\n"),
+            "6:1: the guess of 'horizon' is not a number");
+    refused(parse_model("param r = -1, k = 1\ninput u in [-1, 1]\nstate x = 0\nder(x) = k*u\n"
+                        "plan {\nhorizon 1\nnodes 11\nfree k in [1, 2]\nguess k = sqrt(r)\n"
+                        "minimize end(k)\nat end: x = 1\n}\n"),
+            "9:7: the guess of 'k' is not a number");
+    perp_plan_result r;
+    perp_model *m = parse_model(MOVED("guess v = sqrt(2 - t)"));
+    free_plan(plan_by(m, PERP_PLAN_BACKWARD_EULER, &r), m);
+}
+
+static void guesses_of_tables_are_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rows, *says;
+    } tables[] = {
+        {"t,x,y\n0,0,\n1,nan,1\n2,1,0\n", "start.csv: the guess of 'x' is not a number in row 2"},
+        {"t,x,y\n0,0,0\n1,1,1\n2,1,\n", "the guess of 'y' is not a number in row 3 (t = 2)"},
+        {"t,x,y\n0,,0\n1,1,1\n2,1,1\n", "the guess of 'x' is not a number in row 1"},
+        {"t,y\n0,\n1,\n", "the guess of 'y' is not a number in row 2"},
+        {"t,x,y,u\n0,0,,\n1,1,1,1\n2,1,1,0\n", NULL}, /* as a simulation has them */
+        {"t,z,x\n0,nan,0\n1,nan,1\n", NULL},          /* what is not taken */
+    };
+    perp_model *m = parse_model(MOVED(""));
+    perp_plan *plan;
+    double row[] = {0.2, 0, INFINITY, 0, 0}, as_it_is[] = {0.2, NAN, NAN, NAN, NAN};
+    assert_int_equal(perp_plan_create(m, NULL, &plan, NULL), PERP_OK);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        perp_trajectory *table;
+        perp_diag diag = {0};
+        const char *rows = tables[i].rows, *says = tables[i].says;
+        assert_int_equal(perp_trajectory_parse(rows, strlen(rows), "start.csv", &table, NULL),
+                         PERP_OK);
+        assert_int_equal(perp_plan_set_guess(plan, table, "start.csv", &diag),
+                         says ? PERP_ERR_DATA : PERP_OK);
+        if (says && !strstr(perp_diag_text(&diag), says)) fail_msg("%s", perp_diag_text(&diag));
+        perp_diag_clear(&diag);
+        perp_trajectory_destroy(table);
+    }
+    assert_int_equal(perp_plan_set_guess_row(plan, 1, row), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_set_guess_row(plan, 1, as_it_is), PERP_OK);
+    free_plan(plan, m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guesses_are_numbers),
+        cmocka_unit_test(guesses_of_tables_are_numbers),
         cmocka_unit_test(a_plan_may_end_as_it_begins),
         cmocka_unit_test(the_start_is_that_of_the_solve),
         cmocka_unit_test(costs_stand_at_nodes),
