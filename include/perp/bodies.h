@@ -6,6 +6,11 @@
 ///     M(q) (v+ - v) = h (tau - c(q, v) - D v+) + J(q)' r,     q+ = q moved by h v+,
 ///     contact i:   u = J_i v+,   u_n + max(gap, ..)/h and the cone of friction as in perp/friction.h
 ///
+/// and with coefficients of torsional and rolling friction, a [m] and b [m], each a law of its own, bounded by the same normal impulse, w: relative angular
+/// velocity,
+///
+///     |m_n| <= a r_n,   m_n = -a r_n sign(w_n) where w_n is not 0;       |m_T| <= b r_n,   m_T = -b r_n w_T/|w_T| where w_T is not 0
+///
 /// so a contact that is closed stays closed, without creep and without sinking. After each step the answer is judged by code of its
 /// own: the contacts' law on their own scales (perp_fc_info.error), and Newton's law by inverse dynamics (recursive Newton and Euler), which
 /// shares nothing with the mass matrix that the solver used. A step that does not hold is refused.
@@ -143,7 +148,7 @@ PERP_API void perp_bodies_destroy(perp_bodies *bodies);
 typedef struct perp_touch_rule {
     unsigned type, affinity; ///< of a shape without a rule both are 1
     int priority; ///< of two shapes the friction and dimension of the higher count; of equals the larger; 0
-    int dimension; ///< 1: no friction; 3: as its mu says, which is so without a rule
+    int dimension; ///< 1: no friction; 3: as mu says; 4: torsional friction, too; 6: rolling friction, too, which is so without a rule
 } perp_touch_rule;
 
 /// From the next step on. @return PERP_OK; PERP_ERR_ARG (NULL, no such shape, another dimension); PERP_ERR_MEMORY
@@ -153,6 +158,11 @@ PERP_API perp_status perp_bodies_set_rule(perp_bodies *bodies, int shape,
 /// Two shapes of different bodies that touch whatever else is said, with this friction coefficient. Once more: another coefficient.
 /// @return PERP_OK; PERP_ERR_ARG (no such shapes, of one body, two planes, mu < 0 or not finite); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_add_pair(perp_bodies *bodies, int shape0, int shape1, double mu);
+
+/// The same pair, added before, has torsional and rolling friction with these coefficients [m].
+/// @return PERP_OK; PERP_ERR_ARG (no such pair, a coefficient < 0 or not finite)
+PERP_API perp_status perp_bodies_set_pair_moments(perp_bodies *bodies, int shape0, int shape1,
+                                                  double spin, double roll);
 
 /// The shapes of two bodies (0: the world) do not touch, but for pairs that were added. @return as perp_bodies_add_pair
 PERP_API perp_status perp_bodies_keep_apart(perp_bodies *bodies, int body0, int body1);

@@ -57,6 +57,8 @@ typedef struct perp_robot_parts {
     const int (*apart)[2]; ///< bodies whose shapes do not touch
     int ntendon;
     const perp_tendon *tendon; ///< what actuators name from 1 on
+    const double (*pair_moment)
+        [2]; ///< npair: coefficients of torsional and rolling friction of the pairs [m]
 } perp_robot_parts;
 
 PERP_API perp_robot_parts perp_robot_get_parts(const perp_robot *robot);

@@ -88,6 +88,8 @@ typedef struct perp_shape {
     double mu;             ///< friction coefficient, >= 0; of two shapes the larger counts
     double restitution;    ///< Newton's, 0..1; of two shapes the larger counts
     const perp_mesh *mesh; ///< of a PERP_SHAPE_MESH; the caller's, as long as the shape is in use
+    double spin,
+        roll; ///< of torsional and of rolling friction, >= 0 [m]; of two shapes the larger counts
 } perp_shape;
 
 /// Two points of two shapes that are near each other, and what acts there.
@@ -100,6 +102,9 @@ typedef struct perp_touch {
     double mu;
     double impulse[3]; ///< of the last step on the second body: along normal and tangents [N s]
     int feature;       ///< the same for the same corners and edges of the two shapes
+    double spin, roll; ///< coefficients [m]
+    double moment
+        [3]; ///< of the last step on the second body, of torsional friction about the normal, of rolling friction about the tangents [N m s]
 } perp_touch;
 
 /// The contacts of one manifold, at most.

@@ -45,6 +45,14 @@ typedef struct perp__entry {
     double J[3], Y[3]; /* of J', and of inv(L)' J' */
 } perp__entry;
 
+/* A moment of friction at a contact as a contact of the friction problem: its tangents are what turns the bodies, about the normal or about the
+ * contact's tangents, its normal has no velocity and the impulse mu r_n of the contact: u_n = own (r_n - mu r_n of the contact). */
+typedef struct perp__moment {
+    int touch, rolls;
+    double mu;  /* [m] */
+    double own; /* of W: the mean of its tangents */
+} perp__moment;
+
 typedef struct perp__pair {
     int shape[2];
 } perp__pair;
@@ -71,7 +79,9 @@ typedef struct perp__form {
 typedef struct perp__contact_problem {
     perp__rows *rows;
     perp__entry *entry;
-    int n;        /* contacts, then rows of joints */
+    int n; /* contacts, then rows of joints, then moments of contacts */
+    perp__moment *moment;
+    int nmoment, cmoment;
     int is_still; /* not a step: contacts and limits alone, without friction, from rest */
     double yield; /* then: what the diagonal of W has beside its own, of it */
     int is_again; /* the same step once more: impulses are near those of the last answer */
@@ -83,7 +93,7 @@ typedef struct perp__contact_problem {
 /* A pair of shapes that is named, the smaller first. */
 typedef struct perp__named_pair {
     int shape[2];
-    double mu;
+    double mu[3];
 } perp__named_pair;
 
 /* What is kept of steps in which the same contacts are there: rest.c. */
@@ -186,9 +196,16 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);
 
-/* filter.c: may two shapes touch, and with which friction coefficient? */
+/* moments.c. Moments of friction of the step's contacts, in b->c.moment; 0: memory is out. */
+int perp__moments_state(perp_bodies *b);
+/* The kth moment's impulses, which b->next has, on the touch; they are moved onto its disc. */
+void perp__moment_take(perp_bodies *b, int k);
+/* Do the bodies, which move as b->next says, turn as the friction problem says, and do its moments obey the law? The largest error beside the |terms|. */
+double perp__moments_difference(const perp_bodies *b);
+
+/* filter.c: may two shapes touch, and with which coefficients of friction, sliding, spinning, rolling? */
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
-double perp__bodies_friction(const perp_bodies *b, int i, int j);
+void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3]);
 void perp__filter_destroy(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */

@@ -164,10 +164,11 @@ static int touch_pair(perp_bodies *b, int i, int j)
     perp_touch *t = b->touch + b->ntouch;
     memset(t, 0, PERP_MANIFOLD * sizeof *t);
     int n = perp__touch_shapes(x, y, margin, t);
-    double mu = n ? perp__bodies_friction(b, i, j) : 0;
+    double mu[3];
+    if (n) perp__bodies_friction(b, i, j, mu);
     for (int k = 0; k < n; k++) {
         t[k].shape[0] = i, t[k].shape[1] = j;
-        t[k].mu = mu;
+        t[k].mu = mu[0], t[k].spin = mu[1], t[k].roll = mu[2];
         perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
     }
     b->ntouch += n;

@@ -88,6 +88,8 @@ static const char *shape_fault(const perp_shape *is, int nbody)
     if (is->body < 0 || is->body > nbody) return "there is no such body";
     if (is->kind == PERP_SHAPE_PLANE && is->body) return "a plane is of the world (body 0)";
     if (!(is->mu >= 0) || !isfinite(is->mu)) return "its friction is >= 0";
+    if (!(is->spin >= 0) || !(is->roll >= 0) || !isfinite(is->spin + is->roll))
+        return "its torsional and rolling friction are >= 0";
     if (!(is->restitution >= 0 && is->restitution <= 1)) return "its restitution is from 0 to 1";
     return NULL;
 }
@@ -436,6 +438,7 @@ void perp_bodies_destroy(perp_bodies *b)
     free(b->before);
     free(b->broad.pair);
     free(b->c.rows);
+    free(b->c.moment);
     free(b->c.entry);
     free(b->c.value);
     free(b->c.block);

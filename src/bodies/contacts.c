@@ -65,22 +65,27 @@ static void reduce(perp_bodies *b, const perp__rows *row)
     }
 }
 
-/* What moves the first body counts less, what moves both not at all. */
-static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t, int body,
-                         double sign)
+/* What moves the first body counts less, what moves both not at all. of: NULL, or the moment. */
+static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t,
+                         const perp__moment *of, int body, double sign)
 {
-    const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
+    const double none[3] = {0}, *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
+    if (of) direction[0] = none;
+    if (of && !of->rolls) direction[1] = t->normal, direction[2] = none;
     perp__entry *e = b->c.entry + row->first + row->n - 1;
     for (int at = tip_of(b, body); at >= 0; at = b->up[at]) {
         double move[3];
         while (e->at != at) e--;
         const perp__link *l = &b->link[b->body_of[at]];
-        perp__point_motion(l, at - l->v, t->point, move);
+        if (of)
+            memcpy(move, l->world[at - l->v], sizeof move); /* its angular part */
+        else
+            perp__point_motion(l, at - l->v, t->point, move);
         for (int d = 0; d < 3; d++) e->J[d] += sign * perp__dot3(direction[d], move);
     }
 }
 
-static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t)
+static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t, const perp__moment *of)
 {
     int body[2], tip[2];
     for (int side = 0; side < 2; side++) {
@@ -91,7 +96,7 @@ static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t)
     row->n = merge(b, tip[0], tip[1], 0, NULL);
     if (!add_entries(b, row->n)) return 0;
     merge(b, tip[0], tip[1], row->n, b->c.entry + row->first);
-    for (int side = 0; side < 2; side++) move_entries(b, row, t, body[side], side ? 1 : -1);
+    for (int side = 0; side < 2; side++) move_entries(b, row, t, of, body[side], side ? 1 : -1);
     return 1;
 }
 
@@ -138,6 +143,30 @@ static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
     return 1;
 }
 
+/* The mean diagonal of W of a moment. */
+static double moment_own(const perp_bodies *b, const perp__rows *row, const perp__moment *m)
+{
+    double sum = 0;
+    for (int k = 0; k < row->n; k++) {
+        const perp__entry *e = &b->c.entry[row->first + k];
+        sum += (e->Y[1] * e->Y[1] + e->Y[2] * e->Y[2]) * b->over[e->at];
+    }
+    return m->rolls ? 0.5 * sum : sum;
+}
+
+static int first_moment(const perp_bodies *b)
+{
+    return b->ntouch + b->joints.nrow;
+}
+
+static int add_row(perp_bodies *b, perp__rows *row, int i)
+{
+    if (i < b->ntouch) return add_touch(b, row, &b->touch[i], NULL);
+    if (i < first_moment(b)) return add_law(b, row, &b->joints.row[i - b->ntouch]);
+    const perp__moment *m = &b->c.moment[i - first_moment(b)];
+    return add_touch(b, row, &b->touch[m->touch], m);
+}
+
 static int make_rows(perp_bodies *b)
 {
     b->c.nentry = 0;
@@ -145,11 +174,11 @@ static int make_rows(perp_bodies *b)
     for (int i = 0; i < b->c.n; i++) {
         perp__rows *row = &b->c.rows[i];
         *row = (perp__rows){.first = b->c.nentry};
-        if (!(i < b->ntouch ? add_touch(b, row, &b->touch[i])
-                            : add_law(b, row, &b->joints.row[i - b->ntouch])))
-            return 0;
+        if (!add_row(b, row, i)) return 0;
         reduce(b, row);
     }
+    for (int k = 0; k < b->c.nmoment; k++)
+        b->c.moment[k].own = moment_own(b, &b->c.rows[first_moment(b) + k], &b->c.moment[k]);
     return 1;
 }
 
@@ -203,6 +232,21 @@ static void complete_law(perp_bodies *b, const perp__law *law, int i, double *bl
     perp__contact_value(b, PERP__Q)[3 * i] = -w * law->bound;
 }
 
+/* The normal of a moment, which stands alone; what turns about no axis has units. */
+static void complete_moment(const perp__moment *m, double *block)
+{
+    block[0] = m->own;
+    if (!m->rolls) block[8] = m->own;
+}
+
+/* The bound of a moment is its contact's normal impulse: a row of W that has no like column. */
+static void bound_moment(const perp_bodies *b, int i, int j, double *block)
+{
+    if (i < first_moment(b)) return;
+    const perp__moment *m = &b->c.moment[i - first_moment(b)];
+    if (m->touch == j) block[0] = -m->own * m->mu;
+}
+
 /* Less what the equalities take; 0: nothing. */
 static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 {
@@ -222,7 +266,10 @@ static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block)
 {
     int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], block);
-    if (i == j && i >= b->ntouch) complete_law(b, &b->joints.row[i - b->ntouch], i, block);
+    if (i == j && i >= first_moment(b))
+        complete_moment(&b->c.moment[i - first_moment(b)], block);
+    else if (i == j && i >= b->ntouch)
+        complete_law(b, &b->joints.row[i - b->ntouch], i, block);
     return (b->equal.rank && take_equalities(b, i, j, block)) || is_shared;
 }
 
@@ -254,18 +301,20 @@ int perp__bodies_state_blocks(perp_bodies *b)
             if (i == j) continue;
             for (int r = 0; r < 3; r++)
                 for (int c = 0; c < 3; c++) other[3 * c + r] = one[3 * r + c];
+            bound_moment(b, j, i, other);
             n = b->c.nblock++;
             b->c.row[n] = j, b->c.column[n] = i;
         }
     return 1;
 }
 
-/* Impulses of the last answer, or of the step before at its contact between the same shapes that has the same feature, or that is nearest. */
-static void guess(const perp_bodies *b, const perp_touch *t, double *impulse)
+/* Impulses and moments of the last answer, or of the step before at its contact between the same shapes that has the same feature, or that is nearest. */
+static void guess(const perp_bodies *b, perp_touch *t, double *impulse)
 {
     double least = INFINITY;
     for (int d = 0; d < 3; d++) impulse[d] = b->c.is_again ? t->impulse[d] : 0;
     if (b->c.is_again) return;
+    for (int d = 0; d < 3; d++) t->moment[d] = 0;
     for (int k = 0; k < b->nbefore; k++) {
         const perp_touch *old = &b->before[k];
         double from[3];
@@ -276,6 +325,7 @@ static void guess(const perp_bodies *b, const perp_touch *t, double *impulse)
         if (distance >= least) continue;
         least = distance;
         memcpy(impulse, old->impulse, sizeof old->impulse);
+        memcpy(t->moment, old->moment, sizeof old->moment);
     }
 }
 
@@ -311,7 +361,7 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
 
 static void state_touch(perp_bodies *b, int i, const double *free_speed)
 {
-    const perp_touch *t = &b->touch[i];
+    perp_touch *t = &b->touch[i];
     double *q = perp__contact_value(b, PERP__Q) + 3 * i,
            *shift = perp__contact_value(b, PERP__SHIFT) + 3 * i,
            before = add_speed(b, i, free_speed, q),
@@ -340,14 +390,26 @@ static void state_law(perp_bodies *b, int i, const double *free_speed)
     impulse[d] = law->impulse;
 }
 
+static void state_moment(perp_bodies *b, int i, const double *free_speed)
+{
+    const perp__moment *m = &b->c.moment[i - first_moment(b)];
+    const double *guessed = b->touch[m->touch].moment;
+    double *impulse = perp__contact_value(b, PERP__IMPULSE);
+    add_speed(b, i, free_speed, perp__contact_value(b, PERP__Q) + 3 * i);
+    perp__contact_value(b, PERP__MU)[i] = 1;
+    impulse[3 * i] = m->mu * impulse[3 * m->touch];
+    for (int d = 1; d < (m->rolls ? 3 : 2); d++) impulse[3 * i + d] = guessed[m->rolls ? d : 0];
+}
+
 int perp__bodies_state_contacts(perp_bodies *b, const double *free_speed)
 {
-    b->c.n = b->ntouch + b->joints.nrow;
+    b->c.n = first_moment(b) + b->c.nmoment;
     int need = 3 * PERP__CONTACT_VALUES * b->c.n;
     if (!perp__grow(&b->c.value, &b->c.cvalue, need, sizeof *b->c.value)) return 0;
     memset(b->c.value, 0, (size_t)need * sizeof *b->c.value);
     if (!make_rows(b) || !perp__equality_reduce(b)) return 0;
     for (int i = 0; i < b->ntouch; i++) state_touch(b, i, free_speed);
-    for (int i = b->ntouch; i < b->c.n; i++) state_law(b, i, free_speed);
+    for (int i = b->ntouch; i < first_moment(b); i++) state_law(b, i, free_speed);
+    for (int i = first_moment(b); i < b->c.n; i++) state_moment(b, i, free_speed);
     return 1;
 }

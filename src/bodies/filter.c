@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const perp_touch_rule usual = {.type = 1, .affinity = 1, .dimension = 3};
+static const perp_touch_rule usual = {.type = 1, .affinity = 1, .dimension = 6};
 
 static const perp_touch_rule *rule_of(const perp_bodies *b, int shape)
 {
@@ -26,7 +26,8 @@ static void look_again(perp_bodies *b)
 perp_status perp_bodies_set_rule(perp_bodies *b, int shape, const perp_touch_rule *rule)
 {
     if (!b || !rule || shape < 0 || shape >= b->nshape ||
-        (rule->dimension != 1 && rule->dimension != 3))
+        (rule->dimension != 1 && rule->dimension != 3 && rule->dimension != 4 &&
+         rule->dimension != 6))
         return PERP_ERR_ARG;
     if (!b->filter.rule) {
         b->filter.rule = malloc((size_t)b->nshape * sizeof *b->filter.rule);
@@ -63,13 +64,24 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
     perp__named_pair *old = (perp__named_pair *)named(b, shape0, shape1);
     look_again(b);
     if (old) {
-        old->mu = mu;
+        old->mu[0] = mu;
         return PERP_OK;
     }
     if (!perp__grow(&f->pair, &f->cpair, f->npair + 1, sizeof *f->pair)) return PERP_ERR_MEMORY;
     int swap = shape0 > shape1;
-    f->pair[f->npair++] = (perp__named_pair){{swap ? shape1 : shape0, swap ? shape0 : shape1}, mu};
+    f->pair[f->npair++] =
+        (perp__named_pair){{swap ? shape1 : shape0, swap ? shape0 : shape1}, {mu}};
     qsort(f->pair, (size_t)f->npair, sizeof *f->pair, by_numbers);
+    return PERP_OK;
+}
+
+perp_status perp_bodies_set_pair_moments(perp_bodies *b, int shape0, int shape1, double spin,
+                                         double roll)
+{
+    perp__named_pair *pair = b ? (perp__named_pair *)named(b, shape0, shape1) : NULL;
+    if (!pair || !(spin >= 0) || !(roll >= 0) || !isfinite(spin + roll)) return PERP_ERR_ARG;
+    look_again(b);
+    pair->mu[1] = spin, pair->mu[2] = roll;
     return PERP_OK;
 }
 
@@ -112,15 +124,17 @@ int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
     return !((x && px == y && y) || (y && py == x && x));
 }
 
-double perp__bodies_friction(const perp_bodies *b, int i, int j)
+void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3])
 {
+    static const int least[3] = {3, 4, 6}; /* the dimensions that have them */
     const perp__named_pair *pair = named(b, i, j);
-    if (pair) return pair->mu;
     const perp_touch_rule *p = rule_of(b, i), *q = rule_of(b, j);
-    double x = b->shape[i].mu, y = b->shape[j].mu;
-    if (p->priority > q->priority) return p->dimension > 1 ? x : 0;
-    if (p->priority < q->priority) return q->dimension > 1 ? y : 0;
-    return p->dimension > 1 || q->dimension > 1 ? fmax(x, y) : 0;
+    const perp_shape *x = &b->shape[i], *y = &b->shape[j];
+    if (p->priority < q->priority) p = q, x = y;
+    if (p->priority > q->priority) q = p, y = x;
+    int dimension = p->dimension > q->dimension ? p->dimension : q->dimension;
+    const double larger[3] = {fmax(x->mu, y->mu), fmax(x->spin, y->spin), fmax(x->roll, y->roll)};
+    for (int k = 0; k < 3; k++) mu[k] = pair ? pair->mu[k] : dimension >= least[k] ? larger[k] : 0;
 }
 
 void perp__filter_destroy(perp_bodies *b)

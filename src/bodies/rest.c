@@ -67,7 +67,7 @@ static int is_same(const perp_bodies *b)
 /* One contact is solved in closed form. Where joints have rows these are about to change: a hand's step cost more with them. */
 static int may_rest(const perp_bodies *b)
 {
-    return !b->c.is_still && !b->joints.nrow && b->ntouch > 1 && is_same(b);
+    return !b->c.is_still && !b->joints.nrow && !b->c.nmoment && b->ntouch > 1 && is_same(b);
 }
 
 /* Scales ------------------------------------------------------------------------------------------------ */

@@ -84,14 +84,18 @@ static int make_solver(perp_bodies *b, const perp_fc *problem)
 void perp__bodies_take_impulses(perp_bodies *b)
 {
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
+    int laws = b->ntouch + b->joints.nrow;
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
     for (int i = 0; i < b->c.n; i++) {
         const perp__rows *row = &b->c.rows[i];
-        perp__law *law = i < b->ntouch ? NULL : &b->joints.row[i - b->ntouch];
-        if (law)
+        if (i >= laws) {
+            perp__moment_take(b, i - laws);
+        } else if (i >= b->ntouch) {
+            perp__law *law = &b->joints.row[i - b->ntouch];
             law->impulse = impulse[3 * i + (law->kind != PERP__LIMIT)];
-        else
+        } else {
             memcpy(b->touch[i].impulse, impulse + 3 * i, sizeof b->touch[i].impulse);
+        }
         for (int k = 0; k < row->n; k++) {
             const perp__entry *e = &b->c.entry[row->first + k];
             b->row[e->at] += perp__dot3(e->Y, impulse + 3 * i);
@@ -136,8 +140,8 @@ perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
     perp__equality_project(b, b->next);
     memcpy(b->joints.loose, b->next, nv * sizeof *b->next);
     perp__equality_begun(b);
-    if (!perp__joints_state(b, b->next)) return PERP_ERR_MEMORY;
-    b->c.n = b->ntouch + b->joints.nrow;
+    if (!perp__joints_state(b, b->next) || !perp__moments_state(b)) return PERP_ERR_MEMORY;
+    b->c.n = b->ntouch + b->joints.nrow + b->c.nmoment;
     for (int added = b->c.n; added && info->outcome == PERP_SOLVED;) {
         perp_status status = touch_and_go(b, info);
         if (status != PERP_OK) return status;
@@ -213,8 +217,8 @@ static double contact_difference(perp_bodies *b)
             if (off > rounding) worst = fmax(worst, off / most);
         }
     }
-    for (int i = b->ntouch; i < b->c.n; i++) worst = fmax(worst, law_difference(b, i));
-    return worst;
+    for (int i = 0; i < b->joints.nrow; i++) worst = fmax(worst, law_difference(b, b->ntouch + i));
+    return fmax(worst, perp__moments_difference(b));
 }
 
 /* Contact forces on the bodies: the moment about the origin of each, the force. */
@@ -227,11 +231,15 @@ static void load_bodies(perp_bodies *b)
         perp__move3(force, t->impulse[0] / b->o.step, t->normal, force);
         for (int k = 0; k < 2; k++)
             perp__move3(force, t->impulse[1 + k] / b->o.step, t->tangent[k], force);
+        double turn[3] = {0};
+        for (int k = 0; k < 3 && (t->spin > 0 || t->roll > 0); k++)
+            perp__move3(turn, t->moment[k] / b->o.step, k ? t->tangent[k - 1] : t->normal, turn);
         for (int side = 0; side < 2; side++) {
             int body = b->shape[t->shape[side]].body;
             double *load = b->load + 6 * body;
             perp__move3(t->point, -1, b->link[body].p, from);
             perp__cross3(from, force, moment);
+            perp__move3(moment, 1, turn, moment);
             perp__move3(load, side ? 1 : -1, moment, load);
             perp__move3(load + 3, side ? 1 : -1, force, load + 3);
         }
@@ -260,7 +268,7 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
             int body = b->shape[t->shape[side]].body;
             double from[3], force = perp__length3(t->impulse) / b->o.step;
             perp__move3(t->point, -1, b->link[body].p, from);
-            size[body][0] += perp__length3(from) * force;
+            size[body][0] += perp__length3(from) * force + perp__length3(t->moment) / b->o.step;
             size[body][1] += force;
         }
 }
@@ -477,7 +485,10 @@ static void add_part(perp_bodies_info *all, const perp_bodies_info *part)
 static void stretch_impulses(perp_bodies *b, int parts)
 {
     for (int i = 0; i < b->nbefore; i++)
-        for (int d = 0; d < 3; d++) b->before[i].impulse[d] *= parts;
+        for (int d = 0; d < 3; d++) {
+            b->before[i].impulse[d] *= parts;
+            b->before[i].moment[d] *= parts;
+        }
     for (int k = 0; k < perp__joints_kept(b); k++) b->joints.kept[k] *= parts;
 }
 

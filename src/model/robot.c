@@ -570,11 +570,30 @@ static const char *shape_stem(const writer *w, int shape)
     return body && w->p.body[body - 1].name ? w->p.body[body - 1].name : body ? "shape" : "ground";
 }
 
-static void put_rub(writer *w, const char *touch, const char *mu)
+/* The coefficients of two shapes: names of parameters, or "0". */
+typedef struct rubs {
+    const char *slides, *spins, *rolls;
+} rubs;
+
+static rubs rubs_of(writer *w, const char *stem, int i, int j)
 {
-    if (strcmp(mu, "0") == 0) return;
-    perp__text_format(&w->body, "    Rub %s(%s.touch, %s.t1, %s.t2, %s)\n",
-                      new_name(w, touch, "_rub"), touch, touch, touch, mu);
+    double mu[3];
+    perp__bodies_friction(w->b, i, j, mu);
+    return (rubs){quantity(w, stem, "_mu", mu[0], ""), quantity(w, stem, "_spin", mu[1], "m"),
+                  quantity(w, stem, "_roll", mu[2], "m")};
+}
+
+static void put_rub(writer *w, const char *touch, const rubs *mu)
+{
+    if (strcmp(mu->slides, "0") != 0)
+        perp__text_format(&w->body, "    Rub %s(%s.touch, %s.t1, %s.t2, %s)\n",
+                          new_name(w, touch, "_rub"), touch, touch, touch, mu->slides);
+    if (strcmp(mu->spins, "0") != 0)
+        perp__text_format(&w->body, "    Pivot %s(%s.touch, %s)\n", new_name(w, touch, "_pivot"),
+                          touch, mu->spins);
+    if (strcmp(mu->rolls, "0") != 0)
+        perp__text_format(&w->body, "    Roll %s(%s.touch, %s.t1, %s.t2, %s)\n",
+                          new_name(w, touch, "_rolls"), touch, touch, touch, mu->rolls);
 }
 
 static void put_plane(writer *w, int plane, int shape, const char *stem)
@@ -584,15 +603,15 @@ static void put_plane(writer *w, int plane, int shape, const char *stem)
     double c[8][3];
     int n = balls_of(s, c);
     const char *at = list(w, stem, end[0], p->position, 3, "m"), *axes = turn(w, p->rotation),
-               *r = s->kind == PERP_SHAPE_BOX ? "0" : param(w, stem, "_r", s->size[0], "m"),
-               *mu = quantity(w, stem, "_mu", perp__bodies_friction(w->b, plane, shape), "");
+               *r = s->kind == PERP_SHAPE_BOX ? "0" : param(w, stem, "_r", s->size[0], "m");
+    const rubs mu = rubs_of(w, stem, plane, shape);
     for (int k = 0; k < n; k++) {
         char number[16] = "";
         if (n > 1) snprintf(number, sizeof number, "%d", k + 1);
         const char *name = new_name(w, stem, number), *place = list(w, name, end[1], c[k], 3, "m");
         perp__text_format(&w->body, "    BallPlane %s(world, %s, %s, %s, %s, %s)\n", name,
                           frame_of(w, s->body), at, axes, place, r);
-        put_rub(w, name, mu);
+        put_rub(w, name, &mu);
     }
 }
 
@@ -603,12 +622,11 @@ static void put_balls(writer *w, int i, int j, const char *stem)
     const char *ca = list(w, stem, end[0], a->position, 3, "m"),
                *cb = list(w, stem, end[1], b->position, 3, "m"),
                *ra = param(w, stem, "_ra", a->size[0], "m"),
-               *rb = param(w, stem, "_rb", b->size[0], "m"),
-               *mu = quantity(w, stem, "_mu", perp__bodies_friction(w->b, i, j), ""),
-               *name = new_name(w, stem, "");
+               *rb = param(w, stem, "_rb", b->size[0], "m"), *name = new_name(w, stem, "");
+    const rubs mu = rubs_of(w, stem, i, j);
     perp__text_format(&w->body, "    BallBall %s(%s, %s, %s, %s, %s, %s)\n", name,
                       frame_of(w, a->body), frame_of(w, b->body), ca, cb, ra, rb);
-    put_rub(w, name, mu);
+    put_rub(w, name, &mu);
 }
 
 /* A pair that has no equations. */

@@ -260,7 +260,8 @@ static void check_geom(mjcf *m, mjcf_geom *g)
         }
     if (g->condim != 1 && g->condim != 3 && g->condim != 4 && g->condim != 6)
         perp__robot_refuse(m->r, g->node, "condim", "condim: 1, 3, 4 or 6 is expected");
-    if (g->friction[0] < 0) perp__robot_refuse(m->r, g->node, "friction", "friction: it is >= 0");
+    if (!(g->friction[0] >= 0 && g->friction[1] >= 0 && g->friction[2] >= 0))
+        perp__robot_refuse(m->r, g->node, "friction", "friction: it is >= 0");
     if (g->mass < 0 || g->density < 0)
         perp__robot_refuse(m->r, g->node, NULL, "geom: mass and density are >= 0");
 }
@@ -360,7 +361,10 @@ static int shape_of(mjcf *m, mjcf_geom *g, const char *why, perp_shape *shape)
                                   g->kind == MJCF_HFIELD ? "height fields" : "distance fields",
                                   why);
     if (is_fitted(g) && !fit_geom(m, g)) return 0;
-    *shape = (perp_shape){.kind = (perp_shape_kind)g->kind, .mu = g->friction[0]};
+    *shape = (perp_shape){.kind = (perp_shape_kind)g->kind,
+                          .mu = g->friction[0],
+                          .spin = g->friction[1],
+                          .roll = g->friction[2]};
     if (g->kind != PERP_SHAPE_PLANE) memcpy(shape->size, g->size, sizeof shape->size);
     if (g->kind != PERP_SHAPE_MESH) return 1;
     memset(shape->size, 0, sizeof shape->size);
@@ -427,15 +431,10 @@ static void add_shape(mjcf *m, mjcf_geom *g)
     perp__pose_multiply(is_plane ? &b->at : &b->within, &g->pose, &pose);
     memcpy(shape.position, pose.p, sizeof pose.p);
     perp__quaternion_of_rotation(pose.R, shape.rotation);
-    if (g->condim > 3)
-        perp__robot_ignore(m->r, g->node, "condim",
-                           "condim %d of geom: taken as 3, without torsional "
-                           "and rolling friction",
-                           g->condim);
     perp_touch_rule rule = {.type = (unsigned)g->contype,
                             .affinity = (unsigned)g->conaffinity,
                             .priority = g->priority,
-                            .dimension = g->condim == 1 ? 1 : 3};
+                            .dimension = g->condim};
     g->shape = perp__add_shape(m->r, &shape, &rule, g->name, g->node);
 }
 

@@ -43,31 +43,49 @@ static void apply_pair(mjcf *m, const perp__xml_node *node, void *to)
     if (n) p->nfriction = n;
 }
 
+/* MuJoCo takes the default for the second direction where only the first is said. */
+static void take_direction(mjcf *m, const perp__xml_node *node, paired *p, int second)
+{
+    double *f = p->friction;
+    if (p->nfriction != second || f[second] == f[second - 1]) return;
+    f[second] = f[second - 1];
+    perp__robot_ignore(m->r, node, "friction",
+                       "friction of pair: its %s number is taken for both directions",
+                       second == 1 ? "first" : "fourth");
+}
+
+static int check_pair(mjcf *m, const perp__xml_node *node, paired *p)
+{
+    double *f = p->friction;
+    take_direction(m, node, p, 1);
+    if (p->condim == 6) take_direction(m, node, p, 4);
+    if (p->condim != 1 && p->condim != 3 && p->condim != 4 && p->condim != 6)
+        return perp__robot_refuse(m->r, node, "condim", "condim: 1, 3, 4 or 6 is expected");
+    if (f[0] != f[1] || (p->condim == 6 && f[3] != f[4]))
+        return perp__robot_refuse(m->r, node, "friction",
+                                  "friction: one coefficient for both directions is expected");
+    for (int k = 0; k < 5; k++)
+        if (!(f[k] >= 0)) return perp__robot_refuse(m->r, node, "friction", "friction: it is >= 0");
+    return 1;
+}
+
 void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
 {
-    paired p = {.condim = 3, .friction = {1}}; /* what the geoms have does not count */
+    /* what the geoms have does not count */
+    paired p = {.condim = 3, .friction = {1, 1, 0.005, 0.0001, 0.0001}};
     if (!mjcf_is(node, "pair") || m->r->status != PERP_OK || m->no_contact) return;
     const mjcf_geom *x = geom_of(m, node, "geom1"), *y = geom_of(m, node, "geom2");
     mjcf_resolve(m, node, 0, apply_pair, &p);
     if (!x || !y || x->shape < 0 || y->shape < 0) return;
-    if (p.nfriction > 1 && p.friction[0] != p.friction[1])
-        perp__robot_refuse(m->r, node, "friction",
-                           "friction: one coefficient for both directions is expected");
-    if (p.condim > 3)
-        perp__robot_ignore(m->r, node, "condim",
-                           "condim %d of pair: taken as 3, without torsional "
-                           "and rolling friction",
-                           p.condim);
-    if (!(p.friction[0] >= 0)) {
-        perp__robot_refuse(m->r, node, "friction", "friction: it is >= 0");
-        return;
-    }
+    if (!check_pair(m, node, &p)) return;
     if (x->kind == PERP_SHAPE_PLANE && y->kind == PERP_SHAPE_PLANE)
         perp__robot_refuse(m->r, node, NULL, "pair: two planes do not touch");
     else if (m->r->to->shape[x->shape].body == m->r->to->shape[y->shape].body)
         perp__robot_refuse(m->r, node, NULL, "pair: geoms of two bodies are expected");
     else
-        perp__add_pair(m->r, x->shape, y->shape, p.condim == 1 ? 0 : p.friction[0]);
+        perp__add_pair(
+            m->r, x->shape, y->shape, p.condim >= 3 ? p.friction[0] : 0,
+            (double[2]){p.condim >= 4 ? p.friction[2] : 0, p.condim >= 6 ? p.friction[3] : 0});
 }
 
 /* Equality --------------------------------------------------------------------------------------------------- */

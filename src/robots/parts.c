@@ -63,12 +63,13 @@ int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon)
     return r->to->is.ntendon++;
 }
 
-int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu)
+int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu, const double moment[2])
 {
     int n = r->to->is.npair;
-    if (!ROOM(r, pair, n) || !ROOM(r, pair_mu, n)) return -1;
+    if (!ROOM(r, pair, n) || !ROOM(r, pair_mu, n) || !ROOM(r, pair_moment, n)) return -1;
     r->to->pair[n][0] = shape0, r->to->pair[n][1] = shape1;
     r->to->pair_mu[n] = mu;
+    memcpy(r->to->pair_moment[n], moment, sizeof r->to->pair_moment[n]);
     return r->to->is.npair++;
 }
 
@@ -182,6 +183,7 @@ perp_robot_parts perp_robot_get_parts(const perp_robot *robot)
     parts.equality = robot->equality;
     parts.pair = (const int(*)[2])robot->pair;
     parts.pair_mu = robot->pair_mu;
+    parts.pair_moment = (const double(*)[2])robot->pair_moment;
     parts.apart = (const int(*)[2])robot->apart;
     parts.tendon = robot->tendon;
     return parts;
@@ -231,8 +233,13 @@ static perp_status add_filters(const perp_robot *robot, perp_bodies *b)
     perp_status status = PERP_OK;
     for (int i = 0; i < robot->is.nshape && status == PERP_OK; i++)
         status = perp_bodies_set_rule(b, i, &robot->rule[i]);
-    for (int i = 0; i < robot->is.npair && status == PERP_OK; i++)
-        status = perp_bodies_add_pair(b, robot->pair[i][0], robot->pair[i][1], robot->pair_mu[i]);
+    for (int i = 0; i < robot->is.npair && status == PERP_OK; i++) {
+        const int *pair = robot->pair[i];
+        const double *moment = robot->pair_moment[i];
+        status = perp_bodies_add_pair(b, pair[0], pair[1], robot->pair_mu[i]);
+        if (status == PERP_OK)
+            status = perp_bodies_set_pair_moments(b, pair[0], pair[1], moment[0], moment[1]);
+    }
     for (int i = 0; i < robot->is.napart && status == PERP_OK; i++)
         status = perp_bodies_keep_apart(b, robot->apart[i][0], robot->apart[i][1]);
     return status;

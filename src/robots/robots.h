@@ -17,7 +17,8 @@ struct perp_robot {
     perp__arena arena; /* of all that is here, but meshes */
     perp_robot_parts is;
     int cbody, cjoint, claw, cref, cshape, crule, cshape_name, cshape_place, cactuator,
-        cactuator_name, cequality, cpair, cpair_mu, capart, ctendon; /* room of the lists */
+        cactuator_name, cequality, cpair, cpair_mu, cpair_moment, capart,
+        ctendon; /* room of the lists */
     perp_body *body;
     const char **joint;
     perp_joint_law *law;
@@ -31,7 +32,7 @@ struct perp_robot {
     perp_equality *equality;
     perp_tendon *tendon;
     int (*pair)[2];
-    double *pair_mu;
+    double *pair_mu, (*pair_moment)[2];
     int (*apart)[2];
     perp_mesh **mesh;
     int nmesh, cmesh;
@@ -98,7 +99,8 @@ int perp__add_shape(perp__robot_reader *r, const perp_shape *shape, const perp_t
 int perp__add_actuator(perp__robot_reader *r, const perp_actuator *actuator, const char *name);
 int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon);
 int perp__add_equality(perp__robot_reader *r, const perp_equality *equality);
-int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu);
+int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu,
+                   const double moment[2]);
 int perp__add_apart(perp__robot_reader *r, int body0, int body1);
 int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh); /* owns it, also where it fails */
 int perp__finish_robot(perp__robot_reader *r);              /* names of columns; 0: memory is out */

@@ -16,7 +16,12 @@ static perp_status whole_story(void *given, perp_diag *diag)
     const perp_shape shape[3] = {
         {.kind = PERP_SHAPE_PLANE, .mu = 0.5},
         {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5},
-        {.body = 2, .kind = PERP_SHAPE_SPHERE, .size = {0.1}, .mu = 0.5}};
+        {.body = 2,
+         .kind = PERP_SHAPE_SPHERE,
+         .size = {0.1},
+         .mu = 0.5,
+         .spin = 0.01,
+         .roll = 0.01}};
     perp_bodies *b = NULL;
     body[0].position[2] = 0.1;
     body[1].position[2] = 0.305; /* falls onto the box: contacts are added */

@@ -34,10 +34,11 @@ static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_di
     int n = perp_bodies_touches(b, &t);
     for (int i = 0; i < n; i++) {
         const char *x = parts->shape_name[t[i].shape[0]], *y = parts->shape_name[t[i].shape[1]];
-        double out[8] = {t[i].point[0],  t[i].point[1],  t[i].point[2], t[i].normal[0],
-                         t[i].normal[1], t[i].normal[2], t[i].gap,      t[i].mu};
+        double out[10] = {t[i].point[0],  t[i].point[1],  t[i].point[2], t[i].normal[0],
+                          t[i].normal[1], t[i].normal[2], t[i].gap,      t[i].mu,
+                          t[i].spin,      t[i].roll};
         printf("touch %s %s", x ? x : "-", y ? y : "-");
-        print("", out, 8);
+        print("", out, 10);
     }
 }
 

@@ -278,8 +278,8 @@ def compare_touches(file, model, data, ours, judge):
         if not kinds <= EXACT or kinds == {int(mujoco.mjtGeom.mjGEOM_CAPSULE)} or contact.dist < -0.03:
             continue  # found by iteration, or deep: which way out is shortest hangs on rounding
         near_one = min(found, key=lambda t: np.abs(np.array(t[2][:3]) - contact.pos).max())
-        mu = contact.friction[0] if contact.dim > 1 else 0
-        judge.near(f"{file}: friction of {names}", near_one[2][7], mu)
+        mu = [contact.friction[k] if contact.dim >= least else 0 for k, least in ((0, 3), (2, 4), (3, 6))]
+        judge.near(f"{file}: friction of {names}", near_one[2][7:], mu)
         if not judge.sees_places:
             continue
         sign = 1 if near_one[0] == names[0] else -1

@@ -149,6 +149,10 @@ static void quaternions_turn_as_they_must(void **state)
     "Free j(z = 0.1)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [0.008, 0.008, 0.008, 0, 0, 0])\n"
 #define ROLL                                                                                       \
     FREE "BallPlane c(o, b, [0, 0, 0], level, [0, 0, 0], 0.1)\nRub r(c.touch, c.t1, c.t2, mu)\n"
+#define BRAKED                                                                                     \
+    SPACE "Free j(z = 0.1, wz = 3)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [0.008, 0.008, 0.008, " \
+          "0, "                                                                                    \
+          "0, 0])\nBallPlane c(o, b, [0, 0, 0], level, [0, 0, 0], 0.1)\n"
 #define TURNED "output y = atan2(b.R[2,1], b.R[1,1])\n"
 
 static void trees_in_space_move_as_they_must(void **state)
@@ -203,6 +207,12 @@ static void trees_in_space_move_as_they_must(void **state)
                "0])\nBallBall c(o, "
                "b, [0, 0, 0], [0, 0, 0], 0.1, 0.2)\nRub r(c.touch, c.t1, c.t2, 0.5)",
          "c.touch.fn", 2 * g, 1e-8},
+        {BRAKED "Pivot p(c.touch, 1e-4)", "j.wz", 3 - 1e-4 * 2 * g / 0.008 * STEPS * h, 1e-9},
+        {BRAKED "Pivot p(c.touch, 1)", "j.wz", 0, 1e-9},
+        {TILTED "param mu = 0.5\n" ROLL "Roll p(c.touch, c.t1, c.t2, 0.01)\noutput y = b.p[1]", "y",
+         fallen(g * (s - 0.1 * c) / (1 + 0.008 / (2 * 0.01))), 1e-7},
+        {TILTED "param mu = 0.5\n" ROLL "Roll p(c.touch, c.t1, c.t2, 0.05)\noutput y = b.p[1]", "y",
+         0, 1e-9},
     };
     CHECK("space", "backward-euler", rows);
 }

@@ -446,7 +446,57 @@ static void friction_is_the_larger_or_that_of_higher_priority(void **state)
     assert_near(FLOOR("friction='0.2' condim='1'", "friction='0.3' condim='1'"), 1, 0);
     assert_near(FLOOR("friction='0.2' condim='1'", "friction='0.3'"), 1.3, 0);
     assert_near(FLOOR("friction='0.2' condim='1' priority='1'", "friction='0.3'"), 1, 0);
-    assert_near(FLOOR("friction='0.2' condim='6'", ""), 2, 0); /* taken as 3 */
+    assert_near(FLOOR("friction='0.2' condim='6'", ""), 2, 0);
+}
+
+/* The coefficients of the first contact where a file begins. */
+static void assert_moments(const char *text, double spin, double roll)
+{
+    perp_robot *robot = read_text(text);
+    perp_bodies *b;
+    perp_diag diag = {0};
+    const perp_touch *t;
+    if (perp_robot_create_bodies(robot, NULL, &b, &diag) != PERP_OK ||
+        perp_bodies_step(b, NULL, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    assert_true(perp_bodies_touches(b, &t) > 0);
+    assert_near(t->spin, spin, 0);
+    assert_near(t->roll, roll, 0);
+    perp_bodies_destroy(b);
+    perp_robot_destroy(robot);
+}
+
+static void condim_says_which_moments_a_contact_has(void **state)
+{
+    (void)state;
+#define MOMENTS(a, b, after, spin, roll)                                                           \
+    assert_moments("<mujoco><worldbody><geom name='f' type='plane' " a "/><body pos='0 0 1'>"      \
+                   "<freejoint/><geom name='x' size='1' " b "/></body></worldbody>" after          \
+                   "</mujoco>",                                                                    \
+                   spin, roll)
+#define PAIR(x) "<contact><pair geom1='x' geom2='f' " x "/></contact>"
+    MOMENTS("", "", "", 0, 0);
+    MOMENTS("condim='4'", "", "", 0.005, 0);
+    MOMENTS("", "condim='6'", "", 0.005, 0.0001);
+    MOMENTS("condim='4' friction='1 0.1'", "friction='1 0.2 0.3'", "", 0.2, 0);
+    MOMENTS("condim='6' friction='1 0.1'", "friction='1 0.2 0.3'", "", 0.2, 0.3);
+    MOMENTS("condim='6'", "condim='3' priority='1'", "", 0, 0);
+    MOMENTS("condim='6'", "condim='4' friction='1 0.2 0.3' priority='1'", "", 0.2, 0);
+    MOMENTS("condim='6'", "", PAIR(""), 0, 0);
+    MOMENTS("", "", PAIR("condim='4' friction='1 1 0.2 0.3 0.4'"), 0.2, 0);
+    MOMENTS("", "", PAIR("condim='6' friction='1 1 0.2 0.3'"), 0.2, 0.3);
+    MOMENTS("", "", PAIR("condim='6'"), 0.005, 0.0001);
+#undef MOMENTS
+#define PAIRED(x)                                                                                  \
+    "<mujoco><worldbody><geom name='f' type='plane'/><body pos='0 0 1'><freejoint/>"               \
+    "<geom name='x' size='1'/></body></worldbody>" PAIR(x) "</mujoco>"
+    refuses(PAIRED("condim='6' friction='1 1 0 1 2'"), PERP_ERR_MODEL,
+            "one coefficient for both directions");
+    refuses(PAIRED("condim='5'"), PERP_ERR_MODEL, "condim: 1, 3, 4 or 6 is expected");
+    refuses(PAIRED("friction='1 1 -1'"), PERP_ERR_MODEL, "friction: it is >= 0");
+    refuses(GEOM("", "size='1' friction='1 -1'"), PERP_ERR_MODEL, "friction: it is >= 0");
+#undef PAIRED
+#undef PAIR
 }
 
 /* Bodies that overlap: a parent and its child do not touch, also where several joints or fixed bodies are between. */
@@ -1022,6 +1072,7 @@ int main(void)
         cmocka_unit_test(ref_is_q_at_the_beginning),
         cmocka_unit_test(shapes_touch_by_type_affinity_pair_and_exclude),
         cmocka_unit_test(friction_is_the_larger_or_that_of_higher_priority),
+        cmocka_unit_test(condim_says_which_moments_a_contact_has),
         cmocka_unit_test(a_body_does_not_touch_its_parent_but_the_world),
         cmocka_unit_test(actuators_have_mjcf_s_gains),
         cmocka_unit_test(the_bound_of_a_joint_is_its_actuator_s),
