@@ -2,6 +2,8 @@
 
 #include "runs.h"
 
+#include "simulate/run.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,6 +242,7 @@ static void dear_trials_are_few(void **state)
         if (strstr(words, "not tried")) untried = perp_simulation_left_by_cause(sim, k, NULL);
     assert_int_equal(perp_simulation_steps_by_euler(sim, NULL), 20);
     assert_true(untried >= 17);
+    assert_true(perp__run_work(sim) < 1.5e10); /* it turns in a circle and sees that: 7e10 when it did not */
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
 }
