@@ -115,6 +115,20 @@ static void put_roots(writer *w, const char *name, int tape, int first, int n, i
     put_places(w, name, w->slot, n);
 }
 
+/* Rows whose c is not the same finite constant in all steps. */
+static void put_changing(writer *w)
+{
+    const perp__step *s = &w->c->sim->step;
+    const perp__tape *t = w->tape[ROWS];
+    int n = 0;
+    for (int r = 0; r < s->nrow; r++) {
+        int k = t->out[r] - t->first;
+        if (s->nonlinear || k < 0 || k >= t->nconst || !isfinite(t->constant[k])) w->slot[n++] = r;
+    }
+    put_places(w, "changing", w->slot, n);
+    perp__text_format(w->to, "enum { NCHANGING = %d };\n", n);
+}
+
 /* Rows, and what each begins as. */
 static void put_rows(writer *w)
 {
@@ -125,6 +139,7 @@ static void put_rows(writer *w)
     put_places(w, "entry", s->entry, s->nentry);
     put_roots(w, "entry_at", ROWS, s->nrow, s->nentry, 1);
     put_roots(w, "row_at", ROWS, 0, s->nrow, 1);
+    put_changing(w);
     put_places(w, "varied", s->sym.varied.entry, s->sym.varied.nentry);
     put_roots(w, "varied_at", VARIED, 0, s->sym.varied.nentry, 1);
     double *value = malloc(((size_t)nonzeros + 1) * sizeof *value);
@@ -139,24 +154,50 @@ static void put_rows(writer *w)
     free(value);
 }
 
-/* Conditions as they were written: roots of the check's tape. */
+/* v[..] of a pair from the roots a, b, and of a two-sided one lo, hi. p: its place among those of the step. */
+static void put_values_of_pair(writer *w, int p, const int *root, int two_sided, int has_guard)
+{
+    const perp__rows *pair = w->c->sim->step.pair + p;
+    int at[4];
+    char on[40] = "";
+    for (int k = 0; k < (two_sided ? 4 : 2); k++) at[k] = place_of(w, CHECK, root[k]);
+    if (!two_sided) {
+        perp__text_format(w->to, "    v[%d] = w[%d], v[%d] = w[%d];\n", pair->a, at[0], pair->b,
+                          at[1]);
+        return;
+    }
+    if (has_guard) snprintf(on, sizeof on, " && s->on[%d]", p);
+    perp__text_format(w->to, "    v[%d] = w[%d] - w[%d], v[%d] = w[%d];\n", pair->a, at[0], at[2],
+                      pair->off, at[0]);
+    perp__text_format(w->to, "    v[%d] = w[%d] < 0%s ? 0 : w[%d];\n", pair->b, at[1], on, at[1]);
+    perp__text_format(w->to, "    v[%d] = w[%d] < 0%s ? -w[%d] : 0, v[%d] = w[%d] - w[%d];\n",
+                      pair[1].a, at[1], on, at[1], pair[1].b, at[3], at[0]);
+}
+
+/* Conditions as they were written, from roots of the check's tape; the slacks of a two-sided pair are what these make them. */
 static void put_conditions(writer *w)
 {
     const perp__step *s = &w->c->sim->step;
     const perp_model *m = s->model;
-    static const char *const names[] = {"a_at", "b_at", "lo_at", "hi_at"};
-    put_roots(w, "left_at", CHECK, 0, s->nown, 2);
-    put_roots(w, "right_at", CHECK, 1, s->nown, 2);
+    const int *root = s->tape.check.out;
     put_chars(w, "has_h", s->marks.has_h, s->nown);
-    for (int k = 0; k < 4; k++) {
-        for (int i = 0, root = 2 * s->nown; i < m->npair; i++) {
-            int two = m->pair[i].two_sided;
-            w->slot[i] = k < 2 || two ? place_of(w, CHECK, s->tape.check.out[root + k]) : -1;
-            root += two ? 4 : 2;
-        }
-        put_places(w, names[k], w->slot, m->npair);
-    }
     put_roots(w, "assigned_at", CHECK, s->sym.assigned.root, s->sym.assigned.n, 1);
+    perp__text_put(w->to, "\nstatic void put_values(work *s, const real *w)\n{\n"
+                          "    real *v = s->value;\n    (void)w;\n");
+    for (int i = 0; i < s->nown; i++, root += 2) {
+        int left = place_of(w, CHECK, root[0]), right = place_of(w, CHECK, root[1]);
+        perp__text_format(w->to,
+                          s->marks.has_h[i] ? "    v[%d] = w[W_H] * (w[%d] - w[%d]);\n"
+                                            : "    v[%d] = w[%d] - w[%d];\n",
+                          i, left, right);
+    }
+    for (int i = s->nown; i < s->nequation; i++) perp__text_format(w->to, "    v[%d] = 0;\n", i);
+    for (int i = 0, p = 0; i < m->npair; i++, p++) {
+        int two = m->pair[i].two_sided;
+        put_values_of_pair(w, p, root, two, s->tape.guard_of[i] >= 0);
+        root += two ? 4 : 2, p += two != 0;
+    }
+    perp__text_put(w->to, "}\n\n");
 }
 
 static void put_pairs(writer *w)
@@ -176,6 +217,7 @@ static void put_pairs(writer *w)
         w->slot[p] = g < 0 ? -1 : place_of(w, GUARDS, s->tape.guards.out[g]);
     }
     put_places(w, "guard_at", w->slot, s->np);
+    perp__text_format(w->to, "enum { HAS_GUARDS = %d };\n", s->tape.guards.nout > 0);
     for (int i = 0, root = 2 * s->nown; i < m->npair; i++) {
         int force = root + (s->gaps.side[i] == 1);
         if (s->gaps.side[i]) w->slot[n++] = place_of(w, CHECK, s->tape.check.out[force]);
@@ -377,8 +419,7 @@ static int list_members(const writer *w, member *list)
                           {"signed char", "on", np},
                           {"signed char", "was_on", np},
                           {"signed char", "choice", np},
-                          {"signed char", "key", np},
-                          {"signed char", "mode", np}};
+                          {"signed char", "key", np}};
     memcpy(list, all, sizeof all);
     return (int)(sizeof all / sizeof *all);
 }
@@ -491,7 +532,6 @@ static void put_sizes_of_problem(const writer *w)
                 {"NROW", s->nrow},
                 {"NOWN", s->nown},
                 {"NEQUATION", s->nequation},
-                {"NPAIR", s->model->npair},
                 {"NP", s->np},
                 {"NNONZERO", s->row_start[s->nrow]},
                 {"NENTRY", s->nentry},
@@ -530,7 +570,7 @@ static void put_begin(const writer *w)
            "#ifdef $_FLOAT\n#define MATH(name) name##f\n"
            "#define EPSILON R(1.1920929e-7)\n#define COMPENSATES 1\n#define TOL ");
     perp__emit_number(w->to, fmax(c->o.tol, 1e-4));
-    put(w, "\n#define TOL_KEPT R(1e-5)\n#define SINGULAR_BELOW R(1e-6)\n#define TIED "
+    put(w, "\n#define TOL_KEPT R(1e-6)\n#define SINGULAR_BELOW R(1e-6)\n#define TIED "
            "R(1e-5)\n#define PIVOT_ABOVE R(1e-5)\n"
            "#else\n#define MATH(name) name\n#define EPSILON R(2.220446049250313e-16)\n#define "
            "COMPENSATES 0\n#define TOL ");

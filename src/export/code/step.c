@@ -25,6 +25,12 @@ static int is_number(real x)
     return x - x == 0;
 }
 
+/* Is the guard of pair p on? */
+static int is_on(const work *s, int p)
+{
+    return !HAS_GUARDS || s->on[p];
+}
+
 /* Rows ---------------------------------------------------------------------------------------- */
 
 static real row_times(const work *s, int r, const real *x)
@@ -53,36 +59,19 @@ static int take_rows(work *s)
         ok &= is_number(s->a[entry[k]]);
     }
     if (NENTRY > 0) s->holds = NOTHING;
-    for (int r = 0; r < NROW; r++) {
+    for (int i = 0; i < NCHANGING; i++) {
+        int r = changing[i];
         s->c[r] = s->w[row_at[r]] - (NONLINEAR ? row_times(s, r, y) : 0);
         ok &= is_number(s->c[r]);
     }
     return ok;
 }
 
-/* Values of the rows by the conditions as they were written; the slacks of a two-sided pair are what these make them. */
+/* Values of the rows by the conditions as they were written. */
 static void take_conditions(work *s)
 {
-    const real *w = s->w;
     COMMON_CONDITIONS(s->w);
-    for (int i = 0; i < NOWN; i++) {
-        real d = w[left_at[i]] - w[right_at[i]];
-        s->value[i] = has_h[i] ? w[W_H] * d : d;
-    }
-    for (int i = 0, p = 0, split = NOWN; i < NPAIR; i++, p++) {
-        real a = w[a_at[i]], b = w[b_at[i]];
-        if (lo_at[i] < 0) {
-            s->value[pair_a[p]] = a, s->value[pair_b[p]] = b;
-            continue;
-        }
-        s->value[split++] = 0;
-        s->value[pair_a[p]] = a - w[lo_at[i]];
-        s->value[pair_off[p]] = a;
-        s->value[pair_b[p]] = b < 0 && s->on[p] ? 0 : b;
-        s->value[pair_a[p + 1]] = b < 0 && s->on[p] ? -b : 0;
-        s->value[pair_b[p + 1]] = w[hi_at[i]] - a;
-        p++;
-    }
+    put_values(s, s->w);
 }
 
 /* The same of the linear rows. */
@@ -144,11 +133,27 @@ static real rounding(const work *s, int r, const real *size)
 static int row_holds(work *s, int r, real tol, int *has_sizes)
 {
     real x = size_of(s->value[r]);
-    if (x <= tol * row_terms(s, r, s->w + W_Y)) return 1;
+    if (x <= tol * size_of(s->c[r]) || x <= tol * row_terms(s, r, s->w + W_Y)) return 1;
     if (!is_number(x)) return 0;
     if (!*has_sizes) find_sizes(s);
     *has_sizes = 1;
     return x <= tol * row_terms(s, r, s->own) + rounding(s, r, s->own);
+}
+
+/* Does pair p hold? Where it is exact, which is the rule, nothing else is asked. In floats sides that were kept are held to `below` also where both
+ * are above 0: by TOL a block might go on for a step more. */
+static int pair_holds(work *s, int p, real below, int *has_sizes, real *most)
+{
+    int on = is_on(s, p), r = on ? pair_a[p] : pair_off[p], q = pair_b[p];
+    real a = s->value[r], b = on ? s->value[q] : 0, both = COMPENSATES ? below : TOL;
+    if (on && a >= 0 && b >= 0 && (a == 0 || b == 0) && is_number(a + b)) return 1;
+    if (!is_number(a) || !is_number(b)) return 0;
+    *most = larger(*most, size_of(on && b < a ? b : a));
+    if (!on) return a == 0 || row_holds(s, r, TOL, has_sizes);
+    if (a < 0 && !row_holds(s, r, below, has_sizes)) return 0;
+    if (b < 0 && !row_holds(s, q, below, has_sizes)) return 0;
+    return a == 0 || b == 0 || row_holds(s, a < b ? r : q, both, has_sizes) ||
+           row_holds(s, a < b ? q : r, both, has_sizes);
 }
 
 /* Do all conditions hold? below: the tolerance for sides that must not be negative. */
@@ -165,22 +170,8 @@ static int all_hold(work *s, real below)
             most = larger(most, x);
         if (!row_holds(s, i, TOL, &has_sizes)) return 0;
     }
-    for (int p = 0; p < NP; p++) {
-        int r = s->on[p] ? pair_a[p] : pair_off[p];
-        real a = s->value[r], b = s->on[p] ? s->value[pair_b[p]] : 0, least = a < b ? a : b;
-        if (!s->on[p]) least = a;
-        most = larger(most, size_of(least));
-        if (!is_number(a) || !is_number(b)) return 0;
-        if (!s->on[p]) {
-            if (a != 0 && !row_holds(s, r, TOL, &has_sizes)) return 0;
-            continue;
-        }
-        if (a < 0 && !row_holds(s, r, below, &has_sizes)) return 0;
-        if (b < 0 && !row_holds(s, pair_b[p], below, &has_sizes)) return 0;
-        if (a != 0 && b != 0 && !row_holds(s, a < b ? r : pair_b[p], TOL, &has_sizes) &&
-            !row_holds(s, a < b ? pair_b[p] : r, TOL, &has_sizes))
-            return 0;
-    }
+    for (int p = 0; p < NP; p++)
+        if (!pair_holds(s, p, below, &has_sizes, &most)) return 0;
     for (int i = 0; i < NASSIGNED; i++)
         if (!is_number(s->w[assigned_at[i]])) return 0;
     s->residual = most_h > 0 ? larger(most, most_h / s->w[W_H]) : most;
@@ -196,9 +187,9 @@ static real merit_of(const work *s)
         if (!(x <= most)) most = x;
     }
     for (int p = 0; p < NP; p++) {
-        int r = s->on[p] ? pair_a[p] : pair_off[p];
+        int r = is_on(s, p) ? pair_a[p] : pair_off[p];
         real a = s->value[r] * factor[r],
-             b = s->on[p] ? s->value[pair_b[p]] * factor[pair_b[p]] : a;
+             b = is_on(s, p) ? s->value[pair_b[p]] * factor[pair_b[p]] : a;
         real x = size_of(a < b ? a : b);
         if (!(x <= most)) most = x;
     }
@@ -325,8 +316,8 @@ static void settle(work *s)
     for (int i = 0; i < s->norder; i++) {
         int r = s->order_row[i], own = s->order_at[i];
         real sum = s->c[r];
-        for (int k = row_start[r]; k < row_start[r + 1]; k++)
-            if (k != own) sum += s->a[k] * y[column[k]];
+        for (int k = row_start[r]; k < own; k++) sum += s->a[k] * y[column[k]];
+        for (int k = own + 1; k < row_start[r + 1]; k++) sum += s->a[k] * y[column[k]];
         y[column[own]] = (0 - sum) / s->a[own];
     }
 }
@@ -349,7 +340,7 @@ static void apply(work *s, int moves)
 static real right_of(const work *s, int i)
 {
     int p = i - NEQUATION;
-    return s->holds == SIDES && p >= 0 && s->on[p] ? s->z[p] : 0;
+    return s->holds == SIDES && p >= 0 && is_on(s, p) ? s->z[p] : 0;
 }
 
 static void refine(work *s)
@@ -386,23 +377,32 @@ static int answer_holds(work *s, real below)
 
 /* Modes --------------------------------------------------------------------------------------- */
 
+/* Which row of pair p is 0: 0 or 1 for a side, 2 where its guard is off. */
+static signed char zero_of(const work *s, int p)
+{
+    return (signed char)(is_on(s, p) ? s->choice[p] : 2);
+}
+
+static int is_same_mode(const work *s)
+{
+    for (int p = 0; p < NP; p++)
+        if (s->key[p] != zero_of(s, p)) return 0;
+    return 1;
+}
+
 /* The inverse for the zero sides of the present choice. 0 where it is singular. */
 static int has_mode(work *s)
 {
-    int is_same = 1;
-    for (int p = 0; p < NP; p++) {
-        signed char key = (signed char)(s->on[p] ? s->choice[p] : 2);
-        is_same &= s->key[p] == key;
-        s->mode[p] = key;
+    if (s->holds != NOTHING && is_same_mode(s)) {
+        if (s->holds == MODE) return 1;
+        if (s->is_singular) return 0; /* and the other inverse stays */
     }
-    if (s->holds == MODE && is_same) return 1;
-    if (s->holds == SIDES && is_same && s->is_singular) return 0; /* and the other inverse stays */
     for (int i = 0; i < NEQUATION; i++) s->row[i] = (place)i;
     for (int p = 0; p < NP; p++) {
-        s->key[p] = s->mode[p];
-        s->row[NEQUATION + p] = s->mode[p] == 0   ? pair_a[p]
-                                : s->mode[p] == 1 ? pair_b[p]
-                                                  : pair_off[p];
+        s->key[p] = zero_of(s, p);
+        s->row[NEQUATION + p] = s->key[p] == 0   ? pair_a[p]
+                                : s->key[p] == 1 ? pair_b[p]
+                                                 : pair_off[p];
     }
     s->is_singular = !invert(s);
     s->holds = s->is_singular ? NOTHING : MODE;
@@ -414,12 +414,12 @@ static int has_mode(work *s)
 static int has_sides(work *s)
 {
     int is_same = s->holds == SIDES;
-    for (int p = 0; p < NP; p++) is_same &= s->was_on[p] == s->on[p];
+    for (int p = 0; HAS_GUARDS && p < NP; p++) is_same &= s->was_on[p] == s->on[p];
     if (is_same) return 1;
     for (int i = 0; i < NEQUATION; i++) s->row[i] = (place)i;
     for (int p = 0; p < NP; p++) {
         s->was_on[p] = s->on[p];
-        s->row[NEQUATION + p] = !s->on[p] ? pair_off[p] : side[p] ? pair_b[p] : pair_a[p];
+        s->row[NEQUATION + p] = !is_on(s, p) ? pair_off[p] : side[p] ? pair_b[p] : pair_a[p];
     }
     if (!invert(s)) return 0;
     s->holds = SIDES;
@@ -465,7 +465,7 @@ static int write_tableau(work *s, real more)
     int n = 0;
     real most = 0;
     for (int p = 0; p < NP; p++)
-        if (s->on[p]) s->active[n++] = (place)p;
+        if (is_on(s, p)) s->active[n++] = (place)p;
     for (int i = 0; i < n; i++) {
         int r = side[s->active[i]] ? pair_a[s->active[i]] : pair_b[s->active[i]];
         real *row = s->tableau + i * TABLEAU, *g = s->sum, *terms = s->rhs, q = s->c[r];
@@ -623,7 +623,8 @@ static int solve_linear(work *s)
 static void evaluate_guards(work *s)
 {
     COMMON_GUARDS(s->w);
-    for (int p = 0; p < NP; p++) s->on[p] = (signed char)(guard_at[p] < 0 || s->w[guard_at[p]] > 0);
+    for (int p = 0; HAS_GUARDS && p < NP; p++)
+        s->on[p] = (signed char)(guard_at[p] < 0 || s->w[guard_at[p]] > 0);
 }
 
 static real evaluate(work *s)
@@ -648,6 +649,7 @@ static real search(work *s, real before, real *merit)
 /* Newton's iteration (Josephy): linearise, solve the linear conditions, go there as far as the residual falls, until it falls no more. */
 static int solve_newton(work *s)
 {
+    const real share = COMPENSATES ? R(0.99) : R(0.5); /* floats' TOL holds before it is done */
     real *y = s->w + W_Y, before = evaluate(s), merit = before;
     for (int k = 0; k < MOST_ITERATIONS; k++, before = merit) {
         COMMON_ROWS(s->w);
@@ -657,7 +659,7 @@ static int solve_newton(work *s)
         int outcome = solve_linear(s);
         if (outcome != SOLVED) return outcome;
         merit = evaluate(s);
-        if ((merit == 0 || merit > R(0.5) * before) && all_hold(s, TOL)) return SOLVED;
+        if ((merit == 0 || merit > share * before) && all_hold(s, TOL)) return SOLVED;
         if (merit <= (1 - R(1e-4)) * before || search(s, before, &merit) > 0) continue;
         for (int j = 0; j < NY; j++) y[j] = s->base[j];
         merit = evaluate(s);
@@ -698,7 +700,7 @@ static void compensate(work *s)
 static int solve_once(work *s)
 {
     for (int j = 0; j < NX; j++) s->largest[j] = larger(s->largest[j], size_of(s->w[W_PRE + j]));
-    for (int j = 0; j < NY; j++)
+    for (int j = 0; (NONLINEAR || HAS_GUARDS) && j < NY; j++)
         if (!is_number(s->w[W_Y + j])) s->w[W_Y + j] = first_y[j];
     evaluate_guards(s);
     int outcome = BAD_NUMBER;
@@ -796,6 +798,7 @@ static void begin(work *s, const real *param)
     *s = zero;
     for (int i = 0; i < NCONSTANT; i++) s->w[constant_at[i]] = constant_value[i];
     for (int k = 0; k < NNONZERO; k++) s->a[k] = value_of[k];
+    for (int r = 0; r < NROW; r++) s->c[r] = s->w[row_at[r]];
     for (int k = 0; k < NINPUT; k++) s->held[k] = s->from[k] = R(NAN);
     for (int i = 0; i < NSYMBOL; i++) s->w[i] = R(NAN);
     for (int k = 0; k < NPARAM; k++) s->w[W_PARAM + k] = param ? param[k] : parameter[k];
@@ -828,7 +831,7 @@ static int go(work *s)
     real t0 = START + (real)s->steps * STEP, t1 = START + (real)(s->steps + 1) * STEP;
     int outcome = SOLVED, was_closed = s->closed;
     for (int i = 0; i < NSYMBOL; i++) s->before[i] = s->w[i];
-    for (int j = 0; j < NX; j++) s->lost_before[j] = s->lost[j];
+    for (int j = 0; COMPENSATES && j < NX; j++) s->lost_before[j] = s->lost[j];
     for (int k = 0; k < NINPUT; k++) s->from[k] = s->w[W_TABLE + k];
     s->begin = t0, s->end = t1;
     s->pivots = 0;
