@@ -28,6 +28,7 @@ struct perp_mcp_solver {
     double *settled;             /* n: best point of auto */
     double *terms, *data;        /* n each: of the rows, see mcp_verdict.c */
     int *columns, *fresh, *seen; /* n each: its work */
+    int *is_lost;                /* n: is c_i, the row's own datum, lost in rounding? */
 
     /* josephy */
     perp_lcp_solver *linear;

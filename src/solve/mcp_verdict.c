@@ -1,6 +1,7 @@
 /* When does z solve a nonlinear problem? As a linear one (verdict.c), that of the derivative at z, F = c + J z: the terms of a
  * row are S_i = |c_i| + sum |J_ij z_j|, its data c_i and what those of the other rows make of its unknowns. F is the caller's,
- * in doubles: a row whose terms exceed its data so far that their rounding hides these is not decided. */
+ * in doubles: a row whose terms exceed its data so far that their rounding hides these is not decided; c_i = w_i - sum J_ij z_j is no
+ * datum where it may be this rounding alone. */
 
 #include "base/holds.h"
 #include "solve/mcp.h"
@@ -33,6 +34,18 @@ static int row(const perp_mcp_solver *s, int j, int e)
     return s->problem->column_start ? s->problem->row[e] : e - j * s->n;
 }
 
+/* Of w_i, relative to S_i; terms: how many J_ij z_j there are. */
+static double rounding_of(int terms)
+{
+    return (terms + 4) * (DBL_EPSILON / 2);
+}
+
+/* May c_i be the rounding of F, of J and of the sum that it is? */
+static int is_noise(const perp_mcp_solver *s, int i, double c)
+{
+    return fabs(c) <= 4 * rounding_of(s->swap[i]) * s->terms[i];
+}
+
 /* c in trial, the terms, how many (in swap), and each row's own data; w and J are those of z. */
 static void find_terms(perp_mcp_solver *s, const double *z)
 {
@@ -51,7 +64,11 @@ static void find_terms(perp_mcp_solver *s, const double *z)
             if (is_given) s->data[i] += fabs(term);
         }
     }
-    for (int i = 0; i < s->n; i++) s->terms[i] += fabs(c[i]), s->data[i] += fabs(c[i]);
+    for (int i = 0; i < s->n; i++) {
+        s->terms[i] += fabs(c[i]);
+        s->is_lost[i] = c[i] != 0 && is_noise(s, i, c[i]);
+        if (!s->is_lost[i]) s->data[i] += fabs(c[i]);
+    }
 }
 
 /* What would change some row by `amount` of it: of z_j by its terms, or what the data make of it, in its own row if there. */
@@ -67,6 +84,14 @@ static double size_of(const perp_mcp_solver *s, int j, const double *amount, int
         size = x < size ? x : size;
     }
     return size;
+}
+
+/* Can row i take these data of other rows for its own? Where its own may be lost in rounding, only data of the size of its terms, which owe nothing
+ * to a lost one then: x1 = x2 = 1e16 hides the 2 of x2 - x1 = 2, whatever 1e12 stands in another row. */
+static int takes(const perp_mcp_solver *s, int i, double data)
+{
+    const double MOST = 100;
+    return data > 0 && (!s->is_lost[i] || s->terms[i] <= MOST * data);
 }
 
 /* One level of columns: their sizes go to the rows; all rows take them at first, then those that have no data yet. Lists these in s->fresh.
@@ -85,11 +110,11 @@ static int carry_level(perp_mcp_solver *s, int ncolumn, int is_first)
         column(s, s->columns[k], &first, &end);
         for (int e = first; e < end; e++) {
             int i = row(s, s->columns[k], e), had_none = s->data[i] == 0;
-            if (more[i] > 0 && had_none) {
+            if (had_none && takes(s, i, more[i])) {
                 changed |= s->terms[i] > 0;
                 s->fresh[n++] = i;
             }
-            if (is_first || had_none) s->data[i] += more[i];
+            if ((is_first || had_none) && takes(s, i, more[i])) s->data[i] += more[i];
             more[i] = 0;
         }
     }
@@ -145,7 +170,7 @@ static double error_at(perp_mcp_solver *s, const double *z)
     find_terms(s, z);
     carry_data(s);
     for (int i = 0; i < s->n; i++) {
-        double S = s->terms[i], rho = (s->swap[i] + 4) * (DBL_EPSILON / 2);
+        double S = s->terms[i], rho = rounding_of(s->swap[i]);
         if (!isfinite(s->w[i]) || !(S <= DBL_MAX)) return (double)INFINITY;
         if (S == 0) continue; /* 0 = 0 */
         perp__amount off = {violation(p, i, z[i], s->w[i]) + rho * S, fmin(S, s->data[i]), 0};
@@ -160,7 +185,7 @@ int perp__mcp_is_at_rounding(perp_mcp_solver *s)
     if (p->F(p->context, s->z, s->w) || p->J(p->context, s->z, s->J)) return 0;
     find_terms(s, s->z);
     for (int i = 0; i < s->n; i++)
-        if (!(violation(p, i, s->z[i], s->w[i]) <= (s->swap[i] + 4) * DBL_EPSILON * s->terms[i]))
+        if (!(violation(p, i, s->z[i], s->w[i]) <= 2 * rounding_of(s->swap[i]) * s->terms[i]))
             return 0;
     return 1;
 }

@@ -492,6 +492,88 @@ static void a_row_is_decided_as_far_as_its_sums_are(void **state)
     perp_formulas_destroy(formulas);
 }
 
+/* A string without weight over a bump, clamped at 0: where it does not touch its rows are 0 = 2 z_i - z_{i-1} - z_{i+1}, whose data are the bump's
+ * alone, by way of the other rows. */
+enum { STRING = 63 };
+
+static int string_force(void *context, const double *z, double *w)
+{
+    (void)context;
+    for (int i = 0; i < STRING; i++)
+        w[i] = 2 * z[i] - (i > 0 ? z[i - 1] : 0) - (i < STRING - 1 ? z[i + 1] : 0);
+    return 0;
+}
+
+static int string_slope(void *context, const double *z, double *values)
+{
+    (void)context, (void)z;
+    for (int j = 0, e = 0; j < STRING; j++)
+        for (int i = j - 1; i <= j + 1; i++)
+            if (i >= 0 && i < STRING) values[e++] = i == j ? 2 : -1;
+    return 0;
+}
+
+static void rounding_is_no_datum(void **state)
+{
+    (void)state;
+    int start[STRING + 1] = {0}, row[3 * STRING];
+    double lo[STRING], hi[STRING], z[STRING];
+    for (int j = 0; j < STRING; j++) {
+        double x = (j + 1.0) / (STRING + 1);
+        start[j + 1] = start[j];
+        for (int i = j - 1; i <= j + 1; i++)
+            if (i >= 0 && i < STRING) row[start[j + 1]++] = i;
+        lo[j] = 0.2 - 4 * (x - 0.5) * (x - 0.5), hi[j] = (double)INFINITY;
+    }
+    const perp_mcp p = {.n = STRING,
+                        .lo = lo,
+                        .hi = hi,
+                        .F = string_force,
+                        .J = string_slope,
+                        .column_start = start,
+                        .row = row};
+    static const perp_mcp_method method[] = {PERP_MCP_FB, PERP_MCP_MIN, PERP_MCP_AUTO};
+    for (int m = 0; m < 3; m++) {
+        perp_mcp_solver *solver;
+        perp_status status = perp_mcp_solver_create(method[m], &p, NULL, &solver);
+        if (status == PERP_ERR_UNAVAILABLE) skip_because("no sparse LU in this build");
+        perp_mcp_solver_destroy(solver);
+        memset(z, 0, sizeof z);
+        perp_mcp_info info = solve(method[m], &p, z);
+        if (info.outcome != PERP_SOLVED)
+            fail_msg("%s: error %g, residual %g", perp_mcp_method_name(method[m]), info.error,
+                     info.residual);
+        for (int i = 1; i < STRING - 1; i++) { /* straight, or on the bump */
+            double bend = 2 * z[i] - z[i - 1] - z[i + 1];
+            assert_true(z[i] >= lo[i] && bend >= -1e-12);
+            assert_true(z[i] == lo[i] || bend <= 1e-12);
+        }
+    }
+}
+
+/* x1 - x2 = 0 and x2 - x1 = 2, which no point fulfils, beside x3 - x1 = 1e12: where x1 = x2 is so large that the 2 is rounding, the 1e12 does not
+ * stand for it. */
+static void data_of_others_do_not_stand_for_what_is_lost(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"x1 - x2", "x2 - 2 - x1", "x3 - x1 - 1e12"};
+    const double lo[] = {-INFINITY, -INFINITY, -INFINITY};
+    perp_formulas *formulas;
+    assert_int_equal(perp_formulas_create(3, texts, "test", &formulas, NULL), PERP_OK);
+    perp_mcp p = perp_formulas_mcp(formulas);
+    p.lo = lo;
+    for (double large = 1e13; large < 1e16; large *= 1.3) {
+        for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+            double z[] = {large, large + 2, large + 1e12};
+            perp_mcp_info info = solve((perp_mcp_method)m, &p, z);
+            if (info.outcome == PERP_SOLVED)
+                fail_msg("%s: solved at %g %g %g, error %g",
+                         perp_mcp_method_name((perp_mcp_method)m), z[0], z[1], z[2], info.error);
+        }
+    }
+    perp_formulas_destroy(formulas);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +593,8 @@ int main(void)
         cmocka_unit_test(a_small_function_is_not_zero),
         cmocka_unit_test(what_only_looks_like_zero_is_refused),
         cmocka_unit_test(a_row_is_decided_as_far_as_its_sums_are),
+        cmocka_unit_test(rounding_is_no_datum),
+        cmocka_unit_test(data_of_others_do_not_stand_for_what_is_lost),
     };
     return run_all(tests);
 }
