@@ -49,6 +49,9 @@ int cli_load_at(const char *file, const char *command, const cli_list *settings,
                 const perp_setting *at, int nat, const cli_list *folders, perp_model **model,
                 perp_diag *diag);
 
+/* --shard I/N: which, from 0 on, of how many. CLI_DONE, or CLI_USAGE after saying what is expected. */
+int cli_read_shard(const char *command, const char *text, int *shard, int *shards);
+
 /* Under a launcher of several processes: refuse (a command that does not share its work), or join them. `instead` ends the sentence of one that
  * cannot. CLI_DONE, or the exit code after saying why. */
 int cli_refuse_ranks(const char *command);

@@ -11,11 +11,13 @@
 
 typedef struct request {
     cli_args args;
-    const char *file, *out, *report, *estimate;
+    const char *file, *out, *report, *estimate, *shard;
     perp_identify_options o;
     char names[4096]; /* of `estimate`, which o.parameter points at */
     cli_list data, set, folder;
     int quiet, as_json, rank, ranks; /* rank 0 prints and writes */
+    int waits_for;                   /* the shard of which this was said last */
+    double interrupted;              /* when */
     cJSON *json;
 } request;
 
@@ -78,6 +80,11 @@ static const cli_option options[] = {
     {"confidence", "P", "of the intervals (default 0.95)", INTO(o.confidence)},
     {"seed", "N", "of the bootstrap (default 1)", INTO(o.seed)},
     {"threads", "N", "default: one per processor; the result is the same", INTO(o.threads)},
+    {"shard", "I/N",
+     "predict the Ith part (1 .. N) of the recordings: one of N processes that are begun at about "
+     "the same time and see the same REPORT.json.shards, a folder by which they share the work; "
+     "the first writes the result, which is that of one process",
+     INTO(shard)},
     {"o", "REPORT.json",
      "write the whole result; - is standard output (the text then goes to standard error)",
      INTO(out), .is_output = 1},
@@ -356,6 +363,41 @@ static int show_progress(void *context, const perp_identify_progress *p)
     return cli_is_interrupted();
 }
 
+/* Between processes that share a folder: who is waited for is said. After Ctrl-C all agree to end when those that predict have done so; one that
+ * is not there any more is not waited for. */
+static int wait_for_shard(void *context, int shard, double seconds)
+{
+    const double UNTIL_SAID = 10, LONGEST = 5;
+    request *r = context;
+    if (seconds > UNTIL_SAID && r->waits_for != shard + 1) {
+        cli_say("perp identify: shard %s waits for %d/%d\n", r->shard, shard + 1, r->ranks);
+        r->waits_for = shard + 1;
+    }
+    if (!cli_is_interrupted()) return 0;
+    if (!(r->interrupted > 0)) r->interrupted = cli_now();
+    return cli_now() - r->interrupted > LONGEST;
+}
+
+/* The processes of a launcher, or of a folder. */
+static int join(request *r, perp_diag *diag)
+{
+    char folder[CLI_PATH_ROOM];
+    if (!r->shard) return cli_join_ranks("identify", "", &r->rank, &r->ranks, diag);
+    int code = cli_read_shard("identify", r->shard, &r->rank, &r->ranks);
+    if (code != CLI_DONE || r->ranks == 1) return code;
+    if (perp_ranks_launched() > 1) return cli_refuse_ranks("identify --shard");
+    if (!cli_is_plain_file(r->out)) {
+        cli_say("perp identify: --shard needs -o REPORT.json\n");
+        return CLI_USAGE;
+    }
+    if (snprintf(folder, sizeof folder, "%s.shards", r->out) >= (int)sizeof folder) {
+        cli_say("perp identify: %s: the name is too long\n", r->out);
+        return CLI_FILE;
+    }
+    return cli_exit_code(
+        perp_ranks_join_folder(folder, r->rank, r->ranks, wait_for_shard, r, diag));
+}
+
 static int identify(perp_model *model, const perp_dataset *data, request *r, perp_diag *diag)
 {
     perp_identification a;
@@ -373,8 +415,9 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     status = perp_identify(model, data, &o, &a, diag);
     if (w.said > begun) fprintf(stderr, "\r\033[K");
     if (r->ranks > 1 && (status == PERP_ERR_MEMORY || status == PERP_ERR_UNAVAILABLE)) {
-        cli_say("perp identify: %s\n", status == PERP_ERR_MEMORY ? perp_status_message(status)
-                                                                 : "another process has ended");
+        if (status == PERP_ERR_MEMORY || !perp_diag_text(diag)[0])
+            cli_say("perp identify: %s\n", status == PERP_ERR_MEMORY ? perp_status_message(status)
+                                                                     : "another process has ended");
         perp_ranks_abort(CLI_FILE); /* the others would wait */
     }
     if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
@@ -434,7 +477,7 @@ int perp__cmd_identify(int argc, char **argv)
     perp_dataset *data = NULL;
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("identify"), r.quiet = 1;
     int is_run = code == CLI_DONE;
-    if (is_run) code = cli_join_ranks("identify", "", &r.rank, &r.ranks, &diag);
+    if (is_run) code = join(&r, &diag);
     int is_joined = is_run && code == CLI_DONE;
     if (is_joined) code = prepare(&r, &model, &data, &diag);
     if (is_joined) code = perp_ranks_most(code);

@@ -3,6 +3,8 @@
 
 #include "cli.h"
 
+#include <stdio.h>
+
 int cli_refuse_ranks(const char *command)
 {
     int n = perp_ranks_launched();
@@ -12,6 +14,18 @@ int cli_refuse_ranks(const char *command)
         "command runs as one process\n",
         command, n);
     return CLI_BAD_INPUT;
+}
+
+int cli_read_shard(const char *command, const char *text, int *shard, int *shards)
+{
+    int end = 0;
+    if (sscanf(text, "%d/%d%n", shard, shards, &end) == 2 && !text[end] && *shard >= 1 &&
+        *shard <= *shards) {
+        --*shard;
+        return CLI_DONE;
+    }
+    cli_say("perp %s: --shard %s: I/N is expected, with 1 <= I <= N, such as 1/4\n", command, text);
+    return CLI_USAGE;
 }
 
 int cli_join_ranks(const char *command, const char *instead, int *rank, int *ranks, perp_diag *diag)

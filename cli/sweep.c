@@ -171,17 +171,6 @@ static int split_keep(request *r)
     return CLI_DONE;
 }
 
-static int read_shard(request *r)
-{
-    int end = 0;
-    if (!r->shard) return CLI_DONE;
-    if (sscanf(r->shard, "%d/%d%n", &r->run.shard, &r->run.shards, &end) != 2 || r->shard[end] ||
-        r->run.shard < 1 || r->run.shard > r->run.shards)
-        return say("--shard %s: I/N is expected, with 1 <= I <= N, such as 1/4", r->shard);
-    r->run.shard--;
-    return CLI_DONE;
-}
-
 /* Options of another task would do nothing. */
 static int check_task(const request *r)
 {
@@ -215,7 +204,8 @@ static int check_options(request *r)
     if (!r->out && (r->resume || r->shard))
         return say("--%s needs a folder: -o FOLDER", r->resume ? "resume" : "shard");
     if (cli_is_dash(r->out)) return say("%s", "-o is a folder here");
-    int code = read_shard(r);
+    int code =
+        r->shard ? cli_read_shard("sweep", r->shard, &r->run.shard, &r->run.shards) : CLI_DONE;
     if (code == CLI_DONE) code = check_task(r);
     return code == CLI_DONE ? split_keep(r) : code;
 }

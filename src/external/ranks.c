@@ -1,4 +1,4 @@
-/* Processes of one launcher, through libperp-mpi.so. */
+/* Processes that share their work: those of one launcher, through libperp-mpi.so, or those of one folder (ranks_folder.c). */
 
 #include "external/ranks.h"
 
@@ -7,17 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static struct {
-    int (*begin)(int *rank, int *size);
-    int (*end)(void);
-    void (*abort)(int code);
-    int (*send)(int to, const void *bytes, int n);
-    int (*probe)(int *from, int *n);
-    int (*receive)(int from, void *bytes, int n);
-    int (*gather)(double *values, const int *count, const int *begin);
-    int (*most)(int *value);
-} mpi;
-
+static perp__speech speech;
 static int rank, size = 1, is_joined;
 
 int perp__rank(void)
@@ -43,24 +33,29 @@ int perp_ranks_launched(void)
     return most;
 }
 
-static perp_status load(perp_diag *diag)
+static perp_status load(int (**begin)(int *, int *), perp_diag *diag)
 {
     static int state;
+    static int (*mpi_begin)(int *, int *);
+    static perp__speech mpi;
     const perp__symbol symbol[] = {
-        {"perp_mpi_begin", &mpi.begin},   {"perp_mpi_end", &mpi.end},
+        {"perp_mpi_begin", &mpi_begin},   {"perp_mpi_end", &mpi.end},
         {"perp_mpi_abort", &mpi.abort},   {"perp_mpi_send", &mpi.send},
         {"perp_mpi_probe", &mpi.probe},   {"perp_mpi_receive", &mpi.receive},
         {"perp_mpi_gather", &mpi.gather}, {"perp_mpi_most", &mpi.most}};
-    return perp__plugin_load("mpi", "MPI (libopenmpi-dev)", sizeof symbol / sizeof *symbol, symbol,
-                             &state, diag);
+    perp_status status = perp__plugin_load("mpi", "MPI (libopenmpi-dev)",
+                                           sizeof symbol / sizeof *symbol, symbol, &state, diag);
+    *begin = mpi_begin, speech = mpi;
+    return status;
 }
 
 perp_status perp_ranks_join(int *my_rank, int *count, perp_diag *diag)
 {
+    int (*begin)(int *, int *);
     if (!my_rank || !count || is_joined) return PERP_ERR_ARG;
-    perp_status status = load(diag);
+    perp_status status = load(&begin, diag);
     if (status != PERP_OK) return status;
-    if (!mpi.begin(&rank, &size))
+    if (!begin(&rank, &size))
         return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL), "MPI cannot begin\n");
     is_joined = 1;
     if (size < perp_ranks_launched()) {
@@ -76,15 +71,26 @@ perp_status perp_ranks_join(int *my_rank, int *count, perp_diag *diag)
     return PERP_OK;
 }
 
+perp_status perp_ranks_join_folder(const char *folder, int shard, int shards, perp_ranks_wait wait,
+                                   void *context, perp_diag *diag)
+{
+    if (!folder || !folder[0] || shard < 0 || shard >= shards || is_joined) return PERP_ERR_ARG;
+    perp_status status = perp__folder_begin(folder, shard, shards, wait, context, diag);
+    if (status != PERP_OK) return status;
+    speech = perp__speech_of_folder;
+    rank = shard, size = shards, is_joined = 1;
+    return PERP_OK;
+}
+
 void perp_ranks_leave(void)
 {
-    if (is_joined) mpi.end();
+    if (is_joined) speech.end();
     rank = 0, size = 1, is_joined = 0;
 }
 
 void perp_ranks_abort(int exit_code)
 {
-    if (is_joined) mpi.abort(exit_code);
+    if (is_joined) speech.abort(exit_code);
 }
 
 static perp_status is_done(int ok)
@@ -94,20 +100,20 @@ static perp_status is_done(int ok)
 
 perp_status perp__ranks_send(int to, const void *bytes, size_t n)
 {
-    return is_done(n <= INT_MAX && mpi.send(to, bytes, (int)n));
+    return is_done(n <= INT_MAX && speech.send(to, bytes, (int)n));
 }
 
 perp_status perp__ranks_probe(int *from, size_t *n)
 {
     int found = 0;
-    perp_status status = is_done(mpi.probe(from, &found));
+    perp_status status = is_done(speech.probe(from, &found));
     *n = (size_t)found;
     return status;
 }
 
 perp_status perp__ranks_receive(int from, void *bytes, size_t n)
 {
-    return is_done(n <= INT_MAX && mpi.receive(from, bytes, (int)n));
+    return is_done(n <= INT_MAX && speech.receive(from, bytes, (int)n));
 }
 
 perp_status perp__ranks_gather(double *values, const int *begin)
@@ -115,13 +121,13 @@ perp_status perp__ranks_gather(double *values, const int *begin)
     int *count = malloc((size_t)size * sizeof *count);
     if (!count) return PERP_ERR_MEMORY;
     for (int i = 0; i < size; i++) count[i] = begin[i + 1] - begin[i];
-    perp_status status = is_done(mpi.gather(values, count, begin));
+    perp_status status = is_done(speech.gather(values, count, begin));
     free(count);
     return status;
 }
 
 int perp_ranks_most(int value)
 {
-    if (is_joined) mpi.most(&value);
+    if (is_joined) speech.most(&value);
     return value;
 }

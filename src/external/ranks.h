@@ -6,6 +6,22 @@
 
 #include "perp/ranks.h"
 
+/* How they speak. 0 is returned where another cannot be reached any more. */
+typedef struct perp__speech {
+    int (*end)(void);
+    void (*abort)(int code);
+    int (*send)(int to, const void *bytes, int n);
+    int (*probe)(int *from, int *n);
+    int (*receive)(int from, void *bytes, int n);
+    int (*gather)(double *values, const int *count, const int *begin);
+    int (*most)(int *value);
+} perp__speech;
+
+/* ranks_folder.c: by files in a folder, to all others alone. */
+extern const perp__speech perp__speech_of_folder;
+perp_status perp__folder_begin(const char *path, int shard, int shards, perp_ranks_wait wait,
+                               void *context, perp_diag *diag);
+
 /* This process's number, and how many have joined: 0 of 1 before. */
 int perp__rank(void);
 int perp__ranks(void);

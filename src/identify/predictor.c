@@ -3,6 +3,7 @@
  * Every thread has a model and two simulations, with and without derivatives, which take up the present parameters at the first run
  * and are restarted for each. A restart forgets everything, so the result does not depend on which thread takes which run. */
 
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "external/ranks.h"
 #include "identify/identify.h"
@@ -43,7 +44,8 @@ struct perp__predictor {
     int first, last; /* runs of this process: all of them, or those from first to last - 1 */
     int *of_runs,
         *of_values; /* NULL, or where those of each process begin: runs, and their residuals */
-    double *shared; /* a number a run, to be exchanged */
+    int *of_ranks;  /* 0, 1, 2, .. */
+    double *shared; /* a number a run, then one a process, to be exchanged */
 };
 
 enum { PART = 4 }; /* runs that are enough to tell good points from bad ones */
@@ -71,11 +73,12 @@ static perp_status share_runs(perp__predictor *p)
     if (all > INT_MAX)
         return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
                             "%ld samples are more than processes can exchange, %d\n", all, INT_MAX);
-    p->of_runs = malloc(2 * ((size_t)n + 1) * sizeof *p->of_runs);
-    p->shared = malloc((size_t)s->nrun * sizeof *p->shared);
+    p->of_runs = malloc(3 * ((size_t)n + 1) * sizeof *p->of_runs);
+    p->shared = malloc(((size_t)s->nrun + (size_t)n) * sizeof *p->shared);
     if (!p->of_runs || !p->shared) return PERP_ERR_MEMORY;
-    p->of_values = p->of_runs + n + 1;
+    p->of_values = p->of_runs + n + 1, p->of_ranks = p->of_values + n + 1;
     for (int i = 0, run = 0; i <= n; i++) {
+        p->of_ranks[i] = i;
         while (run < s->nrun && (double)p->offset[run] < (double)all * i / n) run++;
         p->of_runs[i] = run;
         p->of_values[i] = (int)p->offset[run];
@@ -328,6 +331,27 @@ static void keep_fault(perp__predictor *p)
     }
 }
 
+/* Are all at the same point? Those with other options, data or mathematical functions would go other ways, each with a part of other predictions. */
+static perp_status agree(perp__predictor *p)
+{
+    const perp__study *s = p->study;
+    const unsigned char *byte = (const unsigned char *)p->theta;
+    uint64_t hash = perp__hash_byte(PERP__HASH_OF_NOTHING, p->jacobian != NULL);
+    double *of = p->shared + s->nrun;
+    for (size_t i = 0; i < (size_t)s->np * sizeof *p->theta; i++)
+        hash = perp__hash_byte(hash, byte[i]);
+    of[perp__rank()] = (double)(hash >> 12);
+    perp_status status = perp__ranks_gather(of, p->of_ranks);
+    for (int i = 1; i < perp__ranks() && status == PERP_OK; i++) {
+        if (of[i] != of[0])
+            status = perp__refuse(s->diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
+                                  "process %d of %d is not at the parameters of process 1: its "
+                                  "options, data or machine differ\n",
+                                  i + 1, perp__ranks());
+    }
+    return status;
+}
+
 /* What became of the runs of the other processes: afterwards all have the same numbers. PERP_ERR_UNAVAILABLE: one of them is not there any more. */
 static perp_status exchange(perp__predictor *p)
 {
@@ -335,7 +359,8 @@ static perp_status exchange(perp__predictor *p)
     long n = p->offset[s->nrun];
     if (!p->of_runs) return PERP_OK;
     for (int r = p->first; r < p->last; r++) p->shared[r] = p->status[r];
-    perp_status status = perp__ranks_gather(p->shared, p->of_runs);
+    perp_status status = agree(p);
+    if (status == PERP_OK) status = perp__ranks_gather(p->shared, p->of_runs);
     if (status == PERP_OK) status = perp__ranks_gather(p->residual, p->of_values);
     for (int k = 0; k < s->np && p->jacobian && status == PERP_OK; k++)
         status = perp__ranks_gather(p->jacobian + k * n, p->of_values);

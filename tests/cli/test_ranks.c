@@ -164,36 +164,88 @@ static void write_recordings(const char *folder)
     }
 }
 
-static void ranks_and_one_process_identify_the_same(void **state)
+static char decay[1024], runs[1024];
+
+/* decay.perp and its recordings, and what one process makes of them in one.json. */
+static void identify_in_one(void)
 {
-    (void)state;
-    char model[1024], runs[1024];
-    need_mpi();
     snprintf(
-        model, sizeof model, "%s",
+        decay, sizeof decay, "%s",
         cli_file("decay.perp",
                  "model decay\nparam k = 2 in [0.1, 5] \"1/s\"\nstate x = 1\nder(x) = -k*x\n"
                  "identify { estimate k\n measure x noise 0.01 }\nsimulate to 1 step 0.05 method "
                  "radau5\n"));
     write_recordings(fresh("runs", runs));
-    cli_expect(0, "% interval", NULL, "identify '%s' --data '%s' --threads 1 -o '%s'", model, runs,
+    cli_expect(0, "% interval", NULL, "identify '%s' --data '%s' --threads 1 -o '%s'", decay, runs,
                cli_path("one.json"));
+}
+
+/* The whole result is that of one process, but for the clock. */
+static void compare_with_one(const char *path)
+{
+    assert_int_equal(
+        shell("grep -v seconds '%s' >'%s.a' && grep -v seconds '%s' >'%s.b' && cmp '%s.a' '%s.b'",
+              cli_path("one.json"), decay, path, decay, decay, decay),
+        0);
+}
+
+/* Three shards at once, the second with these options more; what each says is in said.I. Returns the largest exit code. */
+static int identify_in_shards(const char *out, const char *more)
+{
+    int code = shell("for i in 1 2 3; do m=; [ $i != 2 ] || m='%s'; '%s' identify '%s' --data '%s' "
+                     "--threads 1 -o '%s' --shard $i/3 $m >'%s.'$i 2>&1 & all=\"$all $!\"; done; "
+                     "most=0; for p in $all; do wait $p; c=$?; [ $c -le $most ] || most=$c; done; "
+                     "exit $most",
+                     more, PERP_CLI, decay, runs, out, cli_path("said"));
+    return WEXITSTATUS(code);
+}
+
+static void shards_of_a_folder_and_one_process_identify_the_same(void **state)
+{
+    (void)state;
+    char out[1024];
+    identify_in_one();
+    snprintf(out, sizeof out, "%s", cli_path("parts.json"));
+    assert_int_equal(identify_in_shards(out, ""), 0);
+    compare_with_one(out);
+    assert_int_equal(shell("test ! -e '%s.shards'", out), 0);
+    assert_int_equal(shell("test $(cat '%s'.? | grep -c '11 runs') = 1", cli_path("said")), 0);
+}
+
+/* Another start, other data: they notice. What they leave is not taken for words of another run. */
+static void shards_that_differ_end(void **state)
+{
+    (void)state;
+    char out[1024];
+    snprintf(out, sizeof out, "%s", cli_path("apart.json"));
+    assert_int_not_equal(identify_in_shards(out, "--set k=3"), 0);
+    assert_int_equal(shell("grep -q 'not at the parameters of process 1' '%s.1'", cli_path("said")),
+                     0);
+    assert_int_equal(shell("test ! -e '%s'", out), 0);
+    cli_expect(4, NULL, "has begun here before", "identify '%s' --data '%s' -o '%s' --shard 2/3",
+               decay, runs, out);
+    cli_expect(1, NULL, "needs -o", "identify '%s' --data '%s' --shard 2/3", decay, runs);
+    cli_expect(1, NULL, "I/N is expected", "identify '%s' --data '%s' -o '%s' --shard 4/3", decay,
+               runs, out);
+}
+
+static void ranks_and_one_process_identify_the_same(void **state)
+{
+    (void)state;
+    need_mpi();
+    identify_in_one();
     for (int n = 2; n <= 4;
          n += 2) { /* text, and the whole result: as one process has it, but for the clock */
         assert_int_equal(shell("mpirun -n %d %s identify '%s' --data '%s' -o '%s' >'%s'", n,
-                               PERP_CLI, model, runs, cli_path("many.json"), cli_path("said")),
+                               PERP_CLI, decay, runs, cli_path("many.json"), cli_path("said")),
                          0);
-        assert_int_equal(
-            shell(
-                "grep -v seconds '%s' >'%s.a' && grep -v seconds '%s' >'%s.b' && cmp '%s.a' '%s.b'",
-                cli_path("one.json"), model, cli_path("many.json"), model, model, model),
-            0);
+        compare_with_one(cli_path("many.json"));
         assert_int_equal(shell("test $(grep -c '11 runs' '%s') = 1", cli_path("said")), 0);
     }
     assert_int_equal(shell("grep -q '\"has_interval\":.true' '%s'", cli_path("many.json")), 0);
     assert_int_not_equal(
         shell("mpirun -n 2 %s identify '%s' --data '%s' --method implicit >'%s' 2>&1", PERP_CLI,
-              model, runs, cli_path("said")),
+              decay, runs, cli_path("said")),
         0);
     assert_int_equal(shell("grep -q 'implicit is for one process' '%s'", cli_path("said")), 0);
 }
@@ -207,6 +259,8 @@ int main(void)
         cmocka_unit_test(ranks_shards_and_one_process_give_the_same_table),
         cmocka_unit_test(a_rank_that_dies_ends_the_run_with_what_is_saved),
         cmocka_unit_test(ranks_and_one_process_identify_the_same),
+        cmocka_unit_test(shards_of_a_folder_and_one_process_identify_the_same),
+        cmocka_unit_test(shards_that_differ_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
