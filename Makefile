@@ -121,19 +121,15 @@ experiments: setup-build
 	@$(MAKE) build
 	@experiments/run
 
-# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; plan, identify, report: a model and a table; robot: MJCF and URDF) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
+# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; nl: programs; plan, identify, report: a model and a table;
+# robot: MJCF and URDF; mesh) for FUZZ_SECONDS, with sanitizers; needs clang. New inputs go to out/fuzz. An input may take 20 s of the processor.
 FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:
 	@mkdir -p out/fuzz/$(FUZZ)
-	@cmake -DTO=out/fuzz/library.c -P cmake/library.cmake
-	@cmake -DFROM=src/export/code/step.c -DTO=out/fuzz/step_text.c -DNAME=perp__step_text -P cmake/text.cmake
-	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
-	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c out/fuzz/*.c \
-	    $(if $(filter json,$(FUZZ)),-Icli cli/problem_fc.c cli/problem_lcp.c) fuzz/fuzz_$(FUZZ).c \
-	    $(if $(filter json,$(FUZZ)),-lcjson) \
-	    $(if $(filter robot,$(FUZZ)),-DPERP_HAVE_EXPAT='"libexpat.so.1"' -lexpat) -lm -o out/fuzz/fuzz_$(FUZZ)
-	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) $(patsubst %,-dict=%,$(wildcard fuzz/$(FUZZ).dict)) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzz_$(FUZZ)
+	@build/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=600 -max_total_time=$(FUZZ_SECONDS) $(patsubst %,-dict=%,$(wildcard fuzz/$(FUZZ).dict)) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
 	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c experiments/*/*.[ch] fuzz/*.[ch]

@@ -1,6 +1,7 @@
 /* A model, "---", a recorded run: parameters from arbitrary columns. With libFuzzer (make fuzz FUZZ=identify) coverage guides it;
  * built plainly, the same file replays the files it is given. */
 
+#include "cpu_limit.h"
 #include "parts.h"
 #include "perp/perp.h"
 
@@ -24,6 +25,7 @@ static void identify(const perp_model *model, const perp_dataset *runs, perp_dia
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     const char *run;
     size_t nrun, n = first_part((const char *)data, size, &run, &nrun);
     perp_diag diag = {0};

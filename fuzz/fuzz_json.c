@@ -1,6 +1,7 @@
 /* Problems in JSON under arbitrary bytes: what a reader accepts is classified and solved, and what is called solved is. With
  * libFuzzer (make fuzz FUZZ=json) coverage guides it; built plainly, the same file replays the files it is given. */
 
+#include "cpu_limit.h"
 #include "problem_fc.h"
 #include "problem_lcp.h"
 
@@ -96,6 +97,7 @@ static void problem(const cJSON *json)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     char *text = malloc(size + 1);
     REQUIRE(text != NULL);
     if (size) memcpy(text, data, size);

@@ -1,5 +1,6 @@
 /* The readers of OBJ and STL under arbitrary bytes, and the hull of what they give. */
 
+#include "cpu_limit.h"
 #include "perp/shapes.h"
 
 #include <stdint.h>
@@ -10,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     perp_diag diag = {0};
     perp_mesh *mesh;
     perp_status status = perp_mesh_parse((const char *)data, size, "fuzz", NULL, &mesh, &diag);

@@ -2,6 +2,7 @@
  * a few steps, and plan it if it has a plan. With libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays
  * the files it is given, as the tests do. */
 
+#include "cpu_limit.h"
 #include "perp/perp.h"
 
 #include <stdint.h>
@@ -21,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     perp_diag diag = {0};
     perp_model *model;
     perp_outline *outline;

@@ -1,5 +1,6 @@
 /* The reader of .nl files, text and binary, under arbitrary bytes. */
 
+#include "cpu_limit.h"
 #include "perp/program.h"
 
 #include <stdint.h>
@@ -10,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     perp_diag diag = {0};
     perp_program *program;
     perp_status status = perp_program_parse((const char *)data, size, "fuzz.nl", &program, &diag);

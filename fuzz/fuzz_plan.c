@@ -1,6 +1,7 @@
 /* A model, "---", a guess as a table: a plan that starts from arbitrary columns, and is written. What is said to hold has finite
  * numbers. With libFuzzer (make fuzz FUZZ=plan) coverage guides it; built plainly, the same file replays the files it is given. */
 
+#include "cpu_limit.h"
 #include "parts.h"
 #include "perp/perp.h"
 
@@ -48,6 +49,7 @@ static void plan_from(const perp_model *model, const char *guess, size_t n, perp
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     const char *guess;
     size_t nguess, n = first_part((const char *)data, size, &guess, &nguess);
     perp_diag diag = {0};

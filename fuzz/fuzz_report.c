@@ -1,6 +1,7 @@
 /* A model, "---", a run: the page and the figure of arbitrary columns and names; the page has no script but its own. With
  * libFuzzer (make fuzz FUZZ=report) coverage guides it; built plainly, the same file replays the files it is given. */
 
+#include "cpu_limit.h"
 #include "parts.h"
 #include "perp/perp.h"
 
@@ -45,6 +46,7 @@ static void write_both(const perp_report_run *run, perp_diag *diag)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     const char *table;
     size_t ntable, n = first_part((const char *)data, size, &table, &ntable);
     perp_diag diag = {0};

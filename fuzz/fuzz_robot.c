@@ -1,6 +1,7 @@
 /* The readers of MJCF and URDF under arbitrary text: what is read makes a system or is refused with a reason, and a small system takes a step or says
  * why not. */
 
+#include "cpu_limit.h"
 #include "perp/robots.h"
 
 #include <math.h>
@@ -30,6 +31,7 @@ static void use(const perp_robot *robot, perp_diag *diag)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     perp_diag diag = {0};
     perp_robot *robot;
     perp_robot_ignored note;

@@ -2,6 +2,7 @@
  * after it was written, in either format. With libFuzzer (make fuzz FUZZ=trajectory) coverage guides it; built
  * plainly, the same file replays the files it is given, as the tests do. */
 
+#include "cpu_limit.h"
 #include "perp/perp.h"
 
 #include <stdint.h>
@@ -57,6 +58,7 @@ static void compare(const perp_trajectory *t, const perp_trajectory *again)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    limit_cpu();
     perp_diag diag = {0};
     perp_trajectory *t, *again;
     char path[64];
