@@ -32,24 +32,29 @@ static double take_positive(reader *r, const char *what)
 
 /* Names --------------------------------------------------------------------------------------- */
 
-/* NAME or NAME[i] or NAME[i,j], as the flattened items are called; the text lives in the arena. */
-static const char *take_name(reader *r, const perp__token **start)
+/* NAME, NAME[i] or NAME[i,j]; its last token, NULL with the error. */
+static const perp__token *take_element(reader *r)
 {
-    const perp__source *source = r->in.source;
-    *start = r->in.token;
     if (r->in.token->kind != TOKEN_NAME) {
         perp__expect(&r->in, "a name");
         return NULL;
     }
     const perp__token *last = r->in.token++;
-    if (perp__at_symbol(&r->in, '[') && r->in.token->at == last->end) {
-        while (!perp__at_symbol(&r->in, ']') && !perp__at_line_end(&r->in)) r->in.token++;
-        if (!perp__at_symbol(&r->in, ']')) {
-            perp__expect(&r->in, "']'");
-            return NULL;
-        }
-        last = r->in.token++;
-    }
+    if (!perp__at_symbol(&r->in, '[') || r->in.token->at != last->end) return last;
+    while (!perp__at_symbol(&r->in, ']') && !perp__at_line_end(&r->in)) r->in.token++;
+    if (perp__at_symbol(&r->in, ']')) return r->in.token++;
+    perp__expect(&r->in, "']'");
+    return NULL;
+}
+
+/* Elements with points between them, as the flattened items are called; the text lives in the arena. */
+static const char *take_name(reader *r, const perp__token **start)
+{
+    const perp__source *source = r->in.source;
+    *start = r->in.token;
+    const perp__token *last = take_element(r);
+    while (last && perp__take_symbol(&r->in, '.')) last = take_element(r);
+    if (!last) return NULL;
     char *name = perp__arena_string(&r->model->arena, source->text + (*start)->at,
                                     (size_t)(last->end - (*start)->at));
     int n = 0;

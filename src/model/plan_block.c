@@ -103,7 +103,7 @@ static perp_expr read_factor(reader *r, const char *what)
 static perp_expr read_weight(reader *r)
 {
     const perp__token *t = r->in.token;
-    int is_weight = t[1].kind == TOKEN_OTHER && strchr("*[(", t[1].symbol) != NULL;
+    int is_weight = t[1].kind == TOKEN_OTHER && strchr("*[(.", t[1].symbol) != NULL;
     if (!is_weight && !perp__at_symbol(&r->in, '('))
         perp__expect(&r->in, "time, integral(...) or end(...), such as integral(u^2)");
     else if (t->kind != TOKEN_NUMBER && t->kind != TOKEN_NAME && !perp__at_symbol(&r->in, '('))

@@ -1,6 +1,8 @@
 /* Parts, lets, sums, functions and used files: the same numbers as the model written out, and messages that name the instance. */
 
 #include "model/draw_block.h"
+#include "model/identify_block.h"
+#include "model/plan_block.h"
 #include "runs.h"
 
 #include <math.h>
@@ -551,6 +553,33 @@ static void a_sum_of_errors_ends(void **state)
     perp_diag_clear(&diag);
 }
 
+static void blocks_speak_of_names_of_instances(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model("part P { param k = 2 in [1, 3], w[2] = 1\n state x[2] = 1\n input u in [-1, "
+                    "1]\n der(x) = -k*x + u\n}\n"
+                    "part Q { P p[i in 1..2] }\nQ q\nP p\n"
+                    "identify {\n estimate q.p[2].k, p.k\n measure q.p[1].x[2] noise 0.1, p.x\n}\n"
+                    "plan {\n horizon 1\n nodes 3\n minimize p.k*integral(p.u^2) + "
+                    "q.p[1].w[2]*time\n free q.p[2].k\n"
+                    " at end: q.p[1].x[2] = 0\n guess q.p[2].u = 0.5\n}\n");
+    const perp__identify_block *b = m->identify;
+    assert_int_equal(b->nparam, 2);
+    assert_string_equal(m->item[PERP_PARAM][b->param[0]].name, "q.p[2].k");
+    assert_string_equal(m->item[PERP_PARAM][b->param[1]].name, "p.k");
+    assert_int_equal(b->nmeasure, 3);
+    assert_string_equal(b->measure[0].name, "q.p[1].x[2]");
+    assert_true(b->measure[0].noise == 0.1 && isnan(b->measure[1].noise));
+    assert_string_equal(b->measure[2].name, "p.x[2]");
+    assert_true(m->plan->ncost == 2 && m->plan->nfree == 1 && m->plan->nguess == 1);
+    perp_model_destroy(m);
+    refuse_model("part P { state x = 1\n der(x) = -x }\nP p\nidentify { measure p.q }\n",
+                 "m.perp:4:20: unknown state, var or output 'p.q'");
+    refuse_model("part P { state x = 1\n der(x) = -x }\nP p\nidentify { measure p. }\n",
+                 "expected a name, found '}'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,6 +603,7 @@ int main(void)
         cmocka_unit_test(inputs_that_are_given_are_what_is_given),
         cmocka_unit_test(files_are_used),
         cmocka_unit_test(files_are_found_in_folders),
+        cmocka_unit_test(blocks_speak_of_names_of_instances),
         cmocka_unit_test(a_thousand_instances_compile_in_a_second),
     };
     return run_all(tests);
