@@ -46,8 +46,8 @@ static void add_equations(perp__builder *b, const perp__statement *s)
     if (!perp__grow(&m->equation, &b->cequation, m->nequation + shape.n, sizeof *m->equation))
         b->failed = 1;
     for (int i = 0; i < shape.n && !b->failed; i++)
-        m->equation[m->nequation++] =
-            (perp__equation){perp__element(&left, i), perp__element(&right, i), s->at, text, -1};
+        m->equation[m->nequation++] = (perp__equation){
+            perp__element(&left, i), perp__element(&right, i), s->at, text, -1, b->source->note};
 }
 
 /* `e0 <= e1` or `e1 >= e0` as the quantity that is not negative. */
@@ -188,7 +188,8 @@ static void add_pairs(perp__builder *b, const perp__statement *s)
                                            text,
                                            {sides[0], sides[1]},
                                            {shown[0], shown[1]},
-                                           -1};
+                                           -1,
+                                           b->source->note};
     }
 }
 
@@ -225,7 +226,7 @@ static void push_equation(perp__builder *b, perp_expr left, perp_expr right)
         b->failed = 1;
     else
         m->equation[m->nequation++] =
-            (perp__equation){left, right, c->at, c->text, m->ncontact - 1};
+            (perp__equation){left, right, c->at, c->text, m->ncontact - 1, b->source->note};
 }
 
 /* A pair that states the contact added last, 0 <= x perp y >= 0 or -hi <= x <= hi perp y, and what its sides are called. */
@@ -247,7 +248,8 @@ static void push_pair(perp__builder *b, perp_expr x, perp_expr y, perp_expr hi, 
                                            c->text,
                                            {a_name, b_name},
                                            {a_name, b_name},
-                                           m->ncontact - 1};
+                                           m->ncontact - 1,
+                                           b->source->note};
 }
 
 /* k facets (Stewart and Trinkle 1996): f = sum beta_j d_j, 0 <= beta_j perp sigma + d_j.v >= 0,

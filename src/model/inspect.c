@@ -23,6 +23,13 @@ perp_expr *perp__condition_roots(const perp_model *m, int *n)
     return roots;
 }
 
+const perp__note *perp__note_of(const perp_model *m, perp_expr e)
+{
+    const perp__made *made = m->made;
+    while (made && made->first > e) made = made->before;
+    return made ? made->note : NULL;
+}
+
 /* Domains
  * ------------------------------------------------------------------------------------------------------------
  */
@@ -148,6 +155,23 @@ static const char *warning_of(int op, sign a, range r)
     return NULL;
 }
 
+/* What node e may do that it must not, with what is known of its first operand, and the sign of the second. */
+static void warn_of_domain(const perp_model *m, perp_expr e, sign a, range r, sign b,
+                           perp__source *findings)
+{
+    const perp__node *node = &m->graph.node[e];
+    const char *warning = warning_of(node->op, a, r);
+    int at = node->source,
+        divides = node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE;
+    if (!divides && !warning) return;
+    findings->note = perp__note_of(m, e);
+    if (divides) perp__error(findings, at, at, "warning: the divisor may become 0");
+    if (warning)
+        perp__error(findings, at, at, "warning: the argument of %s may %s", perp__op_text(node->op),
+                    warning);
+    findings->note = NULL;
+}
+
 int perp__inspect_domains(const perp_model *m, perp__source *findings)
 {
     int nroot, n;
@@ -161,17 +185,9 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
                              perp__operand_place(reach, n, k, 1)};
         s[k] = sign_of_node(m, node, s, place);
         r[k] = range_of_node(m, node, r, place);
-        int at = node->source;
-        if (at < 0) continue;
-        sign a = perp__op_arity(node->op) > 0 ? s[place[0]] : SIGN_ANY,
-             b = perp__op_arity(node->op) > 1 ? s[place[1]] : SIGN_ANY;
-        if (node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE)
-            perp__error(findings, at, at, "warning: the divisor may become 0");
-        if (perp__op_arity(node->op) == 0) continue;
-        const char *warning = warning_of(node->op, a, r[place[0]]);
-        if (warning)
-            perp__error(findings, at, at, "warning: the argument of %s may %s",
-                        perp__op_text(node->op), warning);
+        if (node->source >= 0 && perp__op_arity(node->op) > 0)
+            warn_of_domain(m, reach[k], s[place[0]], r[place[0]],
+                           perp__op_arity(node->op) > 1 ? s[place[1]] : SIGN_ANY, findings);
     }
     int ok = r != NULL;
     free(roots);
@@ -205,10 +221,12 @@ static int inspect_guards(const perp_model *m, perp__source *findings)
         }
         ok = reach && perp__graph_value(&m->graph, guard, symbol, &value);
         free(reach);
+        findings->note = m->pair[i].note;
         if (ok && !varies)
             perp__error(findings, m->pair[i].at, m->pair[i].at, "warning: the guard %s",
                         value > 0 ? "always holds" : "never holds: the pair is out of reach");
     }
+    findings->note = NULL;
     free(symbol);
     return ok;
 }

@@ -6,6 +6,9 @@
 
 #include "model/model.h"
 
+/* The instance or call that a node was first made for; NULL: none. */
+const perp__note *perp__note_of(const perp_model *model, perp_expr e);
+
 /* Units that do not match: both sides are named. */
 int perp__inspect_units(const perp_model *model, perp__source *findings);
 

@@ -31,6 +31,13 @@ typedef struct perp__table {
     char *name;
 } perp__table;
 
+/* Nodes from the first on were made for this instance or call, NULL: for none; and those that were made before. */
+typedef struct perp__made {
+    int first;
+    const perp__note *note;
+    struct perp__made *before;
+} perp__made;
+
 typedef struct perp__item {
     const char *name, *unit;
     int at, end;       /* where it was declared */
@@ -54,6 +61,7 @@ typedef struct perp__equation {
     int at;
     const char *text;
     int contact; /* it is one of the two that state this contact; -1 none */
+    const perp__note *note; /* of which instance it is; NULL */
 } perp__equation;
 
 /* 0 <= a perp b >= 0, or lo <= a <= hi perp b. Where the guard is 0 at the beginning of the step: a
@@ -66,6 +74,7 @@ typedef struct perp__pair {
     const char *text, *side[2],
         *shown[2]; /* the sides as written, and with the values of loop indices */
     int contact;   /* it is one of the pairs that state this contact; -1 none */
+    const perp__note *note;
 } perp__pair;
 
 /* A contact with Coulomb friction: |f| <= bound, and f = -bound v/|v| unless v = 0. How it is stated: */
@@ -122,6 +131,7 @@ typedef struct perp__added {
     perp_expr e;
     const char *sum, *unit;
     int at;
+    const perp__note *note;
     struct perp__added *before;
 } perp__added;
 
@@ -159,6 +169,7 @@ struct perp_model {
     perp__shadow *shadow;                                         /* the latest first */
     perp__looked *looked;                                         /* the latest first */
     perp__added *added;                                           /* the latest first */
+    perp__made *made;                                            /* the latest first */
     perp__named_file *named_file;                                 /* tables, the latest first */
     perp_robot_ignored *ignored;                                  /* of robot files */
     int nignored, cignored;

@@ -11,12 +11,31 @@ enum { MOST_NESTED = 64, MOST_CHAIN = 400 };
 
 /* Spaces -------------------------------------------------------------------------------------- */
 
+/* What is said and made from now on is of this instance or call. */
+static void set_note(perp__builder *b, const perp__note *note)
+{
+    perp__made *last = b->model->made;
+    b->source->note = note;
+    if (last ? last->note == note : !note) return;
+    if (!last || last->first < b->graph->count) {
+        perp__made *next = perp__arena_alloc(b->arena, sizeof *next);
+        if (!next) {
+            b->failed = 1;
+            return;
+        }
+        next->first = b->graph->count;
+        next->before = last;
+        b->model->made = last = next;
+    }
+    last->note = note;
+}
+
 perp__here perp__enter(perp__builder *b, const perp__space *space, const perp__turn *turn)
 {
     perp__here before = {b->space, b->turn, b->source->note};
     b->space = space;
     b->turn = turn;
-    b->source->note = space->note.name ? &space->note : NULL;
+    set_note(b, space->note.name ? &space->note : NULL);
     return before;
 }
 
@@ -24,7 +43,7 @@ void perp__leave(perp__builder *b, perp__here before)
 {
     b->space = before.space;
     b->turn = before.turn;
-    b->source->note = before.note;
+    set_note(b, before.note);
 }
 
 /* Append to a text that ends at *n; 0 when there is no more room. */
@@ -539,7 +558,7 @@ static void keep_added(perp__builder *b, const perp__declared *d, perp_expr e, i
         b->failed = 1;
         return;
     }
-    *added = (perp__added){e, d->name, d->late->unit, at, b->model->added};
+    *added = (perp__added){e, d->name, d->late->unit, at, b->source->note, b->model->added};
     b->model->added = added;
 }
 
@@ -839,7 +858,8 @@ perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const 
     }
     if (calls_itself(b, s, f) || !perp__count_term(b, s)) return nothing;
     perp__bound *bound = perp__arena_alloc(b->arena, ((size_t)n + 1) * sizeof *bound);
-    if (!bound) b->failed = 1;
+    perp__space *call = perp__arena_alloc(b->arena, sizeof *call);
+    if (!bound || !call) b->failed = 1;
     for (const perp__statement *h = f->head; h && bound; h = h->next, k++) {
         const perp__declared *d = perp__find_path(b, s->item[k], 1);
         bound[k].name = h->name;
@@ -850,13 +870,13 @@ perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const 
             bound[k].value = perp__lower(b, s->item[k]);
     }
     if (b->failed || b->source->nerror > errors) return nothing;
-    perp__space call = {.file = file,
-                        .of = f,
-                        .outer = b->space,
-                        .note = {f->name, s->at, b->source->note},
-                        .bound = bound,
-                        .nbound = n};
-    perp__here before = perp__enter(b, &call, NULL);
+    *call = (perp__space){.file = file,
+                          .of = f,
+                          .outer = b->space,
+                          .note = {f->name, s->at, b->source->note},
+                          .bound = bound,
+                          .nbound = n};
+    perp__here before = perp__enter(b, call, NULL);
     perp__value v = perp__lower(b, f->value);
     perp__leave(b, before);
     return v;

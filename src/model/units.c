@@ -134,13 +134,28 @@ typedef struct inspection {
     unit *node;       /* of every node that was reached */
     const int *reach; /* the list that node[] goes with */
     int n;
+    perp_expr e; /* the node at hand, -1: what has this note */
+    const perp__note *note;
 } inspection;
+
+/* Whose warnings are those that follow. */
+static void warn_of(inspection *in, perp_expr e, const perp__note *note)
+{
+    in->e = e;
+    in->note = note;
+}
+
+static void say_whose(const inspection *in)
+{
+    in->findings->note = in->e < 0 ? in->note : perp__note_of(in->m, in->e);
+}
 
 /* Two things that must agree; what is known of both. */
 static unit agree(inspection *in, unit x, unit y, int at, const char *where)
 {
     if (x.known == 1 && y.known == 1 && !same(&x, &y) && at >= 0) {
         char a[80], b[80];
+        say_whose(in);
         perp__error(in->findings, at, at, "warning: units do not match %s: '%s' and '%s'", where,
                     unit_text(&x, a, sizeof a), unit_text(&y, b, sizeof b));
         return anything;
@@ -166,9 +181,11 @@ static unit unit_at(const inspection *in, perp_expr e)
 static unit of_number(inspection *in, const perp__node *node, unit a)
 {
     char text[80];
-    if (a.known == 1 && !same(&a, &one) && node->source >= 0)
+    if (a.known == 1 && !same(&a, &one) && node->source >= 0) {
+        say_whose(in);
         perp__error(in->findings, node->source, node->source, "warning: %s of a quantity in '%s'",
                     perp__op_text(node->op), unit_text(&a, text, sizeof text));
+    }
     return one;
 }
 
@@ -258,6 +275,7 @@ static void check_conditions(inspection *in)
 {
     const perp_model *m = in->m;
     for (int i = 0; i < m->nequation; i++) {
+        warn_of(in, -1, m->equation[i].note);
         int cone = perp__cone_of(m, i); /* whose projection adds up a force and a velocity */
         agree(in, unit_at(in, m->equation[i].left),
               unit_at(in, cone < 0 ? m->equation[i].right : m->contact[cone].bound),
@@ -266,6 +284,7 @@ static void check_conditions(inspection *in)
     for (int i = 0; i < m->npair; i++) {
         const perp__pair *p = &m->pair[i];
         if (!p->two_sided) continue;
+        warn_of(in, -1, p->note);
         agree(in, unit_at(in, p->a), unit_at(in, p->lo), p->at, "with the lower bound");
         agree(in, unit_at(in, p->a), unit_at(in, p->hi), p->at, "with the upper bound");
     }
@@ -277,6 +296,7 @@ static void check_added(inspection *in)
     for (const perp__added *a = in->m->added; a; a = a->before) {
         unit u;
         if (!parse_unit(a->unit, &u) || perp__source_has_error(in->findings, a->at)) continue;
+        warn_of(in, -1, a->note);
         snprintf(where, sizeof where, "with the sum '%s' that it is added to", a->sum);
         agree(in, unit_at(in, a->e), u, a->at, where);
     }
@@ -305,6 +325,7 @@ static int list_values(const perp_model *m, perp_expr *e, const perp__item **of)
 static int check_values(inspection *in)
 {
     char where[300];
+    warn_of(in, -1, NULL); /* the name says whose */
     const perp__item **item = malloc((size_t)list_values(in->m, NULL, NULL) * sizeof(void *) + 1);
     int n = item ? list_values(in->m, NULL, item) : 0;
     for (int i = 0; i < n; i++) {
@@ -360,6 +381,7 @@ static int most_of_plan(const perp_model *m)
 
 static void check_plan(inspection *in, const sides *s, int n)
 {
+    warn_of(in, -1, NULL);
     for (int i = 0; i < n; i++) {
         if (s[i].right < 0) continue;
         unit left = s[i].symbol >= 0 ? in->symbol[s[i].symbol] : unit_at(in, s[i].left);
@@ -394,6 +416,7 @@ static int inspect(inspection *in, const perp_expr *roots, int nroot)
     unit *looked = NULL;
     int ok = reach && in->symbol && in->node && read_units(in) && read_lookups(in, &looked);
     for (int k = 0; ok && k < n; k++) {
+        warn_of(in, reach[k], NULL);
         int is_looked = looked && looked[reach[k]].known >= 0;
         in->node[k] = is_looked ? looked[reach[k]] : unit_of_node(in, &m->graph.node[reach[k]]);
     }
@@ -431,6 +454,7 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     int ok = plan && all && inspect(&in, all, nroot);
     ok = ok && check_values(&in);
     if (ok) check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
+    findings->note = NULL;
     free(plan);
     free(roots);
     clear(&in);

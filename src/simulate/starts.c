@@ -436,6 +436,8 @@ static void tell(const perp__starts *s, int r, perp__source *findings)
     double x = perp__starts_value(s, r),
            bound = row->bound < 0 ? 0 : s->ws[s->tape.out[row->bound]];
     int is_upper = row->kind == PERP__START_UPPER;
+    findings->note =
+        row->kind == PERP__START_EQUATION || row->kind == PERP__START_RATE ? e->note : p->note;
     if (row->kind == PERP__START_WIDTH)
         perp__error(findings, p->at, p->at,
                     "warning: at the start the lower bound of '%s' is %g, above the upper one, "
@@ -458,6 +460,7 @@ static void tell(const perp__starts *s, int r, perp__source *findings)
                     "once, whatever force that takes",
                     p->side[row->side], is_upper ? bound - x : bound + x,
                     is_upper ? "above" : "below", bound);
+    findings->note = NULL;
 }
 
 int perp__starts_tell(const perp__starts *s, int with_impacts, perp__source *findings)

@@ -239,6 +239,44 @@ static void units_that_do_not_match_are_named(void **state)
     expect(model, "0 warnings", "warning:");
 }
 
+/* That for which it was written, not the first of its kind. */
+static void warnings_in_parts_name_the_instance(void **state)
+{
+    (void)state;
+#define SPRINGS                                                                                    \
+    "param q = 2 \"1/s^2\", w = 1 \"1/s\"\npart B(k) {\nstate x = 1 \"m\", v = 0 \"m/s\"\n"        \
+    "der(x) = v\nder(v) = -k*x\n}\nB a(q)\nB b[i in 1..2](%s)\n"
+    char model[1024];
+    snprintf(model, sizeof model, SPRINGS, "choose(i > 1, w, q)");
+    expect(
+        model,
+        ":5:1: warning: units do not match across the equation: 'm s^-2' and 'm s^-1'; in b[2] (",
+        "in b[1]");
+    snprintf(model, sizeof model, SPRINGS, "q");
+    expect(model, "1 warning", "units do not");
+    expect("part C {\nstate x = 1 \"m\"\nlet y = x + t\nder(x) = -y\n}\npart D { C c }\nD d\n",
+           ":3:11: warning: units do not match in a sum: 'm' and 's'; in d.c (", NULL);
+    expect("part C {\nstate x = 1 \"m\"\nder(x) = -2*f(x)\n}\nfunction f(x) = x + t\nC one\n",
+           "in a sum: 'm' and 's'; in f (", NULL);
+    expect("part C {\nstate x = 1 \"m\"\nder(x) = -2*f(x)\n}\nfunction f(x) = x + t\nC one\n",
+           "in one (", NULL);
+    expect("part C(k) {\nstate x = 1 \"m\"\nparam c = 1 \"m/s\"\nder(x) = -c*sin(k*x)\n}\nparam k "
+           "= 1 \"1/m\"\nC a(k)\nC "
+           "b(1)\n",
+           "sin of a quantity in 'm'; in b (", "in a (");
+    expect("part C(k) {\nstate x = 1\nder(x) = -x/k\n}\nC a(2)\nstate y = 1\nder(y) = 0\nC b(y)\n",
+           ":3:12: warning: the divisor may become 0; in b (", NULL);
+    expect("part C(k) {\nstate x = 1\nvar p\nder(x) = p - 1\n0 <= p perp x >= 0 when k > 0\n}\n"
+           "C a(t)\nC b(2)\n",
+           ":5:1: warning: the guard always holds; in b (", NULL);
+    expect(
+        "part C(k) {\nstate x = k\nvar p\nder(x) = p - 1\n0 <= p perp x >= 0\n}\nC a(1)\nC b(-1)\n",
+        "it there at once, whatever force that takes; in b (", NULL);
+    expect("part C {\nstate v = 0 \"m/s\"\nsum F \"m/s^2\"\nder(v) = F\n}\n"
+           "part S(c) { c.F += 2*c.v }\nC c\nS s(c)\n",
+           "with the sum 'c.F' that it is added to: 'm s^-1' and 'm s^-2'; in s (", NULL);
+}
+
 static void units_of_a_plan_are_checked(void **state)
 {
     (void)state;
@@ -384,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_study_may_leave_inputs_open),
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
+        cmocka_unit_test(warnings_in_parts_name_the_instance),
         cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
         cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
