@@ -1,8 +1,11 @@
 /* Each part of the library against a closed form: of the motion, or of backward Euler's steps where these have one. */
 
+#include "cli.h"
 #include "external/sparse_lu.h"
+#include "library_use.h"
 #include "runs.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -20,6 +23,10 @@ typedef struct row {
     double value, tolerance;
 } row;
 
+/* The models that were held against a closed form. */
+static char *tried[300];
+static int ntried;
+
 static void check(const char *use, const char *method, const row *rows, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -28,6 +35,8 @@ static void check(const char *use, const char *method, const row *rows, int n)
         perp_model *model;
         snprintf(text, sizeof text, "use \"%s\"\n%s\nsimulate { to 0.5\n step 0.01\n method %s }\n",
                  use, rows[i].text, method);
+        assert_true(ntried < (int)(sizeof tried / sizeof *tried));
+        tried[ntried++] = strdup(text);
         perp_model_parse(text, strlen(text), "part.perp", &model, &diag);
         if (!model) fail_msg("%s\n%s", text, perp_diag_text(&diag));
         run r = run_model(model, 0, 0);
@@ -76,6 +85,26 @@ static void bodies_joints_and_contacts_move_as_they_must(void **state)
         {"Ground o\nBody b(z = -1)\nDamper s(o, b, d = 100)\noutput y = b.vz", "y", -0.0981, 1e-9},
         {"Ground o\nBody b(z = -1, m = 2)\nRope s(o, b, length = 1)", "s.pull", 2 * g, 1e-8},
         {"Ground o\nBody b(J = 2)\nMotor s(o, b, 3)", "b.w", 0.75, 1e-12},
+        /* a force of 3 at an arm of 2; a place at an arm of 0.5 of what turns with 3, and at rest at an angle of 0.4 */
+        {"Body b(m = 4, J = 2, g = 0)\nForce f(b, 2, 0.5, 0, 3)", "b.w", 1.5, 1e-12},
+        {"Body b(m = 4, J = 2, g = 0)\nForce f(b, 2, 0.5, 3, 0)", "b.w", -0.375, 1e-12},
+        {"Body b(m = 4, g = 0)\nForce f(b, 0, 0, 2, 3)\noutput y = b.x*10 + b.z", "y",
+         fallen(0.5) * 10 + fallen(0.75), 1e-12},
+        {"Body b(g = 0, th = 1.1, w = 3, vx = 2)\nPlace p(b, 0.5, 0)\noutput y = p.vx", "y",
+         2 - 3 * 0.5 * sin(1.1 + 1.5), 1e-12},
+        {"Body b(g = 0, th = 1.1, w = 3, vz = 2)\nPlace p(b, 0, 0.5)\noutput y = p.vz", "y",
+         2 - 3 * 0.5 * sin(1.1 + 1.5), 1e-12},
+        {"Body b(g = 0, x = 1, z = 2, th = 0.4)\nPlace p(b, 3, 4)\noutput y = p.x", "y",
+         1 + 3 * c - 4 * s, 1e-12},
+        {"Body b(g = 0, x = 1, z = 2, th = 0.4)\nPlace p(b, 3, 4)\noutput y = p.z", "y",
+         2 + 3 * s + 4 * c, 1e-12},
+        /* a contact of one's own: along the normal of a slope, with friction and without */
+        {SLOPE "Body b(m = 2)\nContact k(floor, b, 0, 0, -sin(slope), cos(slope), b.z*cos(slope) - "
+               "b.x*sin(slope), mu = 0.2)\noutput y = b.x*cos(slope) + b.z*sin(slope)",
+         "y", fallen(-g * (s - 0.2 * c)), 1e-9},
+        {SLOPE "Body b(m = 2)\nContact k(floor, b, 0, 0, -sin(slope), cos(slope), b.z*cos(slope) - "
+               "b.x*sin(slope), mu = 0)",
+         "k.fn", 2 * g * c, 1e-9},
         {"param mu = 0.2\n" BOX "output y = (box.x*cos(slope) + box.z*sin(slope))", "y",
          fallen(-g * (s - 0.2 * c)), 1e-7},
         {"param mu = 0.45\n" BOX "output y = (box.x*cos(slope) + box.z*sin(slope))", "y", 0, 1e-7},
@@ -289,6 +318,13 @@ static void circuits_have_their_currents(void **state)
          "d.i", 2.65, 1e-9},
         {"Ground o\nNode a\nNode b\nSource s(a, o, -6)\nDiode d(a, b, 0.7)\nResistor r(b, o, 2)",
          "d.i", 0, 1e-9},
+        /* a current that is given: through a resistor, and what a diode leaves of it to one */
+        {"Ground o\nNode a\nCurrent s(o, a, 3)\nResistor r(a, o, 2)", "a.v", 6, 1e-9},
+        {"Ground o\nNode a\nCurrent s(a, o, 3)\nCapacity c(C = 0.5)\nCurrent q(o, c, 3)\n"
+         "Resistor r(a, o, 2)\noutput y = a.v + c.v",
+         "y", -6 + 3, 1e-9},
+        {"Ground o\nNode a\nCurrent s(o, a, 3)\nDiode d(a, o, 0.5)\nResistor r(a, o, 2)", "d.i",
+         2.75, 1e-9},
         /* fired by a pulse, on after it; without one, or against the voltage, off */
         {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nThyristor d(a, b, choose(t < 0.1, 1, 0), "
          "0.7)\nResistor r(b, o, 2)",
@@ -373,6 +409,26 @@ static void converters_have_their_voltages(void **state)
     double ratio = 2 / (1 + sqrt(1 + 8 * 1e-4 / (20 * 1e-4 * 0.4 * 0.4)));
     assert_true(fabs(example("parts/buck.perp", 2e-6, "ratio") - ratio) <
                 1e-3 * ratio); /* without ripple */
+}
+
+/* A crank's table is where its angle says; a ball on it rolls with 2/7 of what the table does until a knob strikes it. What heat came
+ * into an oven is stored or lost. An orifice lets out what its pressure says, and a valve the rest of what the pump brings. */
+static void examples_keep_their_closed_forms(void **state)
+{
+    (void)state;
+    run r = run_model(load_model("parts/shaker.perp"), 0.15, 0);
+    assert_near(last(&r, "table_at"), last(&r, "formula"), 1e-12);
+    assert_near(last(&r, "ball_on"), 5.0 / 7 * (0.25 - last(&r, "table_at")), 1e-9);
+    free_run(&r);
+    r = run_model(load_model("parts/oven.perp"), 0, 0);
+    assert_near(last(&r, "error"), 0, 1e-9 * last(&r, "heat.y"));
+    assert_near(last(&r, "temperature"), 180, 0.5);
+    free_run(&r);
+    r = run_model(load_model("parts/lift.perp"), 1.9, 0);
+    assert_near(last(&r, "throttle.q"), sqrt(last(&r, "line.p") / 2e15), 1e-12);
+    assert_near(last(&r, "relief.q") + last(&r, "throttle.q"), 2e-4, 1e-12);
+    assert_near(last(&r, "ram.x"), 0.1, 1e-12);
+    free_run(&r);
 }
 
 /* A stack of ten boxes, its boxes and contacts written in some order. */
@@ -482,6 +538,49 @@ static void the_last_ball_of_a_cradle_swings_as_the_first_did(void **state)
     free_run(&r);
 }
 
+static void what_is_not_used_is_listed(void **state)
+{
+    (void)state;
+    const char *library =
+        "# part Not\npart A(x) {\n let y = f(x) # C\n}\nfunction f(x) = 2*x\npart B {\n A a(1)\n}\n"
+        "part C {\n B b\n}\nfunction D(x) = x\n";
+    char *texts[] = {"use \"it\"\nA a(2) # D\nlet x = a.D\n", "C c\n"};
+    char *one = unused_of(library, texts, 1), *two = unused_of(library, texts, 2);
+    assert_string_equal(one, "B C D ");
+    assert_string_equal(two, "D ");
+    free(one);
+    free(two);
+}
+
+/* What is tried stands in the tests above, which ran before this one. */
+static void every_part_has_an_example_and_a_closed_form(void **state)
+{
+    (void)state;
+    glob_t found;
+    assert_int_equal(glob(PERP_SOURCE_DIR "/lib/*.perp", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *library = cli_read(found.gl_pathv[i]), name[100], use[110], **shown = NULL, *of[300];
+        int nshown = 0, n = 0;
+        snprintf(name, sizeof name, "%s", strrchr(found.gl_pathv[i], '/') + 1);
+        *strchr(name, '.') = 0;
+        snprintf(use, sizeof use, "use \"%s\"", name);
+        shown = add_models_using(shown, &nshown, name, "examples/*/*.perp");
+        shown = add_models_using(shown, &nshown, name, "docs/library.md");
+        for (int k = 0; k < ntried; k++)
+            if (strstr(tried[k], use)) of[n++] = tried[k];
+        char *unshown = unused_of(library, shown, nshown), *untried = unused_of(library, of, n);
+        if (*unshown) fail_msg("%s: no example uses %s", name, unshown);
+        if (*untried) fail_msg("%s: no closed form is of %s", name, untried);
+        for (int k = 0; k < nshown; k++) free(shown[k]);
+        free(shown);
+        free(unshown);
+        free(untried);
+        free(library);
+    }
+    globfree(&found);
+    for (int k = 0; k < ntried; k++) free(tried[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,10 +593,13 @@ int main(void)
         cmocka_unit_test(flows_fill_and_valves_hold),
         cmocka_unit_test(controllers_have_their_values),
         cmocka_unit_test(converters_have_their_voltages),
+        cmocka_unit_test(examples_keep_their_closed_forms),
         cmocka_unit_test(a_stack_stands_in_whatever_order_it_is_written),
         cmocka_unit_test(stacks_of_any_height_come_to_rest),
         cmocka_unit_test(what_stands_under_a_growing_load_is_seldom_tried_at_rest),
         cmocka_unit_test(the_last_ball_of_a_cradle_swings_as_the_first_did),
+        cmocka_unit_test(what_is_not_used_is_listed),
+        cmocka_unit_test(every_part_has_an_example_and_a_closed_form),
     };
     return run_all(tests);
 }
