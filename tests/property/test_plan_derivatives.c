@@ -89,7 +89,7 @@ static void check_program(perp__program *g, const char *name)
                array((size_t)g->hess.n * K)};
     size_t n = nw + (size_t)g->np;
     double *g0 = array(n), *g1 = array(n), *g2 = array(n), *direction = array(n), *Hd = array(n);
-    assert_true(perp__program_guess(g, z.w, z.p));
+    assert_int_equal(perp__program_guess(g, z.w, z.p, NULL), PERP_OK);
     scatter(z.w, nw, g->bound.wlo, g->bound.whi);
     scatter(z.p, (size_t)g->np, g->bound.plo, g->bound.phi);
     for (size_t i = 0; i < nr; i++) z.lambda[i] = uniform(-1, 1);
