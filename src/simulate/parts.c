@@ -7,7 +7,6 @@
 #include "model/scheme.h"
 #include "simulate/events.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +157,7 @@ static double judge(perp_simulation *sim, double h)
     double off = error_of_halves(sim, h, 0);
     if (off <= 1 || sim->events) return off;
     perp__step_size(&sim->step);
-    return error_of_halves(sim, h, perp__step_reach(&sim->step, DBL_MIN));
+    return error_of_halves(sim, h, perp__step_reach(&sim->step));
 }
 
 static void add(perp__step_result *sum, perp__step_result r)

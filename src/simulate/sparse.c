@@ -495,7 +495,7 @@ static int solve_shifted(perp__step *s, int *solves)
     double *lack = s->sizes.scratch, first = lack_of_mode(s, lack), before = first;
     for (int k = 0; k < SHIFTED_STEPS; k++) {
         if (!take_off(s, lack)) return 0;
-        double now = lack_of_mode(s, lack), nothing = PERP_TOL_MODE * perp__step_reach(s, 1);
+        double now = lack_of_mode(s, lack), nothing = PERP_TOL_MODE * perp__step_reach(s);
         if (k > 0 && (now <= SHIFTED_ENOUGH * first || now <= nothing)) break;
         if (now > nothing && !lower_shift(s, before, now, solves)) return 0;
         before = now;

@@ -376,8 +376,9 @@ size_t perp__sides_doubles(int ny);
  * that it does not depend on the units of the model. */
 const double *perp__step_units(perp__step *step);
 const double *perp__step_row_units(perp__step *step);
-/* The largest unknown in its unit, at least `least`: what beside it is rounding is nothing. */
-double perp__step_reach(perp__step *step, double least);
+/* The largest unknown in its unit, above 0: what beside it is rounding is nothing. With no floor of its own, which would be one size
+ * in metres and another in microns. */
+double perp__step_reach(perp__step *step);
 void perp__step_units_by_largest(perp__step *step); /* from now on, of the present entries */
 size_t perp__sides_ints(int ny, int np);
 

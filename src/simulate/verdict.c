@@ -4,6 +4,7 @@
 #include "base/tol.h"
 #include "simulate/step.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,10 +340,10 @@ static int has_force(const perp__step *s, int r)
     return other;
 }
 
-double perp__step_reach(perp__step *s, double least)
+double perp__step_reach(perp__step *s)
 {
     const double *unit = perp__step_units(s);
-    double reach = least;
+    double reach = DBL_MIN;
     for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(s->ws[s->sym.y + j]) / unit[j]);
     return reach;
 }
@@ -350,7 +351,7 @@ double perp__step_reach(perp__step *s, double least)
 int perp__step_is_loaded_anew(perp__step *s, const double *start)
 {
     const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
-    double reach = perp__step_reach(s, 1);
+    double reach = perp__step_reach(s);
     for (int j = s->nx; j < s->ny; j++)
         if (!(fabs(y[j] - start[j]) <= s->tol * reach * unit[j])) return 1;
     return 0;
@@ -360,7 +361,7 @@ int perp__step_stands(perp__step *s)
 {
     const perp__entries *rate = &s->marks.rate;
     const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
-    double reach = perp__step_reach(s, 1);
+    double reach = perp__step_reach(s);
     int moves = 0;
     for (int i = 0; i < rate->n; i++) {
         int j = s->column[rate->at[i]];
