@@ -163,7 +163,7 @@ int perp__groups_find(perp__step *s)
 
 static void push_zero(perp_model *to, perp_expr var, int at, const char *text)
 {
-    to->equation[to->nequation++] = (perp__equation){var, 0, at, text, -1}; /* node 0 is 0 */
+    to->equation[to->nequation++] = (perp__equation){var, 0, at, text, -1, NULL}; /* node 0 is 0 */
 }
 
 /* Pairs and contacts that stay, with their new numbers; those that leave become equations `force = 0`. */
