@@ -29,7 +29,8 @@ extern "C" {
     X(PERP_SHAPE_BOX, "box", "half of its lengths along x, y, z")                                  \
     X(PERP_SHAPE_CYLINDER, "cylinder", "radius, half of its length, along z")                      \
     X(PERP_SHAPE_ELLIPSOID, "ellipsoid", "half of its axes along x, y, z")                         \
-    X(PERP_SHAPE_MESH, "mesh", "none: the convex hull `mesh`")
+    X(PERP_SHAPE_MESH, "mesh", "none: the convex hull `mesh`")                                     \
+    X(PERP_SHAPE_FIELD, "field", "none: what is below the heights of `field`; of the world only")
 
 typedef enum perp_shape_kind {
 #define PERP_SHAPE_ENUM(name, word, text) name,
@@ -78,6 +79,23 @@ PERP_API int perp_mesh_face(const perp_mesh *mesh, int k, const int **corner);
 PERP_API void perp_mesh_mass(const perp_mesh *mesh, double *mass, double center[3],
                              double inertia[6]);
 
+/// Heights over a grid in the x-y plane of a frame, and all that is below. It does not change once made; many shapes and threads may share it.
+typedef struct perp_field perp_field;
+
+/// nx by ny heights, evenly spread: height[i + j nx] is at x = -half[0] + 2 half[0] i/(nx - 1), y likewise. Each cell is two triangles, divided from
+/// (i, j) to (i + 1, j + 1). What is touched is the surface: there is nothing to touch at the sides.
+///
+/// @param height  nx ny [m], copied; nx and ny from 2 to 32768
+/// @param half    > 0 [m]
+/// @return PERP_OK; PERP_ERR_ARG (NULL, sizes, not finite); PERP_ERR_MEMORY
+PERP_API perp_status perp_field_create(const double *height, int nx, int ny, const double half[2],
+                                       perp_field **field, perp_diag *diag);
+PERP_API void perp_field_destroy(perp_field *field);
+
+/// The heights, owned by the field, how many along x and y, half its sides. Each nullable. @return how many heights there are
+PERP_API int perp_field_heights(const perp_field *field, const double **height, int n[2],
+                                double half[2]);
+
 /// A shape of a body. Shapes of one body, of a body and its parent (unless that is the world), and of the world do not touch each other.
 typedef struct perp_shape {
     int body; ///< 0: the world
@@ -90,6 +108,8 @@ typedef struct perp_shape {
     const perp_mesh *mesh; ///< of a PERP_SHAPE_MESH; the caller's, as long as the shape is in use
     double spin,
         roll; ///< of torsional and of rolling friction, >= 0 [m]; of two shapes the larger counts
+    const perp_field
+        *field; ///< of a PERP_SHAPE_FIELD; the caller's, as long as the shape is in use
 } perp_shape;
 
 /// Two points of two shapes that are near each other, and what acts there.
@@ -107,7 +127,7 @@ typedef struct perp_touch {
         [3]; ///< of the last step on the second body, of torsional friction about the normal, of rolling friction about the tangents [N m s]
 } perp_touch;
 
-/// The contacts of one manifold, at most.
+/// The contacts of one manifold, at most; with a height field a system has all of them.
 enum { PERP_MANIFOLD = 8 };
 
 /// Where two shapes are nearer than `margin`; their positions and rotations are taken as those in the world. Sets point, normal, gap,
@@ -116,7 +136,7 @@ enum { PERP_MANIFOLD = 8 };
 ///
 /// @param touch  PERP_MANIFOLD of them
 /// @param count  how many there are
-/// @return PERP_OK; PERP_ERR_ARG (NULL, sizes <= 0, not finite, a mesh that is not there, two planes)
+/// @return PERP_OK; PERP_ERR_ARG (NULL, sizes <= 0, not finite, a mesh that is not there, two planes or height fields); PERP_ERR_MEMORY
 PERP_API perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double margin,
                                        perp_touch *touch, int *count);
 

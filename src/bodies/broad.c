@@ -124,7 +124,8 @@ static perp__box box_about(const perp__placed *s, int which, double travel)
         perp__shape_support(s, d, x);
         box.high[k] = s->p[k] + x[k] + round;
         for (int i = 0; i < 3; i++) d[i] = -d[i], x[i] = -x[i];
-        if (s->shape->kind == PERP_SHAPE_MESH) perp__shape_support(s, d, x);
+        if (s->shape->kind == PERP_SHAPE_MESH || s->shape->kind == PERP_SHAPE_FIELD)
+            perp__shape_support(s, d, x);
         box.low[k] = s->p[k] + x[k] - round;
         rounding = 1e-15 * (fabs(box.low[k]) + fabs(box.high[k]));
         box.low[k] -= rounding, box.high[k] += rounding;
@@ -161,9 +162,12 @@ static int touch_pair(perp_bodies *b, int i, int j)
     double margin = b->travel[i] + b->travel[j];
     if (are_far(b, i, j, margin)) return 1;
     if (!perp__grow(&b->touch, &b->ctouch, b->ntouch + PERP_MANIFOLD, sizeof *b->touch)) return 0;
+    memset(b->touch + b->ntouch, 0, PERP_MANIFOLD * sizeof *b->touch);
+    int n = y->shape->kind == PERP_SHAPE_FIELD
+                ? perp__touch_field(y, x, margin, &b->touch, &b->ctouch, b->ntouch)
+                : perp__touch_shapes(x, y, margin, b->touch + b->ntouch);
     perp_touch *t = b->touch + b->ntouch;
-    memset(t, 0, PERP_MANIFOLD * sizeof *t);
-    int n = perp__touch_shapes(x, y, margin, t);
+    if (n < 0) return 0;
     double mu[3];
     if (n) perp__bodies_friction(b, i, j, mu);
     for (int k = 0; k < n; k++) {

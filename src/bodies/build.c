@@ -87,6 +87,7 @@ static const char *shape_fault(const perp_shape *is, int nbody)
     if (fault) return fault;
     if (is->body < 0 || is->body > nbody) return "there is no such body";
     if (is->kind == PERP_SHAPE_PLANE && is->body) return "a plane is of the world (body 0)";
+    if (is->kind == PERP_SHAPE_FIELD && is->body) return "a height field is of the world (body 0)";
     if (!(is->mu >= 0) || !isfinite(is->mu)) return "its friction is >= 0";
     if (!(is->spin >= 0) || !(is->roll >= 0) || !isfinite(is->spin + is->roll))
         return "its torsional and rolling friction are >= 0";
@@ -241,8 +242,7 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
         perp__rotation_take(shape[i].rotation, b->shape[i].rotation);
         perp__rotation_of(b->shape[i].rotation, b->form[i].R);
         b->form[i].extent = perp__shape_extent(&b->shape[i]);
-        b->form[i].least =
-            shape[i].kind == PERP_SHAPE_PLANE ? (double)INFINITY : perp__shape_least(&b->shape[i]);
+        b->form[i].least = perp__shape_least(&b->shape[i]);
     }
     if (!perp__pushes_create(b)) return PERP_ERR_MEMORY;
     perp__bodies_place(b, b->q);

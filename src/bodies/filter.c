@@ -58,7 +58,7 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
 {
     if (!b || shape0 < 0 || shape1 < 0 || shape0 >= b->nshape || shape1 >= b->nshape ||
         !(mu >= 0) || !isfinite(mu) || b->shape[shape0].body == b->shape[shape1].body ||
-        (b->shape[shape0].kind == PERP_SHAPE_PLANE && b->shape[shape1].kind == PERP_SHAPE_PLANE))
+        (perp__is_ground(&b->shape[shape0]) && perp__is_ground(&b->shape[shape1])))
         return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     perp__named_pair *old = (perp__named_pair *)named(b, shape0, shape1);

@@ -30,6 +30,12 @@ typedef struct perp__surface {
 perp_status perp__surface_read(const char *path, perp__surface *surface, perp_diag *diag);
 void perp__surface_clear(perp__surface *surface);
 
+struct perp_field {
+    double *height; /* n[0] along x, for each of n[1] along y */
+    int n[2];
+    double half[2], cell[2], low, high;
+};
+
 /* A shape's pose in the world. */
 typedef struct perp__placed {
     const perp_shape *shape;
@@ -66,7 +72,17 @@ int perp__touch_plane(const perp__placed *plane, const perp__placed *b, double m
 /* boxes.c */
 int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margin,
                       perp_touch *touch);
-/* shapes.c: two shapes in the order of their kinds. */
+/* field.c: all contacts of a height field with another shape, into *touch from `first` on, which has `room` and grows; normals towards the field. How many; -1: memory is out. */
+int perp__touch_field(const perp__placed *field, const perp__placed *other, double margin,
+                      perp_touch **touch, int *room, int first);
+/* Both are of the world only. */
+static inline int perp__is_ground(const perp_shape *s)
+{
+    return s->kind == PERP_SHAPE_PLANE || s->kind == PERP_SHAPE_FIELD;
+}
+/* At most PERP_MANIFOLD of n touches, in their order: the deepest, then always the one furthest from those. May be in place. */
+int perp__thin_touches(const perp_touch *t, int n, perp_touch *out);
+/* shapes.c: two shapes in the order of their kinds, but height fields. */
 int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin,
                        perp_touch *touch);
 

@@ -147,26 +147,37 @@ static void clip(patch *p, const double *x, const double *d, int line)
     memcpy(p->id, out.id, sizeof out.id[0] * (size_t)out.n);
 }
 
-/* At most PERP_MANIFOLD of n touches, in their order: the deepest, then always the one furthest from those. */
-static int thin(perp_touch *t, int n, perp_touch *out)
+/* How far touch i is from the nearest of those that are kept. */
+static double way_to_kept(const perp_touch *t, int i, const int *kept, int nkept)
 {
-    int keep[ROOM] = {0}, count = 0;
-    double far[ROOM];
-    for (int i = 0; i < n; i++) far[i] = INFINITY;
-    for (int k = 0; k < PERP_MANIFOLD && k < n; k++) {
+    double least = INFINITY, from[3];
+    for (int j = 0; j < nkept; j++) {
+        perp__move3(t[i].point, -1, t[kept[j]].point, from);
+        least = fmin(least, perp__dot3(from, from));
+    }
+    return least;
+}
+
+int perp__thin_touches(const perp_touch *t, int n, perp_touch *out)
+{
+    int kept[PERP_MANIFOLD], count = 0, written = 0;
+    for (int i = 0; i < n && n <= PERP_MANIFOLD; i++) out[i] = t[i];
+    if (n <= PERP_MANIFOLD) return n;
+    for (; count < PERP_MANIFOLD; count++) {
         int best = -1;
-        for (int i = 0; i < n; i++)
-            if (!keep[i] && (best < 0 || (k ? far[i] > far[best] : t[i].gap < t[best].gap)))
-                best = i;
-        keep[best] = 1;
+        double most = 0;
         for (int i = 0; i < n; i++) {
-            double from[3];
-            perp__move3(t[i].point, -1, t[best].point, from);
-            far[i] = fmin(far[i], perp__dot3(from, from));
+            double far = way_to_kept(t, i, kept, count);
+            int is_kept = 0;
+            for (int j = 0; j < count; j++) is_kept |= kept[j] == i;
+            if (is_kept || (best >= 0 && !(count ? far > most : t[i].gap < t[best].gap))) continue;
+            best = i, most = far;
         }
+        kept[count] = best;
     }
     for (int i = 0; i < n; i++)
-        if (keep[i]) out[count++] = t[i];
+        for (int j = 0; j < count; j++)
+            if (kept[j] == i) out[written++] = t[i];
     return count;
 }
 
@@ -205,7 +216,7 @@ static int over_plane(const patch *p, const double *origin, const double *x, con
         one->gap = gap;
         one->feature = p->id[i];
     }
-    return thin(t, count, touch);
+    return perp__thin_touches(t, count, touch);
 }
 
 static int over_face(const patch *face, patch *other, const double *origin, double around,

@@ -5,6 +5,7 @@
 #include "bodies/geometry.h"
 #include "bodies/space.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const perp__word shape_rows[] = {
@@ -26,14 +27,21 @@ static int are_finite(const double *x, int n)
 const char *perp__shape_fault(const perp_shape *is)
 {
     double q[4];
-    static const int figures[] = {0, 1, 2, 3, 2, 3, 0}; /* of `size` */
+    static const int figures[] = {0, 1, 2, 3, 2, 3, 0, 0}; /* of `size` */
     if (is->kind < 0 || is->kind >= PERP_SHAPE_COUNT) return "its kind is none";
     for (int k = 0; k < figures[is->kind]; k++)
         if (!(is->size[k] > 0) || !isfinite(is->size[k])) return "its size must be > 0";
     if (is->kind == PERP_SHAPE_MESH && !is->mesh) return "its mesh is not there";
+    if (is->kind == PERP_SHAPE_FIELD && !is->field) return "its field is not there";
     if (!are_finite(is->position, 3)) return "its position is not finite";
     if (!perp__rotation_take(is->rotation, q)) return "its rotation is no quaternion";
     return NULL;
+}
+
+/* What is below it is looked for so far down. */
+static double field_floor(const perp_field *f)
+{
+    return f->low - f->half[0] - f->half[1];
 }
 
 double perp__shape_extent(const perp_shape *s)
@@ -45,6 +53,9 @@ double perp__shape_extent(const perp_shape *s)
     case PERP_SHAPE_CYLINDER: return hypot(s->size[0], s->size[1]);
     case PERP_SHAPE_ELLIPSOID: return fmax(s->size[0], fmax(s->size[1], s->size[2]));
     case PERP_SHAPE_MESH: return s->mesh->radius;
+    case PERP_SHAPE_FIELD:
+        return hypot(hypot(s->field->half[0], s->field->half[1]),
+                     fmax(fabs(field_floor(s->field)), fabs(s->field->high)));
     default: return INFINITY;
     }
 }
@@ -56,6 +67,8 @@ double perp__shape_least(const perp_shape *s)
     case PERP_SHAPE_ELLIPSOID: return fmin(s->size[0], fmin(s->size[1], s->size[2]));
     case PERP_SHAPE_CYLINDER: return fmin(s->size[0], s->size[1]);
     case PERP_SHAPE_MESH: return s->mesh->size;
+    case PERP_SHAPE_PLANE:
+    case PERP_SHAPE_FIELD: return INFINITY;
     default: return s->size[0];
     }
 }
@@ -97,6 +110,10 @@ void perp__shape_support(const perp__placed *s, const double *d, double *x)
         for (int k = 0; k < 3 && length > 0; k++) at[k] = size[k] * (own[k] / length);
         break;
     case PERP_SHAPE_MESH: mesh_support(s->shape->mesh, own, at); break;
+    case PERP_SHAPE_FIELD: /* of the box about it */
+        for (int k = 0; k < 2; k++) at[k] = copysign(s->shape->field->half[k], own[k]);
+        at[2] = own[2] < 0 ? field_floor(s->shape->field) : s->shape->field->high;
+        break;
     default: break;
     }
     perp__rotate3(s->R, at, x);
@@ -201,6 +218,17 @@ int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double marg
     return perp__touch_convex(a, b, margin, t);
 }
 
+/* The most telling of its contacts. */
+static int touch_field(const perp__placed *a, const perp__placed *field, double margin,
+                       perp_touch *touch)
+{
+    perp_touch *all = NULL;
+    int room = 0, n = perp__touch_field(field, a, margin, &all, &room, 0);
+    if (n > 0) n = perp__thin_touches(all, n, touch);
+    free(all);
+    return n;
+}
+
 perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double margin,
                               perp_touch *touch, int *count)
 {
@@ -208,7 +236,7 @@ perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double m
     perp__placed placed[2];
     if (!a || !b || !touch || !count || isnan(margin)) return PERP_ERR_ARG;
     *count = 0;
-    if (a->kind == PERP_SHAPE_PLANE && b->kind == PERP_SHAPE_PLANE) return PERP_ERR_ARG;
+    if (perp__is_ground(a) && perp__is_ground(b)) return PERP_ERR_ARG;
     for (int i = 0; i < 2; i++) {
         double q[4];
         if (perp__shape_fault(is[i])) return PERP_ERR_ARG;
@@ -219,10 +247,13 @@ perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double m
     }
     memset(touch, 0, PERP_MANIFOLD * sizeof *touch);
     int swap = a->kind > b->kind;
-    int n = perp__touch_shapes(&placed[swap], &placed[!swap], margin, touch);
+    int n = is[!swap]->kind == PERP_SHAPE_FIELD
+                ? touch_field(&placed[swap], &placed[!swap], margin, touch)
+                : perp__touch_shapes(&placed[swap], &placed[!swap], margin, touch);
+    if (n < 0) return PERP_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < 3 && swap; k++) touch[i].normal[k] = -touch[i].normal[k];
-        touch[i].shape[1] = 1;
+        touch[i].shape[0] = 0, touch[i].shape[1] = 1;
         perp__tangents3(touch[i].normal, touch[i].tangent[0], touch[i].tangent[1]);
     }
     *count = n;

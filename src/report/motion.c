@@ -50,16 +50,40 @@ static void put_mesh(perp__text *out, const perp_mesh *mesh)
     perp__text_put(out, "]}");
 }
 
-/* The different meshes of the shapes, and of each shape which one is its own; -1: none. How many, or -1: memory is out. */
-static int list_meshes(const perp_shape *shape, int nshape, const perp_mesh **mesh, int *own)
+/* The triangles of a height field. */
+static void put_field(perp__text *out, const perp_field *field)
+{
+    const double *height;
+    double half[2];
+    int n[2], count = perp_field_heights(field, &height, n, half);
+    perp__text_put(out, "{\"point\":[");
+    for (int i = 0; i < count; i++)
+        perp__text_format(out, "%s%.9g,%.9g,%.9g", i ? "," : "",
+                          -half[0] + 2 * half[0] * (i % n[0]) / (n[0] - 1),
+                          -half[1] + 2 * half[1] * (i / n[0]) / (n[1] - 1), height[i]);
+    perp__text_put(out, "],\"face\":[");
+    for (int i = 0; i + n[0] < count; i++) {
+        int up = i + n[0];
+        if (i % n[0] == n[0] - 1) continue;
+        perp__text_format(out, "%s[%d,%d,%d],[%d,%d,%d]", i ? "," : "", i, i + 1, up + 1, i, up + 1,
+                          up);
+    }
+    perp__text_put(out, "]}");
+}
+
+/* The different meshes of the shapes, height fields too, and of each shape which one is its own; -1: none. How many, or -1: memory is out. */
+static int list_meshes(const perp_shape *shape, int nshape, const perp_shape **mesh, int *own)
 {
     int n = 0;
     for (int s = 0; s < nshape; s++) {
         int k = 0;
         own[s] = -1;
-        if (shape[s].kind != PERP_SHAPE_MESH) continue;
-        while (k < n && mesh[k] != shape[s].mesh) k++;
-        if (k == n) mesh[n++] = shape[s].mesh;
+        int is_field = shape[s].kind == PERP_SHAPE_FIELD;
+        if (shape[s].kind != PERP_SHAPE_MESH && !is_field) continue;
+        while (k < n &&
+               (is_field ? mesh[k]->field != shape[s].field : mesh[k]->mesh != shape[s].mesh))
+            k++;
+        if (k == n) mesh[n++] = &shape[s];
         own[s] = k;
     }
     return n;
@@ -68,7 +92,7 @@ static int list_meshes(const perp_shape *shape, int nshape, const perp_mesh **me
 static void put_shape(perp__text *out, const perp_shape *s, int mesh)
 {
     perp__text_format(out, "{\"body\":%d,\"kind\":\"%s\",\"size\":", s->body,
-                      perp_shape_name(s->kind));
+                      perp_shape_name(mesh >= 0 ? PERP_SHAPE_MESH : s->kind));
     put_numbers(out, s->size, 3);
     perp__text_put(out, ",\"p\":");
     put_numbers(out, s->position, 3);
@@ -81,7 +105,7 @@ static void put_shape(perp__text *out, const perp_shape *s, int mesh)
 static int put_shapes(perp__text *out, const perp_shape *shape, int nshape, const char *const *name,
                       int nbody)
 {
-    const perp_mesh **mesh = malloc(((size_t)nshape + 1) * sizeof *mesh);
+    const perp_shape **mesh = malloc(((size_t)nshape + 1) * sizeof *mesh);
     int *own = malloc(((size_t)nshape + 1) * sizeof *own);
     int ok = mesh && own, n = ok ? list_meshes(shape, nshape, mesh, own) : 0;
     perp__text_put(out, "\"bodies\":[\"\"");
@@ -92,7 +116,10 @@ static int put_shapes(perp__text *out, const perp_shape *shape, int nshape, cons
     perp__text_put(out, "],\"meshes\":[");
     for (int k = 0; k < n; k++) {
         if (k) perp__text_put(out, ",");
-        put_mesh(out, mesh[k]);
+        if (mesh[k]->kind == PERP_SHAPE_FIELD)
+            put_field(out, mesh[k]->field);
+        else
+            put_mesh(out, mesh[k]->mesh);
     }
     perp__text_put(out, "],\"shapes\":[");
     for (int s = 0; s < nshape && ok; s++) {

@@ -108,6 +108,8 @@ static void read_asset(mjcf *m, const perp__xml_node *node)
     for (const perp__xml_node *child = node->child; child; child = child->next) {
         if (mjcf_is(child, "mesh"))
             mjcf_read_mesh(m, child);
+        else if (mjcf_is(child, "hfield"))
+            mjcf_read_field(m, child);
         else
             perp__robot_ignore(m->r, child, NULL, "<%.60s>: has no part in the motion",
                                child->name);

@@ -67,7 +67,16 @@ typedef struct mjcf_mesh {
     double weight, center[3], moments[6]; /* of density 1, when it was read */
 } mjcf_mesh;
 
-enum { MJCF_HFIELD = PERP_SHAPE_COUNT, MJCF_SDF };
+typedef struct mjcf_field {
+    const char *name, *file;
+    const perp__xml_node *node;
+    int nrow, ncol;
+    double size[4];
+    const perp_field *field; /* NULL: not read yet */
+    int is_bad;
+} mjcf_field;
+
+enum { MJCF_SDF = PERP_SHAPE_COUNT };
 
 typedef struct mjcf_geom {
     const char *name;
@@ -76,7 +85,7 @@ typedef struct mjcf_geom {
     int contype, conaffinity, condim, priority, group;
     double size[3], friction[3], fromto[6], mass, density, fitscale;
     int nsize, has_fromto, has_mass, is_shell;
-    const char *mesh;
+    const char *mesh, *hfield;
     perp__pose pose; /* in its body's frame */
     int is_paired;
     int shape; /* of the robot; -1: none */
@@ -98,13 +107,14 @@ typedef struct mjcf {
     mjcf_joint *joint;
     mjcf_site *site;
     mjcf_mesh *mesh;
+    mjcf_field *field;
     mjcf_geom *geom;
     mjcf_tendon *tendon;
     mjcf_named *drive;
     mjcf_ratio *ratio;
     double *springref; /* of each link; 0 where its spring does not rest elsewhere */
-    int nclass, cclass, nbody, cbody, njoint, cjoint, nsite, csite, nmesh, cmesh, ngeom, cgeom,
-        ntendon, ctendon, ndrive, cdrive, nratio, cratio, cspringref;
+    int nclass, cclass, nbody, cbody, njoint, cjoint, nsite, csite, nmesh, cmesh, nfield, cfield,
+        ngeom, cgeom, ntendon, ctendon, ndrive, cdrive, nratio, cratio, cspringref;
     const char **included;
     int nincluded, cincluded, ncopied; /* ncopied: elements of copies */
 } mjcf;
@@ -168,6 +178,11 @@ void mjcf_scale_mass(mjcf *m);
 /* The mass of a body's geoms from `first` on. */
 void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum);
 void mjcf_read_mesh(mjcf *m, const perp__xml_node *node);
+/* The name of a file without its folder and its ending. */
+const char *mjcf_name_in_path(mjcf *m, const char *file);
+/* mjcf_fields.c. What a geom names; NULL, and said: it is not there. */
+void mjcf_read_field(mjcf *m, const perp__xml_node *node);
+const perp_field *mjcf_field_of(mjcf *m, const mjcf_geom *g);
 void mjcf_add_shapes(mjcf *m);
 /* A pose in a body's frame as one in that of its link. */
 void mjcf_in_link(const mjcf *m, int body, const perp__pose *pose, perp__pose *in_link);

@@ -61,6 +61,7 @@ static const element elements[] = {
     {"mesh",
      "name class file vertex face scale refpos refquat inertia builtin content_type maxhullvert",
      "", "normal texcoord smoothnormal material params octree_maxdepth needsdf"},
+    {"hfield", "name content_type file nrow ncol elevation size", "", ""},
     {"pair", "name class geom1 geom2 condim friction", "solref solreffriction solimp margin gap",
      ""},
     {"exclude", "name body1 body2", "", ""},

@@ -12,7 +12,7 @@
 
 enum { CONVEX, EXACT, LEGACY, SHELL };
 
-static const char *name_in_path(mjcf *m, const char *file)
+const char *mjcf_name_in_path(mjcf *m, const char *file)
 {
     const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file,
                *dot = strrchr(name, '.');
@@ -40,7 +40,7 @@ void mjcf_read_mesh(mjcf *m, const perp__xml_node *node)
         .name = perp__xml_get(node, "name"), .node = node, .scale = {1, 1, 1}, .refquat = {1}};
     mesh->inertia = LEGACY;
     mjcf_resolve(m, node, 0, apply_mesh, mesh);
-    if (!mesh->name && mesh->file) mesh->name = name_in_path(m, mesh->file);
+    if (!mesh->name && mesh->file) mesh->name = mjcf_name_in_path(m, mesh->file);
     if (perp__xml_get(node, "maxhullvert"))
         perp__robot_ignore(m->r, node, "maxhullvert",
                            "maxhullvert of mesh: the whole hull is taken");
@@ -176,7 +176,7 @@ static perp_mesh *hull_of(mjcf *m, mjcf_mesh *mesh)
 
 /* Geoms ----------------------------------------------------------------------------------------------------- */
 
-static const int kinds[] = {PERP_SHAPE_PLANE,   MJCF_HFIELD,          PERP_SHAPE_SPHERE,
+static const int kinds[] = {PERP_SHAPE_PLANE,   PERP_SHAPE_FIELD,     PERP_SHAPE_SPHERE,
                             PERP_SHAPE_CAPSULE, PERP_SHAPE_ELLIPSOID, PERP_SHAPE_CYLINDER,
                             PERP_SHAPE_BOX,     PERP_SHAPE_MESH,      MJCF_SDF};
 
@@ -201,6 +201,7 @@ static void apply_geom(mjcf *m, const perp__xml_node *node, void *to)
     perp__read_number(r, node, "fitscale", &g->fitscale);
     mjcf_read_flag(m, node, "shellinertia", &g->is_shell);
     if (perp__xml_get(node, "mesh")) g->mesh = perp__xml_get(node, "mesh");
+    if (perp__xml_get(node, "hfield")) g->hfield = perp__xml_get(node, "hfield");
     mjcf_read_pose(m, node, &g->pose);
 }
 
@@ -357,15 +358,15 @@ static int fit_geom(mjcf *m, mjcf_geom *g)
 static int shape_of(mjcf *m, mjcf_geom *g, const char *why, perp_shape *shape)
 {
     if (g->kind >= PERP_SHAPE_COUNT)
-        return perp__robot_refuse(m->r, g->node, "type", "geom: %s that %s are not to be had",
-                                  g->kind == MJCF_HFIELD ? "height fields" : "distance fields",
-                                  why);
+        return perp__robot_refuse(m->r, g->node, "type",
+                                  "geom: distance fields that %s are not to be had", why);
     if (is_fitted(g) && !fit_geom(m, g)) return 0;
     *shape = (perp_shape){.kind = (perp_shape_kind)g->kind,
                           .mu = g->friction[0],
                           .spin = g->friction[1],
                           .roll = g->friction[2]};
-    if (g->kind != PERP_SHAPE_PLANE) memcpy(shape->size, g->size, sizeof shape->size);
+    if (!perp__is_ground(shape)) memcpy(shape->size, g->size, sizeof shape->size);
+    if (g->kind == PERP_SHAPE_FIELD) return (shape->field = mjcf_field_of(m, g)) != NULL;
     if (g->kind != PERP_SHAPE_MESH) return 1;
     memset(shape->size, 0, sizeof shape->size);
     int k = find_mesh(m, g);
@@ -377,7 +378,9 @@ static void weigh_one(mjcf *m, mjcf_geom *g, const perp__pose *within, perp__mas
 {
     perp_shape shape;
     double volume, center[3], I[6];
-    if (g->kind == PERP_SHAPE_PLANE || (g->has_mass ? g->mass : g->density) == 0) return;
+    if (g->kind == PERP_SHAPE_PLANE || g->kind == PERP_SHAPE_FIELD ||
+        (g->has_mass ? g->mass : g->density) == 0)
+        return;
     if (!shape_of(m, g, "weigh", &shape)) return;
     if (!g->is_shell) {
         perp__shape_mass(&shape, &volume, center, I);
@@ -421,14 +424,15 @@ static void add_shape(mjcf *m, mjcf_geom *g)
     perp_shape shape;
     perp__pose pose;
     const mjcf_body *b = &m->body[g->body];
-    int is_plane = g->kind == PERP_SHAPE_PLANE;
-    if (is_plane && !b->is_static) {
-        perp__robot_refuse(m->r, g->node, "type", "geom: a plane is of the world");
+    int is_ground = g->kind == PERP_SHAPE_PLANE || g->kind == PERP_SHAPE_FIELD;
+    if (is_ground && !b->is_static) {
+        perp__robot_refuse(m->r, g->node, "type", "geom: a %s is of the world",
+                           g->kind == PERP_SHAPE_PLANE ? "plane" : "height field");
         return;
     }
     if (!shape_of(m, g, "touch", &shape)) return;
-    shape.body = is_plane ? 0 : b->link;
-    perp__pose_multiply(is_plane ? &b->at : &b->within, &g->pose, &pose);
+    shape.body = is_ground ? 0 : b->link;
+    perp__pose_multiply(is_ground ? &b->at : &b->within, &g->pose, &pose);
     memcpy(shape.position, pose.p, sizeof pose.p);
     perp__quaternion_of_rotation(pose.R, shape.rotation);
     perp_touch_rule rule = {.type = (unsigned)g->contype,

@@ -1,5 +1,6 @@
 /* What MJCF says between bodies and joints: pairs of geoms, equalities, keyframes. */
 
+#include "bodies/geometry.h"
 #include "bodies/space.h"
 #include "robots/mjcf.h"
 
@@ -78,7 +79,7 @@ void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
     mjcf_resolve(m, node, 0, apply_pair, &p);
     if (!x || !y || x->shape < 0 || y->shape < 0) return;
     if (!check_pair(m, node, &p)) return;
-    if (x->kind == PERP_SHAPE_PLANE && y->kind == PERP_SHAPE_PLANE)
+    if (perp__is_ground(&m->r->to->shape[x->shape]) && perp__is_ground(&m->r->to->shape[y->shape]))
         perp__robot_refuse(m->r, node, NULL, "pair: two planes do not touch");
     else if (m->r->to->shape[x->shape].body == m->r->to->shape[y->shape].body)
         perp__robot_refuse(m->r, node, NULL, "pair: geoms of two bodies are expected");

@@ -92,6 +92,17 @@ int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh)
     return r->to->nmesh++;
 }
 
+int perp__add_field(perp__robot_reader *r, perp_field *field)
+{
+    if (!perp__grow(&r->to->field, &r->to->cfield, r->to->nfield + 1, sizeof *r->to->field)) {
+        perp_field_destroy(field);
+        perp__robot_no_memory(r);
+        return -1;
+    }
+    r->to->field[r->to->nfield] = field;
+    return r->to->nfield++;
+}
+
 /* Names ------------------------------------------------------------------------------------------------ */
 
 #define SIZE(name, word, nq, nv, text) {nq, nv},
@@ -295,7 +306,9 @@ void perp_robot_destroy(perp_robot *robot)
 {
     if (!robot) return;
     for (int i = 0; i < robot->nmesh; i++) perp_mesh_destroy(robot->mesh[i]);
+    for (int i = 0; i < robot->nfield; i++) perp_field_destroy(robot->field[i]);
     free(robot->mesh);
+    free(robot->field);
     perp__arena_clear(&robot->arena);
     free(robot);
 }

@@ -35,7 +35,8 @@ struct perp_robot {
     double *pair_mu, (*pair_moment)[2];
     int (*apart)[2];
     perp_mesh **mesh;
-    int nmesh, cmesh;
+    perp_field **field;
+    int nmesh, cmesh, nfield, cfield;
     perp__key *key;
     int nkey, ckey;
     const char **q_name, **v_name;
@@ -102,8 +103,9 @@ int perp__add_equality(perp__robot_reader *r, const perp_equality *equality);
 int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu,
                    const double moment[2]);
 int perp__add_apart(perp__robot_reader *r, int body0, int body1);
-int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh); /* owns it, also where it fails */
-int perp__finish_robot(perp__robot_reader *r);              /* names of columns; 0: memory is out */
+int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh);    /* owns it, also where it fails */
+int perp__add_field(perp__robot_reader *r, perp_field *field); /* likewise */
+int perp__finish_robot(perp__robot_reader *r); /* names of columns; 0: memory is out */
 
 /* inertia.c: of what a body is made of, mass and moments about the body's origin, axes of its frame: xx, yy, zz, xy, xz, yz. */
 typedef struct perp__mass {

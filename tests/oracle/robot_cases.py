@@ -186,6 +186,7 @@ face="0 2 1 0 3 2 0 5 3 3 5 4 6 7 8 6 8 9 6 9 11 9 10 11 0 1 7 0 7 6 1 2 8 1 8 7
     ("condim 6 of a pair", pair(x='condim="1"', after='<contact><pair geom1="x" geom2="y" condim="6" friction="0.5 0.5 0.1 0.2 0.2"/></contact>')),
     ("condim 4 of a pair", pair(after='<contact><pair geom1="x" geom2="y" condim="4" friction="0.5 0.5 0.1 0.2 0.3"/></contact>')),
     ("condim 6 of a pair has defaults", pair(after='<contact><pair geom1="x" geom2="y" condim="6"/></contact>')),
+    ("a height field", pair(before='<asset><hfield name="h" nrow="2" ncol="3" size="3 3 0.1 1" elevation="0 1 2 3 4 5"/></asset>').replace('type="plane" size="3 3 1"', 'type="hfield" hfield="h"')),
     # options
     ("options", joint("", '<option timestep="0.005" gravity="1 2 -3" density="1.2" viscosity="0.3" wind="1 0 2"/>')),
     ("two options", joint("", '<option timestep="0.005"/><option gravity="0 0 -1"/>')),

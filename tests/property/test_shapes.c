@@ -278,8 +278,8 @@ static void distances_are_the_least_and_overlaps_too(void **state)
     for (long i = 0; i < pairs; i++) {
         solid a, b;
         double size = pow(10, random_in(-3, 3)), far = random_in(0, 1) < 0.5 ? 0.8 : 2;
-        draw(&a, 1 + (perp_shape_kind)random_in(0, PERP_SHAPE_COUNT - 1), size, far);
-        draw(&b, 1 + (perp_shape_kind)random_in(0, PERP_SHAPE_COUNT - 1), size, far);
+        draw(&a, 1 + (perp_shape_kind)random_in(0, PERP_SHAPE_MESH), size, far);
+        draw(&b, 1 + (perp_shape_kind)random_in(0, PERP_SHAPE_MESH), size, far);
         check_pair(&a, &b, &apart_count, &overlap_count);
         perp_mesh_destroy(a.mesh);
         perp_mesh_destroy(b.mesh);
@@ -301,7 +301,7 @@ static void gaps_stay_where_all_is_moved_and_turned(void **state)
         for (int k = 0; k < 3; k++) p[k] = far * random_in(-1, 1);
         turn(q, R);
         for (int j = 0; j < 2; j++)
-            draw(&s[j], 1 + (perp_shape_kind)random_in(0, PERP_SHAPE_COUNT - 1), 1, 1);
+            draw(&s[j], 1 + (perp_shape_kind)random_in(0, PERP_SHAPE_MESH), 1, 1);
         assert_true(touch(&s[0], &s[1], 100, &before));
         for (int j = 0; j < 2; j++) {
             double x[3], r[4], *o = s[j].is.rotation, u[3];

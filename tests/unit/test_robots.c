@@ -466,6 +466,55 @@ static void assert_moments(const char *text, double spin, double roll)
     perp_robot_destroy(robot);
 }
 
+#define FIELD(attributes)                                                                          \
+    "<mujoco><asset><hfield name='h' " attributes                                                  \
+    "/></asset><worldbody><geom name='f' type='hfield' hfield='h' pos='0 0 1'/><body pos='0 0 3'>" \
+    "<freejoint/><geom size='0.1'/></body></worldbody></mujoco>"
+
+/* The text's rows go from above to below, a file's as the heights lie; the least is 0, the greatest the third size. */
+static void height_fields_are_scaled(void **state)
+{
+    (void)state;
+    const double by_row[6] = {0.3, 0.4, 0.5, 0, 0.1, 0.2},
+                 by_file[6] = {0, 0.1, 0.2, 0.3, 0.4, 0.5};
+    for (int k = 0; k < 3; k++) {
+        perp_robot *robot = read_text(
+            k == 0 ? FIELD("nrow='2' ncol='3' size='1 2 0.5 9' elevation='1 2 3 4 5 6'")
+            : k == 1
+                ? FIELD("size='1 2 0.5 9' file='" PERP_SOURCE_DIR "/tests/data/robots/hills.bin'")
+                : FIELD("nrow='2' ncol='3' size='1 2 0.5 9' elevation='7 7 7 7 7 7'"));
+        perp_robot_parts parts = perp_robot_get_parts(robot);
+        const double *height;
+        double half[2];
+        int n[2];
+        assert_int_equal(parts.shape[0].kind, PERP_SHAPE_FIELD);
+        assert_int_equal(parts.shape[0].body, 0);
+        assert_near(parts.shape[0].position[2], 1, 0);
+        assert_int_equal(perp_field_heights(parts.shape[0].field, &height, n, half), 6);
+        assert_int_equal(n[0], 3);
+        assert_near(half[0], 1, 0);
+        assert_near(half[1], 2, 0);
+        for (int i = 0; i < 6; i++)
+            assert_near(height[i], k == 0 ? by_row[i] : k == 1 ? by_file[i] : 0, 1e-15);
+        perp_robot_destroy(robot);
+    }
+    refuses(FIELD("nrow='2' ncol='3' size='1 2 0 9'"), PERP_ERR_MODEL, "four numbers > 0");
+    refuses(FIELD("nrow='2' ncol='3'"), PERP_ERR_MODEL, "size is missing");
+    refuses(FIELD("nrow='1' ncol='3' size='1 1 1 1'"), PERP_ERR_MODEL, "from 2 to 32768 rows");
+    refuses(FIELD("nrow='2' ncol='3' size='1 1 1 1' elevation='1 2'"), PERP_ERR_MODEL,
+            "elevation: 2 numbers, 6 expected");
+    refuses(FIELD("size='1 1 1 1' file='" PERP_SOURCE_DIR "/tests/data/robots/ell.obj'"),
+            PERP_ERR_MODEL, "a float of each height are expected");
+    refuses(FIELD("size='1 1 1 1' file='" PERP_SOURCE_DIR "/tests/data/robots/not_an_image.png'"),
+            PERP_ERR_MODEL, "images are not read here");
+    refuses(FIELD("size='1 1 1 1' file='nowhere.bin'"), PERP_ERR_MODEL, "cannot be read");
+    refuses(
+        "<mujoco><worldbody><geom type='hfield' hfield='h'/><body><joint/><geom size='1'/></body>"
+        "</worldbody></mujoco>",
+        PERP_ERR_MODEL, "there is no height field 'h'");
+}
+#undef FIELD
+
 static void condim_says_which_moments_a_contact_has(void **state)
 {
     (void)state;
@@ -803,7 +852,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refuses("<mujoco/>", PERP_ERR_MODEL, "there is no body");
     refuses("<!DOCTYPE m [<!ENTITY e 'x'>]><mujoco/>", PERP_ERR_DATA, "entities");
     refuses("", PERP_ERR_DATA, "no element found");
-    refuses(GEOM("", "type='hfield' hfield='x'"), PERP_ERR_MODEL, "height fields");
+    refuses(GEOM("", "type='hfield' hfield='x'"), PERP_ERR_MODEL, "a height field is of the world");
     refuses(GEOM("", "type='mesh' mesh='x'"), PERP_ERR_MODEL, "there is no mesh 'x'");
     refuses(GEOM("", "type='plane'"), PERP_ERR_MODEL, "a plane is of the world");
     refuses(JOINT("", "actuatorgravcomp='true' actuatorfrcrange='-1 1'"), PERP_ERR_MODEL,
@@ -1072,6 +1121,7 @@ int main(void)
         cmocka_unit_test(ref_is_q_at_the_beginning),
         cmocka_unit_test(shapes_touch_by_type_affinity_pair_and_exclude),
         cmocka_unit_test(friction_is_the_larger_or_that_of_higher_priority),
+        cmocka_unit_test(height_fields_are_scaled),
         cmocka_unit_test(condim_says_which_moments_a_contact_has),
         cmocka_unit_test(a_body_does_not_touch_its_parent_but_the_world),
         cmocka_unit_test(actuators_have_mjcf_s_gains),
