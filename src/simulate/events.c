@@ -778,7 +778,7 @@ static double locate(perp__events *e, double h)
             if (is_same && side > 0) at_lo /= 2;
             side = is_same ? 1 : 0;
         }
-        if (hi - lo <= 2 * DBL_EPSILON * fmax(fabs(e->t), e->step)) break;
+        if (hi - lo <= 2 * DBL_EPSILON * fmax(fabs(e->t), hi)) break;
         if (i > 0 && has_lo && hit >= 0 && at_lo > 0 && at_hi < 0)
             next = lo + (hi - lo) * (at_lo / (at_lo - at_hi));
         if (!(next > lo && next < hi)) next = (lo + hi) / 2;
