@@ -378,7 +378,8 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
     perp_plan *finer = NULL;
     perp_plan_result next;
     int steps = choose_parts(u, error_of(plan, result), cost_moves);
-    if (!steps) return 0;
+    int gains = u->nrun > plan->program->mesh.nrun && order_of(u->method) == 1;
+    if (!steps || gains) return 0; /* free lengths gain from what a method of order 1 is off by */
     perp_status status = create_finer(u, steps, &finer);
     if (status == PERP_OK) status = perp__plan_run_starts(finer, &next);
     int is_finer = status == PERP_OK && is_no_worse(plan, &next, result);
