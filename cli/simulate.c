@@ -90,7 +90,8 @@ static const cli_option options[] = {
      INTO(o.jit), .words = jits},
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error); "
-     "OUT" PERP_BINARY_SUFFIX ": rows as numbers, for long runs (docs/formats.md)",
+     "OUT" PERP_BINARY_SUFFIX ": rows as numbers, for long runs; OUT.h5"
+     ": HDF5, for other programs (docs/formats.md)",
      INTO(out), .is_output = 1},
     {"every", "N", "write every Nth row, and the last", INTO(every), .least = 1},
     {"stream", NULL,

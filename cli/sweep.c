@@ -24,7 +24,8 @@ typedef struct request {
     perp_plan_options plan;
     perp_dataset *recorded;
     double limit;
-    int resume, merge, quiet, as_json, rank, ranks; /* rank 0 writes, the others do jobs for it */
+    int resume, merge, hdf5, quiet, as_json, rank,
+        ranks; /* rank 0 writes, the others do jobs for it */
     cJSON *json;
 } request;
 
@@ -81,6 +82,7 @@ static const cli_option options[] = {
      INTO(shard)},
     {"merge", NULL, "make the table from the journals of all shards in FOLDER; needs no model",
      INTO(merge)},
+    {"hdf5", NULL, "the numbers of the table as table.h5, too, for other programs", INTO(hdf5)},
     {"time-limit", "S", "begin no job after so many seconds", INTO(limit), .is_positive = 1},
     {"threads", "N", "default: one per processor; the numbers are the same", INTO(run.threads),
      .least = 1, .most = 256},
@@ -203,6 +205,9 @@ static int check_options(request *r)
     if (!r->vary.n) return cli_ask(&r->args, "what varies? --vary NAME=LOW:HIGH:N");
     if (!r->out && (r->resume || r->shard))
         return say("--%s needs a folder: -o FOLDER", r->resume ? "resume" : "shard");
+    if (r->hdf5 && (!r->out || r->shard))
+        return say("%s", r->out ? "--hdf5 is for --merge, which makes the table of shards"
+                                : "--hdf5 needs a folder: -o FOLDER");
     if (cli_is_dash(r->out)) return say("%s", "-o is a folder here");
     int code =
         r->shard ? cli_read_shard("sweep", r->shard, &r->run.shard, &r->run.shards) : CLI_DONE;
@@ -452,7 +457,7 @@ static int sweep_all(state *s, perp_diag *diag)
     if (s->is_damaged) status = PERP_ERR_DATA;
     cli_journal_close(&s->journal);
     if (s->path[0] && !r->shard && (status == PERP_OK || status == PERP_ERR_STOPPED)) {
-        perp_status written = cli_write_table(r->out, status == PERP_OK, table, diag);
+        perp_status written = cli_write_table(r->out, status == PERP_OK, r->hdf5, table, diag);
         if (written != PERP_OK) status = written;
     }
     report(r, s->sweep, s, status, s->path[0] ? s->path : NULL, table[0] ? table : NULL);
@@ -462,7 +467,7 @@ static int sweep_all(state *s, perp_diag *diag)
 static int merge(const request *r, perp_diag *diag)
 {
     char table[CLI_PATH_ROOM] = "";
-    int code = cli_exit_code(cli_write_table(r->out, 1, table, diag));
+    int code = cli_exit_code(cli_write_table(r->out, 1, r->hdf5, table, diag));
     if (r->json) cli_json_add_text(r->json, "table", table[0] ? table : NULL);
     if (code == CLI_DONE && !r->json && !r->quiet) printf("table: %s\n", table);
     return code;

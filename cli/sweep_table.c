@@ -97,10 +97,11 @@ static perp_status open_folder(folder *f, const char *path)
 
 /* The table -------------------------------------------------------------------------------------- */
 
-/* As text with its words and, of many jobs, the numbers alone as well (NULL: not). */
+/* As text with its words; the numbers alone of many jobs, and as HDF5 where that is asked for (NULL: not). */
+enum { COPIES = 2 };
 typedef struct tables {
-    perp_trajectory_writer *text, *numbers;
-    char path[CLI_PATH_ROOM]; /* of the numbers */
+    perp_trajectory_writer *text, *numbers[COPIES];
+    char path[COPIES][CLI_PATH_ROOM]; /* of the numbers */
 } tables;
 
 enum { MANY = 100000 };
@@ -143,9 +144,12 @@ static perp_status write_head(const tables *t, const cJSON *head)
     perp_status status = write_comments(t->text, head);
     if (status == PERP_OK) status = perp_trajectory_writer_texts(t->text, TEXTS, texts);
     if (status == PERP_OK) status = perp_trajectory_writer_header(t->text, all, names, units);
-    if (status == PERP_OK && t->numbers) status = write_comments(t->numbers, head);
-    if (status == PERP_OK && t->numbers)
-        status = perp_trajectory_writer_header(t->numbers, all, names, units);
+    for (int i = 0; i < COPIES; i++) {
+        if (!t->numbers[i]) continue;
+        if (status == PERP_OK) status = write_comments(t->numbers[i], head);
+        if (status == PERP_OK)
+            status = perp_trajectory_writer_header(t->numbers[i], all, names, units);
+    }
     free(names);
     return status;
 }
@@ -158,7 +162,9 @@ static perp_status write_job(const tables *t, const cli_job *job, int n, double 
     row[n + 1] = (double)job->steps;
     row[n + 2] = job->error;
     perp_status status = perp_trajectory_writer_row_texts(t->text, row, text);
-    return status == PERP_OK && t->numbers ? perp_trajectory_writer_row(t->numbers, row) : status;
+    for (int i = 0; i < COPIES && status == PERP_OK; i++)
+        if (t->numbers[i]) status = perp_trajectory_writer_row(t->numbers[i], row);
+    return status;
 }
 
 /* Rows of all jobs, in order; how many are there, and the first that is not, -1. */
@@ -183,16 +189,21 @@ static perp_status write_rows(const folder *f, const tables *t, long long jobs, 
 }
 
 static perp_status create_tables(tables *t, const char *path, const char *table, long long jobs,
-                                 perp_diag *diag)
+                                 int has_hdf5, perp_diag *diag)
 {
+    static const char *const suffix[COPIES] = {PERP_BINARY_SUFFIX, ".h5"};
+    const int is_wanted[COPIES] = {jobs > MANY, has_hdf5};
     perp_status status = perp_trajectory_writer_create(table, &t->text, diag);
-    snprintf(t->path, sizeof t->path, "%s/table" PERP_BINARY_SUFFIX, path);
-    if (status == PERP_OK && jobs > MANY)
-        status = perp_trajectory_writer_create(t->path, &t->numbers, diag);
+    for (int i = 0; i < COPIES; i++) {
+        snprintf(t->path[i], sizeof t->path[i], "%s/table%s", path, suffix[i]);
+        if (status == PERP_OK && is_wanted[i])
+            status = perp_trajectory_writer_create(t->path[i], &t->numbers[i], diag);
+    }
     return status;
 }
 
-perp_status cli_write_table(const char *path, int is_complete, char *table, perp_diag *diag)
+perp_status cli_write_table(const char *path, int is_complete, int has_hdf5, char *table,
+                            perp_diag *diag)
 {
     folder f = {0};
     tables t = {0};
@@ -203,7 +214,7 @@ perp_status cli_write_table(const char *path, int is_complete, char *table, perp
     if (status == PERP_OK) {
         jobs = (long long)cJSON_GetNumberValue(
             cJSON_GetObjectItemCaseSensitive(f.journal[0].head, "jobs"));
-        status = create_tables(&t, path, table, jobs, diag);
+        status = create_tables(&t, path, table, jobs, has_hdf5, diag);
     }
     if (status == PERP_OK) status = write_head(&t, f.journal[0].head);
     if (status == PERP_OK) status = write_rows(&f, &t, jobs, &written, &missing);
@@ -218,8 +229,10 @@ perp_status cli_write_table(const char *path, int is_complete, char *table, perp
         snprintf(table, CLI_PATH_ROOM, "%s", perp_trajectory_writer_partial(t.text));
     perp_status closed = perp_trajectory_writer_close(t.text, reason[0] ? reason : NULL, diag);
     if (status == PERP_OK) status = closed;
-    closed = perp_trajectory_writer_close(t.numbers, reason[0] ? reason : NULL, diag);
-    if (status == PERP_OK) status = closed;
+    for (int i = 0; i < COPIES; i++) {
+        closed = perp_trajectory_writer_close(t.numbers[i], reason[0] ? reason : NULL, diag);
+        if (status == PERP_OK) status = closed;
+    }
     if (status != PERP_OK) table[0] = 0;
     close_folder(&f);
     return status;

@@ -45,8 +45,11 @@ static struct {
     __typeof__(H5Pcreate) *create_list;
     __typeof__(H5Pset_create_intermediate_group) *set_groups;
     __typeof__(H5Pget_external_count) *other_files;
+    __typeof__(H5Pset_obj_track_times) *set_times;
+    __typeof__(H5Pset_chunk) *set_chunk;
+    __typeof__(H5Dset_extent) *extend;
     __typeof__(H5Pclose) *close_list;
-    hid_t *native_int, *native_double, *text, *link_class;
+    hid_t *native_int, *native_double, *text, *link_class, *array_class;
 } h5;
 
 /* Values of H5public.h and H5Fpublic.h, whose macros call the library. */
@@ -87,16 +90,21 @@ static perp_status load(void)
                                    {"H5Pcreate", &h5.create_list},
                                    {"H5Pset_create_intermediate_group", &h5.set_groups},
                                    {"H5Pget_external_count", &h5.other_files},
+                                   {"H5Pset_obj_track_times", &h5.set_times},
+                                   {"H5Pset_chunk", &h5.set_chunk},
+                                   {"H5Dset_extent", &h5.extend},
                                    {"H5Pclose", &h5.close_list},
                                    {"H5T_NATIVE_INT_g", &h5.native_int},
                                    {"H5T_NATIVE_DOUBLE_g", &h5.native_double},
                                    {"H5T_C_S1_g", &h5.text},
-                                   {"H5P_CLS_LINK_CREATE_ID_g", &h5.link_class}};
+                                   {"H5P_CLS_LINK_CREATE_ID_g", &h5.link_class},
+                                   {"H5P_CLS_DATASET_CREATE_ID_g", &h5.array_class}};
     return perp__library_load(PERP_HAVE_HDF5, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 
 struct perp__hdf5 {
-    hid_t id;
+    hid_t id, rows; /* rows: the array that grows, or -1 */
+    hsize_t row, columns;
     int is_written;
     char name[]; /* in messages */
 };
@@ -136,7 +144,8 @@ static perp__hdf5 *create(const char *name, int is_written)
     size_t size = strlen(name) + 1;
     perp__hdf5 *file = malloc(sizeof *file + size);
     if (!file) return NULL;
-    file->id = H5I_INVALID_HID, file->is_written = is_written;
+    file->id = file->rows = H5I_INVALID_HID, file->is_written = is_written;
+    file->row = file->columns = 0;
     memcpy(file->name, name, size);
     return file;
 }
@@ -197,7 +206,8 @@ perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag)
 {
     if (!file) return PERP_OK;
     enter();
-    int ok = file->id < 0 || h5.close_file(file->id) >= 0;
+    int ok = file->rows < 0 || h5.close_array(file->rows) >= 0;
+    ok &= file->id < 0 || h5.close_file(file->id) >= 0;
     perp_status status = leave();
     if (status == PERP_OK && !ok && file->is_written) status = not_written(diag, file);
     free(file);
@@ -359,18 +369,63 @@ void perp__hdf5_text(perp__hdf5 *file, const char *path, size_t size, char *out)
 
 /* Writing --------------------------------------------------------------------------------------- */
 
+/* An array in this space, which is closed; chunk: NULL, or what is stored together. No time is in it, so that the same numbers are the same bytes. */
+static hid_t create_array(perp__hdf5 *file, const char *path, hid_t type, hid_t space,
+                          const hsize_t *chunk)
+{
+    hid_t list = h5.create_list(*h5.link_class), how = h5.create_list(*h5.array_class),
+          array = H5I_INVALID_HID;
+    if (space >= 0 && list >= 0 && how >= 0 && h5.set_groups(list, 1) >= 0 &&
+        h5.set_times(how, 0) >= 0 && (!chunk || h5.set_chunk(how, 2, chunk) >= 0))
+        array = h5.create_array(file->id, path, type, space, list, how, DEFAULTS);
+    if (how >= 0) h5.close_list(how);
+    if (list >= 0) h5.close_list(list);
+    if (space >= 0) h5.close_space(space);
+    return array;
+}
+
 static int write_array(perp__hdf5 *file, const char *path, hid_t type, hsize_t count,
                        const void *value)
 {
-    hid_t space = h5.create_space(1, &count, NULL), list = h5.create_list(*h5.link_class),
-          array = H5I_INVALID_HID;
-    if (space >= 0 && list >= 0 && h5.set_groups(list, 1) >= 0)
-        array = h5.create_array(file->id, path, type, space, list, DEFAULTS, DEFAULTS);
+    hid_t array = create_array(file, path, type, h5.create_space(1, &count, NULL), NULL);
     int ok = array >= 0 && (count == 0 || h5.write(array, type, ALL, ALL, DEFAULTS, value) >= 0);
     if (array >= 0) ok &= h5.close_array(array) >= 0;
-    if (list >= 0) h5.close_list(list);
-    if (space >= 0) h5.close_space(space);
     return ok;
+}
+
+/* Behind the rows that are there. */
+static int add_rows(perp__hdf5 *file, hsize_t n, const double *value)
+{
+    const hsize_t size[2] = {file->row + n, file->columns}, start[2] = {file->row, 0},
+                  count[2] = {n, file->columns};
+    if (file->rows < 0 || h5.extend(file->rows, size) < 0) return 0;
+    hid_t to = h5.space_of(file->rows), from = h5.create_space(2, count, NULL);
+    int ok = to >= 0 && from >= 0 && h5.select(to, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+             h5.write(file->rows, *h5.native_double, from, to, DEFAULTS, value) >= 0;
+    if (from >= 0) h5.close_space(from);
+    if (to >= 0) h5.close_space(to);
+    file->row += n;
+    return ok;
+}
+
+perp_status perp__hdf5_begin_rows(perp__hdf5 *file, const char *path, int columns, int block,
+                                  perp_diag *diag)
+{
+    const hsize_t none[2] = {0, (hsize_t)columns}, most[2] = {H5S_UNLIMITED, (hsize_t)columns},
+                  chunk[2] = {(hsize_t)block, (hsize_t)columns};
+    enter();
+    file->columns = (hsize_t)columns;
+    file->rows = create_array(file, path, *h5.native_double, h5.create_space(2, none, most), chunk);
+    perp_status status = leave();
+    return status == PERP_OK && file->rows < 0 ? not_written(diag, file) : status;
+}
+
+perp_status perp__hdf5_add_rows(perp__hdf5 *file, int n, const double *value, perp_diag *diag)
+{
+    enter();
+    int ok = add_rows(file, (hsize_t)n, value);
+    perp_status status = leave();
+    return status == PERP_OK && !ok ? not_written(diag, file) : status;
 }
 
 static perp_status put(perp__hdf5 *file, const char *path, hid_t type, long long count,
@@ -394,16 +449,28 @@ perp_status perp__hdf5_put_doubles(perp__hdf5 *file, const char *path, long long
     return put(file, path, *h5.native_double, count, value, diag);
 }
 
+perp_status perp__hdf5_put_texts(perp__hdf5 *file, const char *path, int n, const char *const *text,
+                                 perp_diag *diag)
+{
+    size_t size = 1;
+    for (int i = 0; i < n; i++) size = strlen(text[i]) + 1 > size ? strlen(text[i]) + 1 : size;
+    char *all = calloc((size_t)n + 1, size);
+    if (!all) return PERP_ERR_MEMORY;
+    for (int i = 0; i < n; i++) strcpy(all + (size_t)i * size, text[i]);
+    enter();
+    hid_t type = h5.copy_type(*h5.text);
+    int ok =
+        type >= 0 && h5.set_size(type, size) >= 0 && write_array(file, path, type, (hsize_t)n, all);
+    if (type >= 0) h5.close_type(type);
+    perp_status status = leave();
+    free(all);
+    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+}
+
 perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *text,
                                 perp_diag *diag)
 {
-    enter();
-    hid_t type = h5.copy_type(*h5.text);
-    int ok = type >= 0 && h5.set_size(type, strlen(text) + 1) >= 0 &&
-             write_array(file, path, type, 1, text);
-    if (type >= 0) h5.close_type(type);
-    perp_status status = leave();
-    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+    return perp__hdf5_put_texts(file, path, 1, &text, diag);
 }
 
 #else
@@ -485,6 +552,26 @@ perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *
 {
     (void)file, (void)text;
     return lacking(path, diag);
+}
+
+perp_status perp__hdf5_put_texts(perp__hdf5 *file, const char *path, int n, const char *const *text,
+                                 perp_diag *diag)
+{
+    (void)file, (void)n, (void)text;
+    return lacking(path, diag);
+}
+
+perp_status perp__hdf5_begin_rows(perp__hdf5 *file, const char *path, int columns, int block,
+                                  perp_diag *diag)
+{
+    (void)file, (void)columns, (void)block;
+    return lacking(path, diag);
+}
+
+perp_status perp__hdf5_add_rows(perp__hdf5 *file, int n, const double *value, perp_diag *diag)
+{
+    (void)file, (void)n, (void)value;
+    return lacking("", diag);
 }
 
 #endif

@@ -40,5 +40,12 @@ perp_status perp__hdf5_put_doubles(perp__hdf5 *file, const char *path, long long
                                    const double *value, perp_diag *diag);
 perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *text,
                                 perp_diag *diag);
+perp_status perp__hdf5_put_texts(perp__hdf5 *file, const char *path, int n, const char *const *text,
+                                 perp_diag *diag);
+
+/* An array of rows that grows, one of them in a file: it is made, and rows are put behind those that are there. `block` rows are stored together. */
+perp_status perp__hdf5_begin_rows(perp__hdf5 *file, const char *path, int columns, int block,
+                                  perp_diag *diag);
+perp_status perp__hdf5_add_rows(perp__hdf5 *file, int n, const double *value, perp_diag *diag);
 
 #endif

@@ -395,6 +395,13 @@ static int read_all(perp__reader *r)
     const char *first, *last;
     if (r->error || (r->file && !perp__read_more(r))) return 0;
     if (r->end - r->at >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
+    if (r->end - r->at >= 4 && memcmp(r->at, "\x89HDF", 4) == 0) {
+        r->line = 1;
+        FAULT(r, 1,
+              "an HDF5 file, which is for other programs: this one reads CSV "
+              "and " PERP_BINARY_SUFFIX);
+        return 1;
+    }
     r->is_binary = perp__is_binary(r->at, r->end);
     if (r->is_binary && next_line(r, &first, &last)) check_version(r, first, last);
     while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {

@@ -1,6 +1,8 @@
-/* Writing tables as rows come: as text, or as numbers where the name says so. */
+/* Writing tables as rows come: as text, or as numbers, of perp's own or HDF5's, where the name says so. */
 
 #include "base/output.h"
+#include "base/text.h"
+#include "external/hdf5.h"
 #include "perp/trajectory.h"
 #include "trajectory/binary.h"
 
@@ -24,6 +26,8 @@ struct perp_trajectory_writer {
     int used;               /* bytes of `block`, the rows that are not yet in out.file */
     int is_binary, has_end; /* has_end: of the rows */
     uint64_t sum;           /* over the numbers of a binary file */
+    perp__hdf5 *h5;         /* NULL: it is no HDF5 file */
+    perp__text about;       /* its comments */
     char block[BLOCK];
 };
 
@@ -37,11 +41,15 @@ static int flush(perp_trajectory_writer *w)
 {
     size_t n = (size_t)w->used;
     w->used = 0;
+    if (w->h5)
+        return n == 0 || perp__hdf5_add_rows(w->h5, (int)(n / sizeof(double)) / w->columns,
+                                             (const void *)w->block, NULL) == PERP_OK;
     return fwrite(w->block, 1, n, w->out.file) == n;
 }
 
 static void destroy(perp_trajectory_writer *w)
 {
+    perp__text_clear(&w->about);
     free(w->path);
     free(w);
 }
@@ -69,6 +77,57 @@ static int end_rows(perp_trajectory_writer *w)
     return (!is_end || (put_word(w, PERP__END_MARK) && put_word(w, w->sum))) && flush(w);
 }
 
+/* HDF5's library writes under the name that the file has until it is whole. */
+static perp_status open_hdf5(perp_trajectory_writer *w, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    perp__text_format(&w->about, "perp %s\n", PERP_VERSION);
+    if (!w->out.part)
+        status = perp__refuse(diag, PERP_ERR_FILE, perp__in(w->path),
+                              "HDF5 is written to a file, not to a pipe or device\n");
+    if (status == PERP_OK) status = perp__hdf5_create(w->out.part, w->path, &w->h5, diag);
+    if (status == PERP_OK) return PERP_OK;
+    perp__output_close(&w->out, PERP__DISCARD);
+    destroy(w);
+    return status;
+}
+
+/* Names, units, and the array of rows. */
+static perp_status begin_hdf5(perp_trajectory_writer *w, int n, const char *const *names,
+                              const char *const *units)
+{
+    int words = BLOCK / (int)sizeof(double);
+    const char **all = calloc((size_t)n, sizeof *all);
+    if (!all) return PERP_ERR_MEMORY;
+    for (int i = 0; i < n; i++) all[i] = units && units[i] ? units[i] : "";
+    perp_status status = perp__hdf5_put_texts(w->h5, "/columns", n, names, NULL);
+    if (status == PERP_OK) status = perp__hdf5_put_texts(w->h5, "/units", n, all, NULL);
+    if (status == PERP_OK)
+        status = perp__hdf5_begin_rows(w->h5, "/rows", n, n < words ? words / n : 1, NULL);
+    free(all);
+    w->columns = n;
+    return status == PERP_ERR_FILE ? note_failure(w) : status;
+}
+
+static int put_hdf5_row(perp_trajectory_writer *w, const double *values)
+{
+    int size = w->columns * (int)sizeof *values;
+    if (size > BLOCK) return perp__hdf5_add_rows(w->h5, 1, values, NULL) == PERP_OK;
+    if (w->used + size > BLOCK && !flush(w)) return 0;
+    memcpy(w->block + w->used, values, (size_t)size);
+    w->used += size;
+    return 1;
+}
+
+static int end_hdf5(perp_trajectory_writer *w)
+{
+    int ok = flush(w) && !w->about.failed &&
+             perp__hdf5_put_text(w->h5, "/about", w->about.at, NULL) == PERP_OK;
+    perp_status status = perp__hdf5_close(w->h5, NULL);
+    w->h5 = NULL;
+    return ok && status == PERP_OK;
+}
+
 static perp_status create(const char *path, int in_place, perp_trajectory_writer **out,
                           perp_diag *diag)
 {
@@ -88,6 +147,11 @@ static perp_status create(const char *path, int in_place, perp_trajectory_writer
         return perp__cannot_write(diag, name);
     }
     w->is_binary = ends_so(path, PERP_BINARY_SUFFIX);
+    if (ends_so(path, ".h5")) {
+        perp_status status = open_hdf5(w, diag);
+        if (status == PERP_OK) *out = w;
+        return status;
+    }
     if ((w->is_binary && fputs(PERP__BINARY "\n", w->out.file) < 0) ||
         fprintf(w->out.file, "# perp %s\n", PERP_VERSION) < 0)
         note_failure(w);
@@ -116,6 +180,10 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
 {
     if (!w || !text) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
+    if (w->h5) {
+        perp__text_format(&w->about, "%s\n", text);
+        return w->about.failed ? PERP_ERR_MEMORY : PERP_OK;
+    }
     if (!end_rows(w)) return note_failure(w);
     while (*text) {
         int n = (int)strcspn(text, "\n");
@@ -146,6 +214,7 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
         if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
     }
     if (w->error) return PERP_ERR_FILE;
+    if (w->h5) return begin_hdf5(w, n, names, units);
     for (int i = 0; i < w->ntext; i++)
         if (fprintf(w->out.file, "# text %s\n", w->text[i]) < 0) return note_failure(w);
     w->columns = n;
@@ -165,7 +234,7 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
 
 perp_status perp_trajectory_writer_texts(perp_trajectory_writer *w, int n, const char *const *names)
 {
-    if (!w || n < 0 || (n && (!names || w->is_binary)) || w->columns) return PERP_ERR_ARG;
+    if (!w || n < 0 || (n && (!names || w->is_binary || w->h5)) || w->columns) return PERP_ERR_ARG;
     for (int i = 0; i < n; i++)
         if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
     w->ntext = n;
@@ -189,6 +258,7 @@ static perp_status write_numbers(perp_trajectory_writer *w, const double *values
 {
     if (!w || !values || !w->columns || w->has_end) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
+    if (w->h5) return put_hdf5_row(w, values) ? PERP_OK : note_failure(w);
     for (int i = 0; i < w->columns && w->is_binary; i++) {
         uint64_t word = perp__word_of(values[i]);
         if (!put_word(w, word)) return note_failure(w);
@@ -235,8 +305,14 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
                                          perp_diag *diag)
 {
     if (!w) return PERP_OK;
-    if (!w->error) {
-        int n = stopped ? (int)strcspn(stopped, "\n") : 0;
+    int n = stopped ? (int)strcspn(stopped, "\n") : 0;
+    if (w->h5) {
+        if (stopped)
+            perp__text_format(&w->about, "stopped: %.*s\n", n, stopped);
+        else
+            perp__text_format(&w->about, "complete: %ld rows\n", w->rows);
+        if (!end_hdf5(w)) note_failure(w);
+    } else if (!w->error) {
         int written = !end_rows(w) ? -1
                       : stopped    ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
                                    : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);

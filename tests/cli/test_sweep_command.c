@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "unit.h"
 
+#include "external/hdf5.h"
 #include "perp/perp.h"
 
 #include <math.h>
@@ -334,11 +335,59 @@ static void many_jobs_have_a_table_of_numbers(void **state)
     for (int k = 0; k < 2; k++) perp_trajectory_destroy(t[k]);
 }
 
+/* The rows of table.h5 are the numbers of table.csv, of one process and of shards the same bytes; more of them than are written at once. */
+static void a_table_for_other_programs(void **state)
+{
+    (void)state;
+    enum { JOBS = 3000 };
+    static double rows[JOBS * 8];
+    char one[1024], two[1100];
+    perp_trajectory *t;
+    perp__hdf5 *file;
+    perp_diag diag = {0};
+    const char *model =
+        cli_file("count.perp", "model count\nparam a = 1\nstate x = 0\nnext(x) = x + a\n"
+                               "simulate to 1 step 1\n");
+    clear("hdf5");
+    snprintf(one, sizeof one, "%s", cli_path("hdf5"));
+    cli_result r = cli_run("sweep '%s' --vary a=0:1:%d --quiet --hdf5 -o '%s'", model, JOBS, one);
+    if (r.code == 1 && strstr(r.err, "HDF5")) skip_because("no HDF5 here");
+    if (r.code != 0) fail_msg("%s", r.err);
+    cli_free(&r);
+    clear("parts");
+    for (int i = 1; i <= 2; i++)
+        cli_expect(0, NULL, NULL, "sweep '%s' --vary a=0:1:%d --quiet -o '%s' --shard %d/2", model,
+                   JOBS, cli_path("parts"), i);
+    cli_expect(0, NULL, NULL, "sweep --merge --hdf5 -o '%s'", cli_path("parts"));
+    cli_expect(0, NULL, NULL, "--version && cmp '%s/table.h5' '%s/table.h5'", one,
+               cli_path("parts"));
+    snprintf(two, sizeof two, "%s/table.csv", one);
+    assert_int_equal(perp_trajectory_read(two, &t, NULL), PERP_OK);
+    snprintf(two, sizeof two, "%s/table.h5", one);
+    int columns = perp_trajectory_columns(t);
+    assert_in_range(columns, 4, 8);
+    assert_int_equal(perp__hdf5_open(two, &file, NULL), PERP_OK);
+    assert_int_equal(perp__hdf5_doubles(file, "/rows", JOBS * columns, 0, rows, &diag), PERP_OK);
+    for (int i = 0; i < JOBS; i++)
+        for (int c = 0; c < columns; c++) {
+            double x = perp_trajectory_column(t, c)[i], y = rows[i * columns + c];
+            assert_true(x == y || (isnan(x) && isnan(y)));
+        }
+    assert_int_equal(perp__hdf5_close(file, NULL), PERP_OK);
+    perp_trajectory_destroy(t);
+    assert_int_equal(perp_trajectory_read(two, &t, &diag), PERP_ERR_DATA);
+    assert_non_null(strstr(perp_diag_text(&diag), "an HDF5 file, which is for other programs"));
+    perp_diag_clear(&diag);
+    cli_expect(1, NULL, "--hdf5 is for --merge",
+               "sweep '%s' --vary a=0:1:9 --hdf5 -o x --shard 1/2", model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_has_a_row_for_each_job),
         cmocka_unit_test(many_jobs_have_a_table_of_numbers),
+        cmocka_unit_test(a_table_for_other_programs),
         cmocka_unit_test(shards_and_threads_give_the_same_table),
         cmocka_unit_test(a_killed_sweep_goes_on),
         cmocka_unit_test(an_interrupted_sweep_keeps_what_is_done),
