@@ -341,13 +341,13 @@ static void a_table_for_other_programs(void **state)
     (void)state;
     enum { JOBS = 3000 };
     static double rows[JOBS * 8];
-    char one[1024], two[1100];
+    char one[1024], two[1100], model[1024];
     perp_trajectory *t;
     perp__hdf5 *file;
     perp_diag diag = {0};
-    const char *model =
-        cli_file("count.perp", "model count\nparam a = 1\nstate x = 0\nnext(x) = x + a\n"
-                               "simulate to 1 step 1\n");
+    snprintf(model, sizeof model, "%s",
+             cli_file("count.perp", "model count\nparam a = 1\nstate x = 0\nnext(x) = x + a\n"
+                                    "simulate to 1 step 1\n"));
     clear("hdf5");
     snprintf(one, sizeof one, "%s", cli_path("hdf5"));
     cli_result r = cli_run("sweep '%s' --vary a=0:1:%d --quiet --hdf5 -o '%s'", model, JOBS, one);
