@@ -351,7 +351,7 @@ PERP_API perp_derivative_kind perp_simulation_derivative_kind(const perp_simulat
 /// each step as by perp_simulation_set_input.
 typedef struct perp_run_stretch {
     size_t size;          ///< sizeof(perp_run_stretch)
-    long steps;           ///< whole ones, at least 1
+    long steps;           ///< whole ones; 0, for perp_simulation_jvp alone: the row where the run is
     int ninput;           ///< how many inputs
     const int *input;     ///< their indices in the model; the options of creation name them
     const double *value;  ///< steps by ninput, row by row; NULL: what they were set to stays
@@ -372,6 +372,8 @@ typedef struct perp_run_change {
 /// Take these steps, and the derivative of their rows along a change (a Jacobian times a vector), as perp_simulation_follow says: with fixed steps of the
 /// steps as they are, by methods that locate events of the run itself, where the stretch begins at a time that does not move. Costs a solve with
 /// the step's factors more for each step. What the simulation itself follows is not known behind a stretch through events.
+///
+/// With no steps the row where the run is: inputs are moved as they are there, and vars have no derivative (NaN), nor have outputs that these go into.
 ///
 /// @param row  perp_simulation_columns entries, of the last row; with every_row steps times as many; NaN for what has no value
 /// @return PERP_OK; PERP_ERR_ARG (diag says why: steps in parts, an input that may not be set, more steps than there are);

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -81,6 +82,24 @@ static int put_character(perp__text *text, const char *s)
     else
         perp__text_put(text, "\xEF\xBF\xBD");
     return n ? n : 1;
+}
+
+void perp__text_tenths(perp__text *text, double x)
+{
+    char digits[16];
+    size_t at = sizeof digits;
+    double tenths = 10 * fabs(x);
+    if (!(tenths < 1e9)) {
+        perp__text_format(text, "%.1f", x);
+        return;
+    }
+    unsigned n = (unsigned)tenths;
+    double rest = tenths - n, rounded = rest == 0.5 ? fma(10, fabs(x), -tenths) : 0;
+    if (rest > 0.5 || (rest == 0.5 && (rounded > 0 || (rounded == 0 && n % 2)))) n++;
+    digits[--at] = (char)('0' + n % 10), digits[--at] = '.';
+    for (n /= 10; at == sizeof digits - 2 || n > 0; n /= 10) digits[--at] = (char)('0' + n % 10);
+    if (signbit(x)) digits[--at] = '-';
+    perp__text_bytes(text, digits + at, sizeof digits - at);
 }
 
 void perp__text_xml(perp__text *text, const char *s)

@@ -17,6 +17,9 @@ void perp__text_bytes(perp__text *text, const char *bytes, size_t n);
 void perp__text_put(perp__text *text, const char *string);
 void perp__text_format(perp__text *text, const char *format, ...) PERP_PRINTF(2, 3);
 
+/* x as %.1f has it, in a sixth of the time: coordinates of curves are thousands. */
+void perp__text_tenths(perp__text *text, double x);
+
 /* For XML: < > & " are escaped, control characters are left out. NULL is "". */
 void perp__text_xml(perp__text *text, const char *string);
 

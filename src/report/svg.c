@@ -214,9 +214,17 @@ typedef struct pen {
     double held_x, held_y;
 } pen;
 
+static void put_point(perp__text *out, char command, double x, double y)
+{
+    perp__text_bytes(out, &command, 1);
+    perp__text_tenths(out, x);
+    perp__text_bytes(out, " ", 1);
+    perp__text_tenths(out, y);
+}
+
 static void pen_release(pen *p)
 {
-    if (p->held) perp__text_format(p->out, "L%.1f %.1f", p->held_x, p->held_y);
+    if (p->held) put_point(p->out, 'L', p->held_x, p->held_y);
     p->held = 0;
 }
 
@@ -229,7 +237,7 @@ static void pen_put(pen *p, double x, double y)
         return;
     }
     pen_release(p);
-    perp__text_format(p->out, "%c%.1f %.1f", p->down ? 'L' : 'M', x, y);
+    put_point(p->out, p->down ? 'L' : 'M', x, y);
     p->down = 1;
     p->held_x = x;
     p->held_y = y;

@@ -103,11 +103,12 @@ static perp_status refuse(const perp_simulation *sim, const char *why, perp_diag
                         "no derivatives of this stretch: %s\n", why);
 }
 
-static perp_status check(const perp_simulation *sim, const perp_run_stretch *of, perp_diag *diag)
+static perp_status check(const perp_simulation *sim, const perp_run_stretch *of, int is_forward,
+                         perp_diag *diag)
 {
     const perp_model *m = sim->model;
     size_t least = offsetof(perp_run_stretch, kind); /* of programs that know no kind */
-    if (of->size < least || of->size > sizeof *of || of->steps < 1 || of->ninput < 0 ||
+    if (of->size < least || of->size > sizeof *of || of->steps < !is_forward || of->ninput < 0 ||
         of->nparameter < 0 || (of->ninput > 0 && !of->input) ||
         (of->nparameter > 0 && !of->parameter))
         return refuse(sim, "its size, steps, inputs or parameters are not as they must be", diag);
@@ -141,7 +142,7 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
 {
     const perp__step *s = &sim->step;
     size_t nt = (size_t)s->table.n;
-    perp_status status = check(sim, of, diag);
+    perp_status status = check(sim, of, is_forward, diag);
     *c = (perp__course){.of = of, .nt = s->table.n, .is_forward = is_forward};
     if (status != PERP_OK) return status;
     int *given = malloc((2 * nt + 1) * sizeof *given);
@@ -190,6 +191,15 @@ static perp_status finish(perp_simulation *sim, perp__course *c, perp_status sta
 
 /* Forward --------------------------------------------------------------------------------------- */
 
+/* No step: the row where the run is, along states, parameters and what inputs are now. */
+static void take_none(const perp__course *c)
+{
+    double *given = perp__sensitivity_given(c->slopes);
+    for (int k = 0; k < c->nt; k++)
+        if (c->input[k] >= 0 && c->change) given[k] = c->change[c->input[k]];
+    perp__sensitivity_here(c->slopes);
+}
+
 perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of,
                                 const perp_run_change *change, double *row, perp_diag *diag)
 {
@@ -205,6 +215,10 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
             seed[k] = change->parameter ? change->parameter[k] : 0;
         c.change = change->value;
         if (c.saltation) perp__saltation_direct(c.saltation, seed, c.moved, c.moved + c.nt);
+    }
+    if (status == PERP_OK && of->steps == 0) {
+        take_none(&c);
+        perp__sensitivity_get(c.slopes, row, sim->ncolumn);
     }
     while (status == PERP_OK && c.step < of->steps && !c.is_lost) {
         status = take_step(sim, &c, diag);

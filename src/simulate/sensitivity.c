@@ -680,6 +680,14 @@ void perp__sensitivity_put(perp__sensitivity *x, const double *before, const dou
     report(x);
 }
 
+void perp__sensitivity_here(perp__sensitivity *x)
+{
+    evaluate(x);
+    for (int j = 0; j < x->np; j++) put_direction(x, j);
+    for (int i = x->step->nx * x->np; i < x->step->ny * x->np; i++) x->now[i] = (double)NAN;
+    report(x);
+}
+
 void perp__sensitivity_vars(const perp__sensitivity *x, double *var)
 {
     const perp__step *s = x->step;

@@ -50,6 +50,9 @@ void perp__sensitivity_advance(perp__sensitivity *sensitivity);
 double *perp__sensitivity_states(perp__sensitivity *sensitivity);
 double *perp__sensitivity_given(perp__sensitivity *sensitivity);
 void perp__sensitivity_vars(const perp__sensitivity *sensitivity, double *var);
+
+/* Outputs where the run is, from its states and what is given as they move there; NaN where vars that no step has made go in. */
+void perp__sensitivity_here(perp__sensitivity *sensitivity);
 void perp__sensitivity_put(perp__sensitivity *sensitivity, const double *before,
                            const double *state, const double *var);
 int perp__sensitivity_known(const perp__sensitivity *sensitivity);

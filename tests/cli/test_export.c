@@ -590,6 +590,55 @@ static void derivatives_are_those_of_the_last_step(void **state)
     unload(f);
 }
 
+/* States that follow from parameters, one that was set, outputs of states, parameters and inputs; vars have no value there. */
+static void derivatives_of_the_start_are_there_in_the_initialization(void **state)
+{
+    (void)state;
+    const char *file =
+        cli_file("start.perp", "model start\nparam a = 2, b = 3\ninput u = 1\n"
+                               "state x = a^2, y = a*b\nvar f\nder(x) = u\nder(y) = f\n"
+                               "0 <= f perp y - 1 >= 0\noutput o = x*y + b*u^2\noutput g = f\n"
+                               "simulate to 1 step 0.1 method backward-euler\n");
+    fmu *f = load(2, file);
+    void *one = make(f, f->token, 0);
+    unsigned known[] = {reference(f, "a"), reference(f, "u")},
+             unknown[] = {reference(f, "x"), reference(f, "y"), reference(f, "o"),
+                          reference(f, "f"), reference(f, "g")};
+    double seed[] = {0.5, 2}, d[3], set_to = 5;
+    assert_int_equal(f->fmi2SetupExperiment(one, 0, 0, 0, 1, 1), fmi2OK);
+    assert_int_equal(f->fmi2EnterInitializationMode(one), fmi2OK);
+    assert_int_equal(f->fmi2GetDirectionalDerivative(one, unknown, 3, known, 2, seed, d), fmi2OK);
+    assert_near(d[0], 2, 1e-14);                    /* 2 a da */
+    assert_near(d[1], 1.5, 1e-14);                  /* b da */
+    assert_near(d[2], 2 * 6 + 4 * 1.5 + 12, 1e-13); /* dx y + x dy + 2 b u du */
+    destroy(f, one);
+    unload(f);
+
+    f = load(3, file);
+    one = make(f, f->token, 0);
+#define DERIVE(first, n, by, nby)                                                                  \
+    f->fmi3GetDirectionalDerivative(one, unknown + (first), n, by, nby, seed, nby, d, n)
+    assert_int_equal(f->fmi3EnterInitializationMode(one, false, 0, 0, true, 1), fmi3OK);
+    assert_int_equal(DERIVE(0, 3, known, 2), fmi3OK);
+    assert_near(d[2], 24 + 6, 1e-13);
+    assert_int_equal(DERIVE(3, 1, known, 2), fmi3Error); /* f */
+    assert_int_equal(DERIVE(4, 1, known, 2), fmi3Error); /* g = f */
+    assert_int_equal(DERIVE(0, 1, unknown + 3, 1), fmi3Error);
+    assert_int_equal(f->fmi3SetFloat64(one, unknown, 1, &set_to, 1), fmi3OK);
+    assert_int_equal(DERIVE(0, 3, known, 1), fmi3OK);
+    assert_near(d[0], 0, 0); /* it was set */
+    assert_near(d[2], 5 * 1.5, 1e-13);
+    assert_int_equal(DERIVE(2, 1, unknown, 1), fmi3OK);
+    assert_near(d[0], 0.5 * 6, 1e-13); /* by x itself */
+#undef DERIVE
+    assert_int_equal(f->fmi3ExitInitializationMode(one), fmi3OK);
+    assert_near(get(f, one, "x"), 5, 0);
+    assert_int_equal(step(f, one, 0, 0.1, NULL), fmi3OK);
+    assert_near(get(f, one, "x"), 5.1, 1e-12);
+    destroy(f, one);
+    unload(f);
+}
+
 static void *run_alone(void *given)
 {
     fmu *f = given;
@@ -736,6 +785,7 @@ int main(void)
         cmocka_unit_test(a_step_without_solution_is_discarded),
         cmocka_unit_test(steps_end_early_where_a_contact_changes),
         cmocka_unit_test(derivatives_are_those_of_the_last_step),
+        cmocka_unit_test(derivatives_of_the_start_are_there_in_the_initialization),
         cmocka_unit_test(instances_run_in_threads),
         cmocka_unit_test(zip_files_have_sums_and_a_directory),
         cmocka_unit_test(misuse_is_said),

@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "base/powers_of_ten.h"
+#include "base/text.h"
 #include "cli.h"
 #include "unit.h"
 
@@ -370,6 +371,26 @@ static void the_library_has_one_reader_and_one_writer(void **state)
                      0);
 }
 
+/* Tenths are those of printf: ties, what is nearly one, signs, and what has no tenths. */
+static void tenths_are_those_of_printf(void **state)
+{
+    static const double odd[] = {0,    -0.0,  0.05,  0.25, -0.25, 0.35,  0.65, 2.5,       9.95,
+                                 0.04, -0.04, 99.95, 1e8,  2e8,   1e300, NAN,  -INFINITY, 0.15};
+    int n = (int)(sizeof odd / sizeof *odd);
+    (void)state;
+    for (int k = 0; k < 200000; k++) {
+        double x = k < n ? odd[k] : 0.05 * (rand() % 40000) * (rand() % 2 ? 1 : -1);
+        char expected[400];
+        perp__text text = {0};
+        if (k >= n && k % 3 == 0) x = nextafter(x, k % 2 ? 1e9 : -1e9);
+        if (k >= n && k % 3 == 1) x = 2000 * ((double)rand() / RAND_MAX - 0.5);
+        perp__text_tenths(&text, x);
+        snprintf(expected, sizeof expected, "%.1f", x);
+        if (strcmp(text.at, expected) != 0) fail_msg("%.17g: %s, not %s", x, text.at, expected);
+        perp__text_clear(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +400,7 @@ int main(void)
         cmocka_unit_test(the_powers_of_ten_are_right),
         cmocka_unit_test(a_decimal_comma_of_the_program_changes_nothing),
         cmocka_unit_test(the_library_has_one_reader_and_one_writer),
+        cmocka_unit_test(tenths_are_those_of_printf),
     };
     return run_all(tests);
 }

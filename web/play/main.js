@@ -18,7 +18,7 @@ let module = null,
     worker = null,
     running = null, // {id, task, since}
     next = null, // the task that waits
-    unchecked = null, // the text of the run that was shown last
+    unchecked = null, // the run that was shown last, its text
     count = 0;
 
 function start() {
@@ -34,18 +34,19 @@ function hear(data) {
     if (data.values) showValues(data.values);
     if (data.progress) showProgress(data.progress);
     if (data.done === undefined || data.done !== running?.id) return;
-    const {task, text, since} = running;
+    const {task, text, settings, since} = running;
     running = null;
     byId('stop').disabled = true;
     ({run: showRun, check: showCheck, format: showFormatted})[task](data.result, since);
-    unchecked = task === 'run' && data.result.values ? text : null;
+    const {code, command, values} = data.result;
+    unchecked = task === 'run' && values ? {text, ran: {code, command, values, settings}} : null;
     if (next) send(next);
     else if (!data.result.page) check();
 }
 
 // What perp check says of the text comes behind the result.
 function check() {
-    if (unchecked !== null && !running) send({task: 'check', text: unchecked});
+    if (unchecked !== null && !running) send({task: 'check', ...unchecked});
     unchecked = null;
 }
 
@@ -229,6 +230,7 @@ function showCheck(result) {
     const host = byId('checked');
     host.hidden = false;
     host.querySelector('pre').textContent = (result.out + result.err).replaceAll('model.perp', 'model');
+    if (result.summary) showText(byId('said'), summaryOf(result.summary));
     const warnings = problemsOf(result.err + result.out).filter(p => !p.isError);
     if (warnings.length && last?.code === 0) showProblems(warnings);
 }

@@ -41,7 +41,14 @@ function perp(words, model, on) {
     return {code: end.code, out: said[1], err: said[2], read: end.read};
 }
 
-// {text, kind: null | 'simulate' | 'plan', settings: {name: number}}
+// The words that set the parameters of a model.
+function wordsOf(settings, values) {
+    return Object.entries(settings)
+        .filter(([name]) => values.params.some(p => p.name === name))
+        .flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+}
+
+// {text, kind: null | 'simulate' | 'plan', settings: {name: number}}. How far a run is off is found behind it, by look.
 function work({text, kind, settings}) {
     const started = performance.now(),
         decoder = new TextDecoder(),
@@ -49,9 +56,8 @@ function work({text, kind, settings}) {
         values = valuesOf(looked.out);
     if (!values) return {code: looked.code, err: looked.err, values: null};
     const command = kind && values[kind + 's'] ? kind : values.plans && !values.simulates ? 'plan' : 'simulate',
-        words = [command, 'model.perp', '-o', 'run.csv', '--report', 'run.html'];
-    for (const [name, value] of Object.entries(settings))
-        if (values.params.some(p => p.name === name)) words.push('--set', `${name}=${value}`);
+        words = [command, 'model.perp', '-o', 'run.csv', '--report', 'run.html', ...wordsOf(settings, values)];
+    if (command === 'simulate') words.push('--estimate', 'none');
     postMessage({values, command});
     const end = perp(words, text, (stream, said) => {
             if (stream === 2) postMessage({progress: said});
@@ -80,9 +86,17 @@ function plain(words, model) {
     return {code, out, err, text: new TextDecoder().decode(read('model.perp'))};
 }
 
+// What perp check says of a model, and the summary of its run with how far it is off.
+function look({text, ran}) {
+    const checked = plain(['check', 'model.perp'], text);
+    if (ran?.command !== 'simulate' || ran.code !== 0) return checked;
+    const run = perp(['simulate', 'model.perp', '-o', 'run.csv', ...wordsOf(ran.settings, ran.values)], text);
+    return {...checked, summary: run.code === 0 ? run.out : null};
+}
+
 const tasks = {
     run: work,
-    check: ({text}) => plain(['check', 'model.perp'], text),
+    check: look,
     format: ({text}) => plain(['fmt', 'model.perp'], text),
 };
 

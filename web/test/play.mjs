@@ -134,6 +134,7 @@ await test('it begins with a model that has been run', async () => {
     check('text', (await typed(page)) === particle);
     check('state', (await state(page)).startsWith('simulated in'), await state(page));
     check('summary', (await page.locator('#said').innerText()).includes('every step verified'));
+    await page.waitForFunction(() => document.getElementById('said').textContent.includes('error at the end'));
     quiet(page, 'first page');
 });
 

@@ -209,13 +209,19 @@ static int open_model(perp__fmu *f)
     return status == PERP_OK;
 }
 
+static void drop_run(perp__fmu *f)
+{
+    perp_simulation_destroy(f->sim);
+    free(f->before);
+    f->sim = NULL, f->before = NULL;
+}
+
 /* All but the folder and the importer. */
 static void drop_model(perp__fmu *f)
 {
-    perp_simulation_destroy(f->sim);
+    drop_run(f);
     perp_simulation_destroy(f->past);
-    free(f->before);
-    f->past = NULL, f->before = NULL;
+    f->past = NULL;
     f->whole = 0;
     perp_model_destroy(f->model);
     free(f->variable);
@@ -310,15 +316,22 @@ static perp_status create(perp__fmu *f, perp_diag *diag)
     return status;
 }
 
+/* The run that the model, its times and inputs say. */
+static perp_status start_run(perp__fmu *f, perp_diag *diag)
+{
+    perp_status status = create(f, diag);
+    for (int i = 0; i < f->n && status == PERP_OK; i++)
+        if (f->variable[i].role == PERP__FMU_INPUT && !isnan(f->value[i]))
+            status = perp_simulation_set_input(f->sim, f->variable[i].index, f->value[i]);
+    return status;
+}
+
 perp__fmu_status perp__fmu_begin(perp__fmu *f)
 {
     perp_diag diag = {0};
     perp__fmu_status answer = expect(f, INITIALIZING, "ExitInitializationMode");
     if (answer != PERP__FMU_OK) return answer;
-    perp_status status = create(f, &diag);
-    for (int i = 0; i < f->n && status == PERP_OK; i++)
-        if (f->variable[i].role == PERP__FMU_INPUT && !isnan(f->value[i]))
-            status = perp_simulation_set_input(f->sim, f->variable[i].index, f->value[i]);
+    perp_status status = start_run(f, &diag);
     if (status != PERP_OK)
         say(f, PERP__FMU_ERROR, "%s: %s", perp_status_message(status), perp_diag_text(&diag));
     perp_diag_clear(&diag);
@@ -503,11 +516,121 @@ static perp_status repeat(perp__fmu *f, int n, const int *input, double *move, d
     return status;
 }
 
+/* What of the start is moved, in the order of the known ones. */
+typedef struct moved {
+    int nparameter, ninput;
+    int *parameter, *input; /* indices */
+    const char **name;      /* of the parameters */
+    double *of_parameter, *of_input, *of_state, *matrix;
+} moved;
+
+static void clear_moved(moved *m)
+{
+    free(m->parameter), free(m->input), free(m->name), free(m->of_parameter), free(m->of_input);
+    free(m->of_state), free(m->matrix);
+}
+
+static perp_status sort_known(const perp__fmu *f, const unsigned *known, size_t n,
+                              const double *seed, moved *m)
+{
+    size_t columns = (size_t)perp_simulation_columns(f->sim);
+    m->parameter = malloc((n + 1) * sizeof(int));
+    m->input = malloc((n + 1) * sizeof(int));
+    m->name = malloc((n + 1) * sizeof *m->name);
+    m->of_parameter = malloc((n + 1) * sizeof(double));
+    m->of_input = malloc((n + 1) * sizeof(double));
+    m->of_state = calloc(columns, sizeof(double));
+    m->matrix = malloc((n * columns + 1) * sizeof(double));
+    if (!m->parameter || !m->input || !m->name || !m->of_parameter || !m->of_input ||
+        !m->of_state || !m->matrix)
+        return PERP_ERR_MEMORY;
+    for (size_t k = 0; k < n; k++) {
+        if (known[k] >= (unsigned)f->n) return PERP_ERR_ARG;
+        const perp__fmu_variable *v = &f->variable[known[k]];
+        if (v->role == PERP__FMU_STATE) {
+            m->of_state[v->index] += seed[k];
+        } else if (v->role == PERP__FMU_PARAMETER) {
+            m->name[m->nparameter] = v->name, m->parameter[m->nparameter] = v->index;
+            m->of_parameter[m->nparameter++] = seed[k];
+        } else if (v->role == PERP__FMU_INPUT) {
+            m->input[m->ninput] = v->index, m->of_input[m->ninput++] = seed[k];
+        } else {
+            return PERP_ERR_ARG;
+        }
+    }
+    return PERP_OK;
+}
+
+/* The row of the start along the seeds: initial states that were not set follow from parameters. */
+static perp_status move_start(perp__fmu *f, moved *m, double *row, perp_diag *diag)
+{
+    int columns = perp_simulation_columns(f->sim), nx = perp_model_count(f->model, PERP_STATE);
+    perp_status status = PERP_OK;
+    if (m->nparameter > 0) status = perp_simulation_follow(f->sim, m->nparameter, m->name, diag);
+    if (status == PERP_OK && m->nparameter > 0)
+        status = perp_simulation_derivatives(f->sim, m->matrix);
+    for (int k = 0; k < m->nparameter && status == PERP_OK; k++)
+        for (int i = 0; i < nx; i++)
+            m->of_state[i] += m->matrix[k * columns + 1 + i] * m->of_parameter[k];
+    const perp_run_stretch none = {.size = sizeof none,
+                                   .ninput = m->ninput,
+                                   .input = m->input,
+                                   .nparameter = m->nparameter,
+                                   .parameter = m->parameter};
+    const perp_run_change change = {
+        .state = m->of_state, .parameter = m->of_parameter, .value = m->of_input};
+    return status == PERP_OK ? perp_simulation_jvp(f->sim, &none, &change, row, diag) : status;
+}
+
+/* Those of the unknown ones; an input's is its seed. */
+static perp_status read_moved(perp__fmu *f, const unsigned *unknown, size_t n, const double *row,
+                              const moved *m, double *derivative)
+{
+    for (size_t k = 0; k < n; k++) {
+        const perp__fmu_variable *v = is_variable(f, unknown[k]) ? &f->variable[unknown[k]] : NULL;
+        if (!v || v->kind == PERP_PARAM || v->role == PERP__FMU_IMPULSE) return PERP_ERR_ARG;
+        derivative[k] = row[column_of(f, v)];
+        for (int i = 0; i < m->ninput && v->role == PERP__FMU_INPUT; i++)
+            if (m->input[i] == v->index) derivative[k] = m->of_input[i];
+        if (isfinite(derivative[k])) continue;
+        say(f, PERP__FMU_ERROR, "'%s' has no value before the first step, so no derivative",
+            v->name);
+        return PERP_ERR_ARG;
+    }
+    return PERP_OK;
+}
+
+static perp__fmu_status derive_start(perp__fmu *f, const unsigned *unknown, size_t nunknown,
+                                     const unsigned *known, size_t nknown, const double *seed,
+                                     double *derivative)
+{
+    perp_diag diag = {0};
+    moved m = {0};
+    double *row = NULL;
+    perp_status status = start_run(f, &diag);
+    if (status == PERP_OK) {
+        row = malloc((size_t)perp_simulation_columns(f->sim) * sizeof *row);
+        status = row ? sort_known(f, known, nknown, seed, &m) : PERP_ERR_MEMORY;
+    }
+    if (status == PERP_OK) status = move_start(f, &m, row, &diag);
+    if (status == PERP_OK) status = read_moved(f, unknown, nunknown, row, &m, derivative);
+    if (status != PERP_OK)
+        say(f, PERP__FMU_ERROR, "no derivative of these by these at the start: %s%s",
+            perp_status_message(status), perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    clear_moved(&m);
+    free(row);
+    drop_run(f);
+    return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
+}
+
 perp__fmu_status perp__fmu_derive(perp__fmu *f, const unsigned *unknown, size_t nunknown,
                                   const unsigned *known, size_t nknown, const double *seed,
                                   double *derivative)
 {
     perp_diag diag = {0};
+    if (f->phase == INITIALIZING)
+        return derive_start(f, unknown, nunknown, known, nknown, seed, derivative);
     if (!f->sim || !f->before || f->whole == 0) {
         say(f, PERP__FMU_ERROR,
             "derivatives are those of a step of whole internal steps by inputs, "

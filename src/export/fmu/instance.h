@@ -40,7 +40,8 @@ perp__fmu_status perp__fmu_step(perp__fmu *fmu, double t, double length, int ear
 double perp__fmu_reached(const perp__fmu *fmu);
 
 /* How the variables `unknown` at the end of the last step, which held whole internal steps, move with the inputs `known` that it
- * was driven with: the derivative along `seed`, one for each known. */
+ * was driven with: the derivative along `seed`, one for each known. In the initialization: how what has a value at the start moves with parameters,
+ * states and inputs. */
 perp__fmu_status perp__fmu_derive(perp__fmu *fmu, const unsigned *unknown, size_t nunknown,
                                   const unsigned *known, size_t nknown, const double *seed,
                                   double *derivative);
