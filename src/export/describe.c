@@ -168,6 +168,12 @@ static void put_structure(perp__text *out, const perp__fmu_description *d)
 
 /* The whole ----------------------------------------------------------------------------------- */
 
+static int is_impulse(const perp__fmu_variable *v)
+{
+    return v->role == PERP__FMU_IMPULSE;
+}
+
+/* "impulse(p)" is no structured name. */
 static void put_head(perp__text *out, const perp__fmu_description *d)
 {
     int two = d->version == 2;
@@ -175,9 +181,9 @@ static void put_head(perp__text *out, const perp__fmu_description *d)
     put_text(out, "fmiVersion", two ? "2.0" : "3.0");
     put_text(out, "modelName", perp_model_name(d->model));
     put_text(out, two ? "guid" : "instantiationToken", d->token);
-    perp__text_format(out,
-                      " generationTool=\"perp %s\" variableNamingConvention=\"structured\"%s>\n",
-                      perp_version(), two ? " numberOfEventIndicators=\"0\"" : "");
+    perp__text_format(out, " generationTool=\"perp %s\" variableNamingConvention=\"%s\"%s>\n",
+                      perp_version(), has_any(d, is_impulse) ? "flat" : "structured",
+                      two ? " numberOfEventIndicators=\"0\"" : "");
 }
 
 static void put_interface(perp__text *out, const perp__fmu_description *d)

@@ -198,7 +198,8 @@ static void floats_of_gaps_move_the_square(void **state)
 }
 
 /* All models that simulate and that C code takes, 200 steps: their states are those of the run. The cube lies on four corners from step 186 on: which of them carry
- * it is not determined, and so its turning under friction is not. Bristles are so stiff that a step leaves 3e-11 of its forces. */
+ * it is not determined, and so its turning under friction is not. The sled on bristles is 8e-5 m from
+ * where it began, and 1.5e-15 m off. */
 static int try_example(const char *folder, const char *name)
 {
     char file[PATH], out[PATH], arguments[2 * PATH];
@@ -222,7 +223,7 @@ static int try_example(const char *folder, const char *name)
             fail_msg("%s does not compile", name);
         ours = rows_of_code(out, perp_trajectory_rows(right) - 1);
         if (!ours) fail_msg("%s does not run", name);
-        compare(name, ours, right, nstate, strcmp(name, "frictions.perp") == 0 ? 1e-9 : 1e-11,
+        compare(name, ours, right, nstate, strcmp(name, "frictions.perp") == 0 ? 1e-10 : 1e-11,
                 INFINITY, NULL);
         perp_trajectory_destroy(ours);
         perp_trajectory_destroy(right);
