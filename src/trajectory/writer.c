@@ -254,24 +254,37 @@ static int write_text(perp_trajectory_writer *w, const char *text)
     return ok && fputc('"', file) != EOF;
 }
 
+static int put_words(perp_trajectory_writer *w, const double *values)
+{
+    for (int i = 0; i < w->columns; i++) {
+        uint64_t word = perp__word_of(values[i]);
+        if (!put_word(w, word)) return 0;
+        w->sum = perp__add_word(w->sum, word);
+    }
+    return 1;
+}
+
+static int put_digits(perp_trajectory_writer *w, const double *values)
+{
+    int n = w->columns, more = n + w->ntext;
+    for (int i = 0; i < n; i++) {
+        if (w->used + PERP_NUMBER_SIZE >= BLOCK && !flush(w)) return 0;
+        char *to = w->block + w->used;
+        int size = perp_number_write(values[i] == 0 ? 0 : values[i], to); /* also -0 */
+        to[size] = i + 1 < more ? ',' : '\n';
+        w->used += size + 1;
+    }
+    return 1;
+}
+
 static perp_status write_numbers(perp_trajectory_writer *w, const double *values)
 {
     if (!w || !values || !w->columns || w->has_end) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
-    if (w->h5) return put_hdf5_row(w, values) ? PERP_OK : note_failure(w);
-    for (int i = 0; i < w->columns && w->is_binary; i++) {
-        uint64_t word = perp__word_of(values[i]);
-        if (!put_word(w, word)) return note_failure(w);
-        w->sum = perp__add_word(w->sum, word);
-    }
-    for (int i = 0; i < w->columns && !w->is_binary; i++) {
-        if (w->used + PERP_NUMBER_SIZE >= BLOCK && !flush(w)) return note_failure(w);
-        char *to = w->block + w->used;
-        int n = perp_number_write(values[i] == 0 ? 0 : values[i], to); /* also -0 */
-        to[n] = i + 1 < w->columns + w->ntext ? ',' : '\n';
-        w->used += n + 1;
-    }
-    if (!w->out.part && !flush(w)) return note_failure(w);
+    int ok = w->h5          ? put_hdf5_row(w, values)
+             : w->is_binary ? put_words(w, values)
+                            : put_digits(w, values);
+    if (!ok || (!w->h5 && !w->out.part && !flush(w))) return note_failure(w);
     return PERP_OK;
 }
 
