@@ -273,6 +273,7 @@ static void rules_and_pairs_say_which_friction_there_is(void **state)
         if (k == 3) bad.roll = INFINITY;
         assert_int_equal(perp_bodies_create(&body, 1, &bad, 1, NULL, &b, &diag), PERP_ERR_MODEL);
         assert_non_null(strstr(perp_diag_text(&diag), "torsional and rolling friction are >= 0"));
+        perp_diag_clear(&diag);
     }
 }
 
