@@ -180,6 +180,8 @@ void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum);
 void mjcf_read_mesh(mjcf *m, const perp__xml_node *node);
 /* The name of a file without its folder and its ending. */
 const char *mjcf_name_in_path(mjcf *m, const char *file);
+/* Where the file of a mesh or a height field is; NULL: memory. */
+const char *mjcf_asset_path(mjcf *m, const char *file);
 /* mjcf_fields.c. What a geom names; NULL, and said: it is not there. */
 void mjcf_read_field(mjcf *m, const perp__xml_node *node);
 const perp_field *mjcf_field_of(mjcf *m, const mjcf_geom *g);

@@ -80,9 +80,7 @@ static double *parse_bytes(mjcf *m, mjcf_field *f, const char *bytes, size_t n)
 
 static double *read_heights(mjcf *m, mjcf_field *f)
 {
-    const char *slash = strrchr(f->file, '/');
-    const char *path = perp__robot_path(m->r, m->root->file->name, m->assetdir,
-                                        m->strippath && slash ? slash + 1 : f->file);
+    const char *path = mjcf_asset_path(m, f->file);
     char *bytes = NULL;
     size_t n = 0;
     if (!path) return NULL;

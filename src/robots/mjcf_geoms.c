@@ -108,13 +108,17 @@ static int read_inline(mjcf *m, const mjcf_mesh *mesh, perp__surface *s)
     return 1;
 }
 
+const char *mjcf_asset_path(mjcf *m, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return perp__robot_path(m->r, m->root->file->name, m->meshdir ? m->meshdir : m->assetdir,
+                            m->strippath && slash ? slash + 1 : file);
+}
+
 static int read_surface(mjcf *m, const mjcf_mesh *mesh, perp__surface *s)
 {
     if (mesh->vertex_of) return read_inline(m, mesh, s);
-    const char *folder = m->meshdir ? m->meshdir : m->assetdir, *file = mesh->file,
-               *slash = strrchr(file, '/');
-    const char *path = perp__robot_path(m->r, m->root->file->name, folder,
-                                        m->strippath && slash ? slash + 1 : file);
+    const char *path = mjcf_asset_path(m, mesh->file);
     perp_diag diag = {0};
     if (!path) return 0;
     perp_status status = perp__surface_read(path, s, &diag);

@@ -515,6 +515,24 @@ static void height_fields_are_scaled(void **state)
 }
 #undef FIELD
 
+/* A field's file is where meshes are: in meshdir, else in assetdir. */
+static void files_of_height_fields_are_where_meshes_are(void **state)
+{
+    (void)state;
+#define FOLDER PERP_SOURCE_DIR "/tests/data/robots"
+#define FILES(compiler)                                                                            \
+    "<mujoco><compiler " compiler "/><asset><hfield name='h' size='1 2 0.5 9' file='hills.bin'/>"  \
+    "</asset><worldbody><geom type='hfield' hfield='h'/><body><freejoint/><geom size='0.1'/>"      \
+    "</body></worldbody></mujoco>"
+    static const char *const texts[] = {FILES("assetdir='" FOLDER "'"),
+                                        FILES("meshdir='" FOLDER "'"),
+                                        FILES("meshdir='" FOLDER "' assetdir='elsewhere'")};
+    for (int k = 0; k < 3; k++) perp_robot_destroy(read_text(texts[k]));
+    refuses(FILES("meshdir='elsewhere' assetdir='" FOLDER "'"), PERP_ERR_MODEL, "cannot be read");
+#undef FILES
+#undef FOLDER
+}
+
 static void condim_says_which_moments_a_contact_has(void **state)
 {
     (void)state;
@@ -1122,6 +1140,7 @@ int main(void)
         cmocka_unit_test(shapes_touch_by_type_affinity_pair_and_exclude),
         cmocka_unit_test(friction_is_the_larger_or_that_of_higher_priority),
         cmocka_unit_test(height_fields_are_scaled),
+        cmocka_unit_test(files_of_height_fields_are_where_meshes_are),
         cmocka_unit_test(condim_says_which_moments_a_contact_has),
         cmocka_unit_test(a_body_does_not_touch_its_parent_but_the_world),
         cmocka_unit_test(actuators_have_mjcf_s_gains),
