@@ -196,6 +196,12 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);
 
+/* Where moments begin in the friction problem: behind contacts and rows of joints. */
+static inline int perp__first_moment(const perp_bodies *b)
+{
+    return b->ntouch + b->joints.nrow;
+}
+
 /* moments.c. Moments of friction of the step's contacts, in b->c.moment; 0: memory is out. */
 int perp__moments_state(perp_bodies *b);
 /* The kth moment's impulses, which b->next has, on the touch; they are moved onto its disc. */

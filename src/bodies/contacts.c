@@ -154,16 +154,11 @@ static double moment_own(const perp_bodies *b, const perp__rows *row, const perp
     return m->rolls ? 0.5 * sum : sum;
 }
 
-static int first_moment(const perp_bodies *b)
-{
-    return b->ntouch + b->joints.nrow;
-}
-
 static int add_row(perp_bodies *b, perp__rows *row, int i)
 {
     if (i < b->ntouch) return add_touch(b, row, &b->touch[i], NULL);
-    if (i < first_moment(b)) return add_law(b, row, &b->joints.row[i - b->ntouch]);
-    const perp__moment *m = &b->c.moment[i - first_moment(b)];
+    if (i < perp__first_moment(b)) return add_law(b, row, &b->joints.row[i - b->ntouch]);
+    const perp__moment *m = &b->c.moment[i - perp__first_moment(b)];
     return add_touch(b, row, &b->touch[m->touch], m);
 }
 
@@ -178,7 +173,7 @@ static int make_rows(perp_bodies *b)
         reduce(b, row);
     }
     for (int k = 0; k < b->c.nmoment; k++)
-        b->c.moment[k].own = moment_own(b, &b->c.rows[first_moment(b) + k], &b->c.moment[k]);
+        b->c.moment[k].own = moment_own(b, &b->c.rows[perp__first_moment(b) + k], &b->c.moment[k]);
     return 1;
 }
 
@@ -242,8 +237,8 @@ static void complete_moment(const perp__moment *m, double *block)
 /* The bound of a moment is its contact's normal impulse: a row of W that has no like column. */
 static void bound_moment(const perp_bodies *b, int i, int j, double *block)
 {
-    if (i < first_moment(b)) return;
-    const perp__moment *m = &b->c.moment[i - first_moment(b)];
+    if (i < perp__first_moment(b)) return;
+    const perp__moment *m = &b->c.moment[i - perp__first_moment(b)];
     if (m->touch == j) block[0] = -m->own * m->mu;
 }
 
@@ -266,8 +261,8 @@ static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block)
 {
     int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], block);
-    if (i == j && i >= first_moment(b))
-        complete_moment(&b->c.moment[i - first_moment(b)], block);
+    if (i == j && i >= perp__first_moment(b))
+        complete_moment(&b->c.moment[i - perp__first_moment(b)], block);
     else if (i == j && i >= b->ntouch)
         complete_law(b, &b->joints.row[i - b->ntouch], i, block);
     return (b->equal.rank && take_equalities(b, i, j, block)) || is_shared;
@@ -392,7 +387,7 @@ static void state_law(perp_bodies *b, int i, const double *free_speed)
 
 static void state_moment(perp_bodies *b, int i, const double *free_speed)
 {
-    const perp__moment *m = &b->c.moment[i - first_moment(b)];
+    const perp__moment *m = &b->c.moment[i - perp__first_moment(b)];
     const double *guessed = b->touch[m->touch].moment;
     double *impulse = perp__contact_value(b, PERP__IMPULSE);
     add_speed(b, i, free_speed, perp__contact_value(b, PERP__Q) + 3 * i);
@@ -403,13 +398,13 @@ static void state_moment(perp_bodies *b, int i, const double *free_speed)
 
 int perp__bodies_state_contacts(perp_bodies *b, const double *free_speed)
 {
-    b->c.n = first_moment(b) + b->c.nmoment;
+    b->c.n = perp__first_moment(b) + b->c.nmoment;
     int need = 3 * PERP__CONTACT_VALUES * b->c.n;
     if (!perp__grow(&b->c.value, &b->c.cvalue, need, sizeof *b->c.value)) return 0;
     memset(b->c.value, 0, (size_t)need * sizeof *b->c.value);
     if (!make_rows(b) || !perp__equality_reduce(b)) return 0;
     for (int i = 0; i < b->ntouch; i++) state_touch(b, i, free_speed);
-    for (int i = b->ntouch; i < first_moment(b); i++) state_law(b, i, free_speed);
-    for (int i = first_moment(b); i < b->c.n; i++) state_moment(b, i, free_speed);
+    for (int i = b->ntouch; i < perp__first_moment(b); i++) state_law(b, i, free_speed);
+    for (int i = perp__first_moment(b); i < b->c.n; i++) state_moment(b, i, free_speed);
     return 1;
 }

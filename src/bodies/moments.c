@@ -29,7 +29,7 @@ int perp__moments_state(perp_bodies *b)
 /* Where the kth moment is in the friction problem. */
 static int place_of(const perp_bodies *b, int k)
 {
-    return 3 * (b->ntouch + b->joints.nrow + k);
+    return 3 * (perp__first_moment(b) + k);
 }
 
 void perp__moment_take(perp_bodies *b, int k)

@@ -84,12 +84,12 @@ static int make_solver(perp_bodies *b, const perp_fc *problem)
 void perp__bodies_take_impulses(perp_bodies *b)
 {
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
-    int laws = b->ntouch + b->joints.nrow;
+    int first_moment = perp__first_moment(b);
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
     for (int i = 0; i < b->c.n; i++) {
         const perp__rows *row = &b->c.rows[i];
-        if (i >= laws) {
-            perp__moment_take(b, i - laws);
+        if (i >= first_moment) {
+            perp__moment_take(b, i - first_moment);
         } else if (i >= b->ntouch) {
             perp__law *law = &b->joints.row[i - b->ntouch];
             law->impulse = impulse[3 * i + (law->kind != PERP__LIMIT)];
@@ -141,7 +141,7 @@ perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
     memcpy(b->joints.loose, b->next, nv * sizeof *b->next);
     perp__equality_begun(b);
     if (!perp__joints_state(b, b->next) || !perp__moments_state(b)) return PERP_ERR_MEMORY;
-    b->c.n = b->ntouch + b->joints.nrow + b->c.nmoment;
+    b->c.n = perp__first_moment(b) + b->c.nmoment;
     for (int added = b->c.n; added && info->outcome == PERP_SOLVED;) {
         perp_status status = touch_and_go(b, info);
         if (status != PERP_OK) return status;
