@@ -288,17 +288,23 @@ static void iterate(solving *u, const double *r)
     if (!look(u)) sweep_until_solved(u);
 }
 
+/* 0: memory. */
+static int prepare(solving *u)
+{
+    perp__pile *s = &u->s;
+    if (!allocate(u)) return 0;
+    look_at_bodies(s);
+    return perp__pile_colour(s, &u->arena) && perp__pile_reorder(s, &u->arena) &&
+           perp__pile_scales_create(&u->scales, s->p, u->part, &u->arena);
+}
+
 static perp_status solve(solving *u, const perp_pile *p, double *r, double *v)
 {
     perp__pile *s = &u->s;
     size_t n = (size_t)p->nc * (size_t)p->dimension;
-    if (!allocate(u)) return PERP_ERR_MEMORY;
-    look_at_bodies(s);
     if (!u->o->warm_start) memset(r, 0, n * sizeof *r);
     if (!perp__pile_is_sound(p, r)) return PERP_OK;
-    if (!perp__pile_colour(s, &u->arena) || !perp__pile_reorder(s, &u->arena) ||
-        !perp__pile_scales_create(&u->scales, p, NULL, &u->arena))
-        return PERP_ERR_MEMORY;
+    if (!prepare(u)) return PERP_ERR_MEMORY;
     if (!fill_blocks(s)) return PERP_OK;
     iterate(u, r);
     memcpy(r, u->best, n * sizeof *r);
@@ -316,11 +322,7 @@ static perp_status solve_part(solving *u, double *r)
 {
     perp__pile *s = &u->s;
     const perp__pile_halo *halo = &u->part->halo;
-    int lacks = !allocate(u);
-    if (!lacks) look_at_bodies(s);
-    lacks = lacks || !perp__pile_colour(s, &u->arena) || !perp__pile_reorder(s, &u->arena) ||
-            !perp__pile_scales_create(&u->scales, s->p, u->part, &u->arena);
-    if (perp__pile_sum(halo, lacks) > 0) return PERP_ERR_MEMORY;
+    if (perp__pile_sum(halo, !prepare(u)) > 0) return PERP_ERR_MEMORY;
     s->own.inverse_mass = u->part->inverse_mass;
     if (perp__pile_sum(halo, !fill_blocks(s)) > 0) return PERP_OK;
     iterate(u, r);
