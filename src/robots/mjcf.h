@@ -177,6 +177,8 @@ void mjcf_check_names(mjcf *m);
 void mjcf_scale_mass(mjcf *m);
 /* The mass of a body's geoms from `first` on. */
 void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum);
+/* 0, and said: it is none. */
+int mjcf_check_condim(mjcf *m, const perp__xml_node *node, int condim);
 void mjcf_read_mesh(mjcf *m, const perp__xml_node *node);
 /* The name of a file without its folder and its ending. */
 const char *mjcf_name_in_path(mjcf *m, const char *file);

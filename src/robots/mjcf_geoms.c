@@ -248,6 +248,12 @@ static int is_fitted(const mjcf_geom *g)
     return g->mesh && g->kind != PERP_SHAPE_MESH && sizes_of(g);
 }
 
+int mjcf_check_condim(mjcf *m, const perp__xml_node *node, int condim)
+{
+    return condim == 1 || condim == 3 || condim == 4 || condim == 6 ||
+           perp__robot_refuse(m->r, node, "condim", "condim: 1, 3, 4 or 6 is expected");
+}
+
 static void check_geom(mjcf *m, mjcf_geom *g)
 {
     int needed = is_fitted(g) ? 0 : sizes_of(g);
@@ -263,8 +269,7 @@ static void check_geom(mjcf *m, mjcf_geom *g)
                                perp_shape_summary((perp_shape_kind)g->kind));
             break;
         }
-    if (g->condim != 1 && g->condim != 3 && g->condim != 4 && g->condim != 6)
-        perp__robot_refuse(m->r, g->node, "condim", "condim: 1, 3, 4 or 6 is expected");
+    mjcf_check_condim(m, g->node, g->condim);
     if (!(g->friction[0] >= 0 && g->friction[1] >= 0 && g->friction[2] >= 0))
         perp__robot_refuse(m->r, g->node, "friction", "friction: it is >= 0");
     if (g->mass < 0 || g->density < 0)

@@ -60,8 +60,7 @@ static int check_pair(mjcf *m, const perp__xml_node *node, paired *p)
     double *f = p->friction;
     take_direction(m, node, p, 1);
     if (p->condim == 6) take_direction(m, node, p, 4);
-    if (p->condim != 1 && p->condim != 3 && p->condim != 4 && p->condim != 6)
-        return perp__robot_refuse(m->r, node, "condim", "condim: 1, 3, 4 or 6 is expected");
+    if (!mjcf_check_condim(m, node, p->condim)) return 0;
     if (f[0] != f[1] || (p->condim == 6 && f[3] != f[4]))
         return perp__robot_refuse(m->r, node, "friction",
                                   "friction: one coefficient for both directions is expected");
