@@ -122,7 +122,7 @@ experiments: setup-build
 	@experiments/run
 
 # Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; nl: programs; plan, identify, report: a model and a table;
-# robot: MJCF and URDF; mesh) for FUZZ_SECONDS, with sanitizers; needs clang. New inputs go to out/fuzz. An input may take 20 s of the processor.
+# robot: MJCF and URDF; mesh) for FUZZ_SECONDS, with sanitizers; needs clang and its libclang-rt-dev. New inputs go to out/fuzz. An input may take 20 s of the processor.
 FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:

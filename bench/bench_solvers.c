@@ -1,16 +1,18 @@
 /* Methods and installed peers on generated problems: time and success, in the same run.
  *
- *     bench_solvers [--class NAME]... [--method NAME]... [--n N]... [--count K] [--warm]
+ *     bench_solvers [--class NAME]... [--method NAME]... [--n N]... [--count K] [--warm] [--isa K]
  *
  * Success is a natural residual of at most 1e-8 (1 + max|q|), recomputed here. Times are means over the
  * problems, without creating the solver: CPU time of this thread, the least of several rounds and their median;
  * all take turns in each round. `x NAME` is the least time over that of the first, which is a
  * peer if there is one. --warm: times after a 1 % change
- * of q, with the last solution known to the solver. */
+ * of q, with the last solution known to the solver. --isa: vectors at most as wide as those of 0, any machine; 1, AVX2; 2, AVX-512. */
 
 #include "generate/lcp_classes.h"
 #include "peers.h"
 #include "timing.h"
+
+#include "linalg/simd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -198,6 +200,8 @@ static int read_settings(int argc, char **argv, settings *s)
             s->methods[perp_lcp_method_find(value)] = ++methods, i++;
         } else if (strcmp(argv[i], "--n") == 0 && atoi(value) > 0 && s->nn < MOST) {
             s->n[s->nn++] = atoi(value), i++;
+        } else if (strcmp(argv[i], "--isa") == 0 && strchr("012", *value) && *value) {
+            perp__isa_most = atoi(value), i++;
         } else if (strcmp(argv[i], "--count") == 0 && atoi(value) > 0) {
             s->count = atoi(value), i++;
         } else {

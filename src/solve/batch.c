@@ -93,26 +93,24 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
 
 /* Small problems side by side ------------------------------------------------------------------- */
 
-/* What a pivot waits for leaves time for those of other lanes: that many problems are under way at once. */
-enum { TOGETHER = 16 };
+/* What a pivot waits for leaves time for those of other lanes: so many problems are under way at once, by instruction set. */
+enum { MOST_TOGETHER = 32 };
+static const int together[] = {16, 16, MOST_TOGETHER};
 
 /* batch_kernel.h defines solve_1 .. solve_4 for every instruction set. */
-#define ISA      plain
-#define WIDTH_OF plain
+#define ISA plain
 #define TARGET
 #include "solve/batch_kernel.h"
 #if PERP_ISA_COUNT > 1
-#define ISA      avx2
-#define WIDTH_OF avx2
-#define TARGET   PERP_TARGET_AVX2
+#define ISA    avx2
+#define TARGET PERP_TARGET_AVX2
 #include "solve/batch_kernel.h"
-#define ISA      avx512
-#define WIDTH_OF avx2
-#define TARGET   PERP_TARGET_AVX512
+#define ISA    avx512
+#define TARGET PERP_TARGET_AVX512
 #include "solve/batch_kernel.h"
 #endif
 
-/* Answers of many problems, at most TOGETHER, from the first on, into z; which have one, as bits. */
+/* Answers of many problems, at most MOST_TOGETHER, from the first on, into z; which have one, as bits. */
 static unsigned (*const kernels[][SMALL])(const perp_lcp_batch *b, int first, int many, double tol,
                                           double *z) = {
 #define VERSION(isa, target) {solve_1_##isa, solve_2_##isa, solve_3_##isa, solve_4_##isa},
@@ -148,11 +146,11 @@ static int solve_chunk(const perp_lcp_batch_solver *s, worker *w, const perp_lcp
     perp__lcp_forget(w->solver);
     w->solver->options.warm_start = b->shared_M;
     memset(w->z, 0, (size_t)n * sizeof(double));
-    for (int k = first; k < end; k += TOGETHER) {
-        int many = end - k < TOGETHER ? end - k : TOGETHER;
+    for (int k = first; k < end; k += together[isa]) {
+        int many = end - k < together[isa] ? end - k : together[isa];
         unsigned answered = 0;
         if (in_lanes) answered = kernels[isa][n - 1](b, k, many, tol, z);
-        if (answered == (1U << many) - 1 && !outcomes) {
+        if (answered == UINT32_MAX >> (32 - many) && !outcomes) {
             solved += many;
             continue;
         }

@@ -6,7 +6,7 @@
 
 #include "perp/lcp.h"
 
-enum { MOST = 200, COUNT = 12 };
+enum { MOST = 200, COUNT = 109 };
 
 static void solve(lcp_class c, perp_lcp_method method, int n, double *z, perp_lcp_info *info)
 {
@@ -42,29 +42,37 @@ static void single_solves_have_the_bits_of_the_plain_kernels(void **state)
     }
 }
 
+/* Full vectors of every width, and a rest; problems one after the other, or interleaved. */
 static void batches_have_the_bits_of_the_plain_kernels(void **state)
 {
     (void)state;
-    for (int n = 2; n <= 6; n++) {
-        double M[COUNT * 36], q[COUNT * 6], z[PERP_ISA_COUNT][COUNT * 6] = {{0}};
-        int solved[PERP_ISA_COUNT];
-        for (int k = 0; k < COUNT; k++) {
-            perp_lcp one = lcp_generate(k % 2 ? LCP_definite : LCP_p_matrix, n, (unsigned)k + 1);
-            memcpy(M + k * n * n, one.M, (size_t)(n * n) * sizeof *M);
-            memcpy(q + k * n, one.q, (size_t)n * sizeof *q);
-            free((void *)(size_t)one.M);
-        }
-        perp_lcp_batch batch = {.count = COUNT, .n = n, .M = M, .q = q};
-        for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
-            perp_lcp_batch_solver *solver;
-            perp__isa_most = isa;
-            assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, n, 1, NULL, &solver),
-                             PERP_OK);
-            assert_int_equal(perp_lcp_solve_batch(solver, &batch, z[isa], NULL, &solved[isa]),
-                             PERP_OK);
-            perp_lcp_batch_solver_destroy(solver);
-            assert_int_equal(solved[isa], solved[0]);
-            assert_memory_equal(z[isa], z[0], sizeof z[0]);
+    static double M[COUNT * 36], q[COUNT * 6], z[PERP_ISA_COUNT][COUNT * 6];
+    for (int n = 1; n <= 6; n++) {
+        for (int interleaved = 0; interleaved < 2; interleaved++) {
+            int solved[PERP_ISA_COUNT];
+            for (int k = 0; k < COUNT; k++) {
+                perp_lcp one =
+                    lcp_generate(k % 2 ? LCP_definite : LCP_p_matrix, n, (unsigned)k + 1);
+                for (int e = 0; e < n * n; e++)
+                    M[interleaved ? e * COUNT + k : k * n * n + e] = one.M[e];
+                for (int e = 0; e < n; e++) q[interleaved ? e * COUNT + k : k * n + e] = one.q[e];
+                free((void *)(size_t)one.M);
+            }
+            perp_lcp_batch batch = {
+                .count = COUNT, .n = n, .M = M, .q = q, .interleaved = interleaved};
+            memset(z, 0, sizeof z);
+            for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
+                perp_lcp_batch_solver *solver;
+                perp__isa_most = isa;
+                assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, n, 1, NULL, &solver),
+                                 PERP_OK);
+                assert_int_equal(perp_lcp_solve_batch(solver, &batch, z[isa], NULL, &solved[isa]),
+                                 PERP_OK);
+                perp_lcp_batch_solver_destroy(solver);
+                assert_int_equal(solved[isa], solved[0]);
+                assert_memory_equal(z[isa], z[0], sizeof z[0]);
+            }
+            assert_int_equal(solved[0], COUNT);
         }
     }
 }
