@@ -37,19 +37,22 @@ const perp__note *perp__note_of(const perp_model *m, perp_expr e)
 /* What is known of a node's sign. */
 typedef enum sign { SIGN_ANY, SIGN_NONNEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE } sign;
 
+/* Between which numbers a node stays, as far as constants, parameters and clamps tell. */
+typedef struct range {
+    double lo, hi;
+} range;
+
+/* Of a node: all that is known. NaN: it has no such value. */
+typedef struct fact {
+    sign s;
+    range r;
+    double value,
+        start; /* where it is of constants and parameters alone; of states, too, when a run begins */
+} fact;
+
 static sign sign_of_value(double x)
 {
     return x > 0 ? SIGN_POSITIVE : x < 0 ? SIGN_NEGATIVE : x == 0 ? SIGN_NONNEGATIVE : SIGN_ANY;
-}
-
-static sign sign_of_symbol(const perp_model *m, int symbol)
-{
-    if (symbol == PERP__SYM_H) return SIGN_POSITIVE;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
-        if (m->item[PERP_PARAM][i].symbol == symbol)
-            return sign_of_value(m->item[PERP_PARAM][i].value);
-    }
-    return SIGN_ANY;
 }
 
 static int at_least_zero(sign s)
@@ -74,17 +77,14 @@ static sign larger(sign a, sign b)
     return at_least_zero(a) || at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
 }
 
-static sign sign_of_node(const perp_model *m, const perp__node *node, const sign *s,
-                         const int *place)
+static sign sign_of_node(const perp__node *node, const fact *A, const fact *B)
 {
-    int arity = perp__op_arity(node->op);
-    sign a = arity > 0 ? s[place[0]] : SIGN_ANY, b = arity > 1 ? s[place[1]] : SIGN_ANY;
+    sign a = A->s, b = B->s;
     switch ((perp__op)node->op) {
 #define PERP_FUNCTION(name, arity, text, value, derivative, terms, sign, ...)                      \
     PERP__CASE(PERP__##name, sign)
 #include "model/ops.def"
-    case PERP__CONST: return sign_of_value(node->value);
-    case PERP__SYMBOL: return sign_of_symbol(m, node->a);
+    case PERP__SYMBOL: return node->a == PERP__SYM_H ? SIGN_POSITIVE : SIGN_ANY;
     case PERP__ADD:
         if (at_least_zero(a) && at_least_zero(b)) return larger(a, b);
         return a == SIGN_NEGATIVE && b == SIGN_NEGATIVE ? SIGN_NEGATIVE : SIGN_ANY;
@@ -99,6 +99,7 @@ static sign sign_of_node(const perp_model *m, const perp__node *node, const sign
     case PERP__NEG:
         return a == SIGN_POSITIVE ? SIGN_NEGATIVE : a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_ANY;
     case PERP__POW: return a == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_ANY;
+    case PERP__CONST:
     case PERP__STEP:
     case PERP__LE:
     case PERP__LT:
@@ -107,33 +108,55 @@ static sign sign_of_node(const perp_model *m, const perp__node *node, const sign
     return SIGN_ANY;
 }
 
-/* Between which numbers a node stays, as far as constants, parameters and clamps tell. */
-typedef struct range {
-    double lo, hi;
-} range;
-
-static range range_of_node(const perp_model *m, const perp__node *node, const range *r,
-                           const int *place)
+static range range_of_node(const perp__node *node, range a, range b)
 {
-    const range any = {-INFINITY, INFINITY};
-    range a = any, b = any;
-    if (perp__op_arity(node->op) > 0) a = r[place[0]];
-    if (perp__op_arity(node->op) > 1) b = r[place[1]];
     switch (node->op) {
-    case PERP__CONST: return (range){node->value, node->value};
-    case PERP__SYMBOL:
-        for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
-            const perp__item *item = &m->item[PERP_PARAM][i];
-            if (item->symbol == node->a) return (range){item->value, item->value};
-        }
-        return any;
     case PERP__SIN:
     case PERP__COS:
     case PERP__TANH: return (range){-1, 1};
     case PERP__NEG: return (range){-a.hi, -a.lo};
     case PERP__MIN: return (range){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
     case PERP__MAX: return (range){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
-    default: return any;
+    default: return (range){-INFINITY, INFINITY};
+    }
+}
+
+/* The value that the operation makes, where it is known of the operands. */
+static double value_of_node(const perp__node *node, double a, double b)
+{
+    int arity = perp__op_arity(node->op);
+    return (arity > 0 && isnan(a)) || (arity > 1 && isnan(b)) ? (double)NAN
+                                                              : perp__apply(node->op, a, b);
+}
+
+/* What is known of a node, by what is of its operands. */
+static fact fact_of_node(const perp__node *node, const fact *A, const fact *B, const double *known,
+                         const double *start)
+{
+    fact f = {sign_of_node(node, A, B), range_of_node(node, A->r, B->r), (double)NAN, (double)NAN};
+    if (node->op == PERP__CONST)
+        f.value = f.start = node->value;
+    else if (node->op == PERP__SYMBOL)
+        f.value = known[node->a], f.start = start[node->a];
+    else
+        f.value = value_of_node(node, A->value, B->value),
+        f.start = value_of_node(node, A->start, B->start);
+    if (!isnan(f.value)) f.s = sign_of_value(f.value), f.r = (range){f.value, f.value};
+    return f;
+}
+
+/* Parameters into `known`, states at the start besides into `start`; NaN: what is not known. */
+static void find_values(const perp_model *m, double *known, double *start)
+{
+    for (int s = 0; s < m->nsymbol; s++) known[s] = start[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        known[item->symbol] = start[item->symbol] = item->value;
+    }
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        const perp__item *item = &m->item[PERP_STATE][i];
+        start[item->symbol + PERP__NOW] = start[item->symbol + PERP__NEXT] =
+            start[item->symbol + PERP__PRE] = item->value;
     }
 }
 
@@ -155,14 +178,53 @@ static const char *warning_of(int op, sign a, range r)
     return NULL;
 }
 
-/* What node e may do that it must not, with what is known of its first operand, and the sign of the second. */
-static void warn_of_domain(const perp_model *m, perp_expr e, sign a, range r, sign b,
+static int is_square(const perp__node *node)
+{
+    return node->op == PERP__MUL && node->a == node->b;
+}
+
+/* Is it a sum of squares, as norm makes it, one of which is that of x? Of 0 each is. */
+static int has_square(const perp__graph *g, perp_expr sum, perp_expr x)
+{
+    int found = perp__is_const(g, x, 0);
+    const perp__node *node = &g->node[sum];
+    while (node->op == PERP__ADD) {
+        const perp__node *a = &g->node[node->a], *b = &g->node[node->b];
+        const perp__node *term = a->op == PERP__ADD ? b : a;
+        if (!is_square(term)) return 0;
+        found |= term->a == x;
+        node = term == a ? b : a;
+    }
+    return is_square(node) && (found || node->a == x);
+}
+
+/* A direction, x/norm(x, ..), of two places that are apart when a run begins: it is never large, and has no value only where they meet
+ * exactly (docs/adr/108). */
+static int is_direction(const perp__graph *g, const perp__node *node, const fact *divisor)
+{
+    const perp__node *length = &g->node[node->b];
+    perp_expr x = node->a;
+    for (const perp__node *n = &g->node[x];; n = &g->node[x]) { /* without its sign and number */
+        if (n->op == PERP__NEG)
+            x = n->a;
+        else if (n->op == PERP__MUL && g->node[n->a].op == PERP__CONST)
+            x = n->b;
+        else if (n->op == PERP__MUL && g->node[n->b].op == PERP__CONST)
+            x = n->a;
+        else
+            break;
+    }
+    return length->op == PERP__SQRT && divisor->start > 0 && has_square(g, length->a, x);
+}
+
+/* What node e may do that it must not, with what is known of its operands. */
+static void warn_of_domain(const perp_model *m, perp_expr e, const fact *A, const fact *B,
                            perp__source *findings)
 {
     const perp__node *node = &m->graph.node[e];
-    const char *warning = warning_of(node->op, a, r);
-    int at = node->source,
-        divides = node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE;
+    const char *warning = warning_of(node->op, A->s, A->r);
+    int at = node->source, divides = node->op == PERP__DIV && B->s != SIGN_POSITIVE &&
+                                     B->s != SIGN_NEGATIVE && !is_direction(&m->graph, node, B);
     if (!divides && !warning) return;
     findings->note = perp__note_of(m, e);
     if (divides) perp__error(findings, at, at, "warning: the divisor may become 0");
@@ -177,23 +239,25 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     int nroot, n;
     perp_expr *roots = perp__condition_roots(m, &nroot);
     int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
-    sign *s = reach ? malloc(((size_t)n + 1) * sizeof *s) : NULL;
-    range *r = s ? malloc(((size_t)n + 1) * sizeof *r) : NULL;
-    for (int k = 0; r && k < n; k++) {
+    fact *f = reach ? malloc(((size_t)n + 1) * sizeof *f) : NULL;
+    double *known = f ? malloc((2 * (size_t)m->nsymbol + 1) * sizeof *known) : NULL;
+    if (known) find_values(m, known, known + m->nsymbol);
+    for (int k = 0; known && k < n; k++) {
         const perp__node *node = &m->graph.node[reach[k]];
-        const int place[] = {perp__operand_place(reach, n, k, 0),
-                             perp__operand_place(reach, n, k, 1)};
-        s[k] = sign_of_node(m, node, s, place);
-        r[k] = range_of_node(m, node, r, place);
-        if (node->source >= 0 && perp__op_arity(node->op) > 0)
-            warn_of_domain(m, reach[k], s[place[0]], r[place[0]],
-                           perp__op_arity(node->op) > 1 ? s[place[1]] : SIGN_ANY, findings);
+        const fact *A = &f[perp__operand_place(reach, n, k, 0)],
+                   *B = &f[perp__operand_place(reach, n, k, 1)];
+        static const fact none = {SIGN_ANY, {-INFINITY, INFINITY}, (double)NAN, (double)NAN};
+        int arity = perp__op_arity(node->op);
+        if (arity < 2) B = &none;
+        if (arity < 1) A = &none;
+        f[k] = fact_of_node(node, A, B, known, known + m->nsymbol);
+        if (node->source >= 0 && arity > 0) warn_of_domain(m, reach[k], A, B, findings);
     }
-    int ok = r != NULL;
+    int ok = known != NULL;
     free(roots);
     free(reach);
-    free(s);
-    free(r);
+    free(f);
+    free(known);
     return ok;
 }
 

@@ -11,11 +11,42 @@
 
 enum { MOST_UNIQUE = 12 };
 
-/* Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
+/* Has one weighed sum of two gaps the same value, not 0, whatever moves, as that of two stops of one piston does? Then they are never 0 at once. Two
+ * points give the weight, a third one shows that the sum is no other there: gaps that are looked at are affine. -1: memory. */
+static int are_apart(const perp_model *m, perp_expr g, perp_expr k)
+{
+    enum { POINTS = 3 };
+    double *symbol = malloc(((size_t)m->nsymbol + 1) * sizeof *symbol), a[POINTS], b[POINTS];
+    int ok = symbol != NULL;
+    for (int point = 0; ok && point < POINTS; point++) {
+        for (int i = 0; i < m->nsymbol; i++) /* without a pattern */
+            symbol[i] = 1 + fmod(0.7548776662 * (i + 1) + 0.5698402910 * point * (i + 2), 1);
+        for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+            symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+        ok = perp__graph_value(&m->graph, g, symbol, &a[point]) &&
+             perp__graph_value(&m->graph, k, symbol, &b[point]);
+    }
+    free(symbol);
+    if (!ok) return -1;
+    double w = (a[0] - a[1]) / (b[1] - b[0]), rounding = 0, sum[POINTS];
+    for (int point = 0; point < POINTS; point++) {
+        sum[point] = a[point] + w * b[point];
+        rounding = fmax(rounding, PERP_TOL_DEPENDS * (fabs(a[point]) + fabs(w * b[point])));
+    }
+    return fabs(sum[0]) > rounding && fabs(sum[2] - sum[0]) <= rounding;
+}
+
+/* The expression of a one-sided pair's other side; -1: it is two-sided. */
+static perp_expr gap_of(const perp__pair *pair, int side)
+{
+    return pair->two_sided ? -1 : side ? pair->a : pair->b;
+}
+
+/* Of two stops that cannot both be reached the second becomes open. Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
  * M_ji d_i + M_jj d_j = 0 with d > 0. Two-sided friction written as two forces does so while it
  * sticks. */
-static void warn_not_unique(const perp_simulation *sim, const perp__elimination *e, const double *M,
-                            perp__source *findings)
+static perp_status warn_not_unique(const perp_simulation *sim, const perp__elimination *e,
+                                   const double *M, char *is_open, perp__source *findings)
 {
     const perp__step *s = &sim->step;
     int n = e->nz;
@@ -27,9 +58,16 @@ static void warn_not_unique(const perp_simulation *sim, const perp__elimination 
                 continue;
             const perp__pair *p = &sim->model->pair[s->pair[e->pair[i]].of],
                              *q = &sim->model->pair[s->pair[e->pair[j]].of];
-            const char *first = p->side[(int)e->side[e->pair[i]]],
-                       *second = q->side[(int)e->side[e->pair[j]]];
+            int side_p = e->side[e->pair[i]], side_q = e->side[e->pair[j]], apart = 0;
+            const char *first = p->side[side_p], *second = q->side[side_q];
             if (!first[0] || !second[0]) continue; /* made by friction(...), no column of a run */
+            perp_expr g = gap_of(p, side_p), k = gap_of(q, side_q);
+            if (g >= 0 && k >= 0) apart = are_apart(sim->model, g, k);
+            if (apart < 0) return PERP_ERR_MEMORY;
+            if (apart) {
+                is_open[s->pair[e->pair[j]].of] = 1;
+                continue;
+            }
             perp__error(findings, p->at, p->at,
                         "warning: '%s' and '%s' can grow together without changing the motion, so "
                         "they are not unique where "
@@ -37,6 +75,7 @@ static void warn_not_unique(const perp_simulation *sim, const perp__elimination 
                         first, second);
         }
     }
+    return PERP_OK;
 }
 
 /* The determinant of the rows and columns of M that are in `in`; scratch has n x n. */
@@ -121,14 +160,15 @@ static int is_unique(const perp_simulation *sim, const perp__elimination *e, con
 
 /* More contacts than a body has ways to move share what they carry in many ways: two corners of one block share the friction
  * that holds it. The solver's choice may jump from step to step. */
-static perp_status warn_not_shared(const perp_simulation *sim, perp__source *findings)
+static perp_status warn_not_shared(const perp_simulation *sim, const char *is_open,
+                                   perp__source *findings)
 {
     enum { SHOWN = 4 };
     const perp_model *m = sim->model;
     char *var = malloc((size_t)m->nitem[PERP_VAR] + 1), names[256] = "";
     int count = 0, at = -1;
     size_t used = 0;
-    if (!var || !perp__step_undetermined(&sim->step, var)) {
+    if (!var || !perp__step_undetermined(&sim->step, is_open, var)) {
         free(var);
         return PERP_ERR_MEMORY;
     }
@@ -173,9 +213,12 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
         status = perp_lcp_classify(&lcp, &report->M);
         report->unique = is_unique(sim, e, M);
         int before = findings->nerror;
-        if (status == PERP_OK) warn_not_unique(sim, e, M, findings);
+        char *is_open = calloc((size_t)sim->model->npair + 1, 1);
+        if (!is_open) status = PERP_ERR_MEMORY;
+        if (status == PERP_OK) status = warn_not_unique(sim, e, M, is_open, findings);
         if (status == PERP_OK && findings->nerror == before)
-            status = warn_not_shared(sim, findings);
+            status = warn_not_shared(sim, is_open, findings);
+        free(is_open);
     }
     perp__run_set_initial(sim);
     return status;
@@ -290,9 +333,9 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->held_equations = held.nequation, report->held_pairs = held.npair;
     status = check_matrix(sim, report, &findings);
     inspect_masses(model, &findings);
-    if (!has_held || !perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
-        !perp__inspect_unused(model, &findings) || !inspect_start(sim, &findings) ||
-        perp__source_lost(&findings))
+    if (!has_held || !perp__inspect_units(model, &findings) ||
+        !perp__inspect_domains(model, &findings) || !perp__inspect_unused(model, &findings) ||
+        !inspect_start(sim, &findings) || perp__source_lost(&findings))
         status = PERP_ERR_MEMORY;
     report->warnings = findings.nerror;
     int errors = diag ? diag->errors : 0;

@@ -477,9 +477,9 @@ typedef void perp__step_pass(perp__step *step, perp__pass *pass);
 void perp__open_pass(perp__step *step, perp__pass *pass, size_t room, perp__step_pass *pass_step);
 size_t perp__step_bytes(perp__step *step); /* snapshot.c: what a step has in it */
 
-/* unique.c: var[k] = 1 for the vars that the conditions leave open while all contacts are closed and stick. Needs the dense
- * rows, evaluated. 0 when memory is out. */
-int perp__step_undetermined(const perp__step *step, char *var);
+/* unique.c: var[k] = 1 for the vars that the conditions leave open while all contacts are closed and stick, but for the pairs that are open. Needs
+ * the dense rows, evaluated. 0 when memory is out. */
+int perp__step_undetermined(const perp__step *step, const char *is_open, char *var);
 
 /* contacts.c: find the contacts stated by positions. 0 when memory is out. And: does one of them carry a force in the
  * step that was solved last? */

@@ -28,11 +28,12 @@ static int closed_row(const perp__step *s, int p)
 }
 
 /* The conditions row by row, each of largest entry 1. 0 if one is not finite. */
-static int fill(const perp__step *s, double *B)
+static int fill(const perp__step *s, const char *is_open, double *B)
 {
     size_t ny = (size_t)s->ny;
     for (int i = 0; i < s->ny; i++) {
-        int row = i < s->nequation ? i : closed_row(s, i - s->nequation);
+        int p = i - s->nequation, row = p < 0 ? i : closed_row(s, p);
+        if (p >= 0 && is_open[s->pair[p].of]) row = s->pair[p].a + s->pair[p].b - row;
         int cone = i < s->nequation ? perp__cone_row(s, i) : -1;
         if (cone >= 0) row = cone + 2; /* a round cone that sticks: its two velocities are 0 */
         double largest = 0, *line = B + (size_t)i * ny;
@@ -89,13 +90,13 @@ static void mark(const perp__step *s, const double *B, const int *column, int ra
     }
 }
 
-int perp__step_undetermined(const perp__step *s, char *var)
+int perp__step_undetermined(const perp__step *s, const char *is_open, char *var)
 {
     size_t ny = (size_t)s->ny;
     double *B = malloc((ny * ny + ny + 1) * sizeof *B);
     int *column = malloc((ny + 1) * sizeof *column), ok = B && column;
     memset(var, 0, (size_t)s->model->nitem[PERP_VAR]);
-    if (ok && fill(s, B)) {
+    if (ok && fill(s, is_open, B)) {
         int rank = eliminate(s->ny, B, column);
         for (int f = rank; f < s->ny; f++) mark(s, B, column, rank, f, B + ny * ny, var);
     }

@@ -325,6 +325,64 @@ static void domains_are_watched(void **state)
     expect("state x = 1\nder(x) = asin(min(1, x))\n", "may leave -1..1", NULL);
 }
 
+/* x/norm(x, ..) is at most 1 in size; other quotients of lengths are watched, and so is a direction that begins without a length. */
+static void directions_of_places_that_are_apart_are_no_warning(void **state)
+{
+    (void)state;
+    const char *with = "state x = 3, y = 4, z = 0\nder(x) = 0\nder(y) = 0\n";
+    const struct {
+        const char *rate, *says, *absent;
+    } rates[] = {
+        {"x/norm(x, y)", "0 warnings", "divisor"},
+        {"-2*y/norm(x, y, z)", "0 warnings", "divisor"},
+        {"(y - x)/norm(y - x)", "0 warnings", "divisor"},
+        {"1/norm(x, y)", "3:10: warning: the divisor may become 0", NULL},
+        {"z/norm(x, y)", "3:10: warning: the divisor may become 0", NULL},
+        {"x/norm(x, y)^3", "the divisor may become 0", NULL},
+        {"x/(x^2 + y^2)", "the divisor may become 0", NULL},
+        {"x/sqrt(x^2 - y^2 + 10)", "the divisor may become 0", NULL},
+        {"x/sqrt(x^2 + y)", "the divisor may become 0", NULL},
+        {"1/pre(x)", "the divisor may become 0", NULL},
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        char model[256];
+        snprintf(model, sizeof model, "param k = 1\n%sder(z) = k + %s\n", with, rates[i].rate);
+        const char *says = rates[i].says;
+        expect(model, strstr(says, "divisor") ? "warning: the divisor may become 0" : says,
+               rates[i].absent);
+    }
+    expect("state x = 1\nvar u, w\nder(x) = u/norm(u, w)\nu = 2 - x\nw = x - 2\n",
+           "the divisor may become 0", NULL); /* nothing says where vars begin */
+    /* what parameters alone make is known */
+    expect("param a = 1, b = 3, c = [[1, 0], [0, 1]]\nstate x = 1\n"
+           "der(x) = x/(a - b) + x/norm(c[1,1] - c[2,1], c[1,2] - c[2,2]) + sqrt(b - a)\n",
+           "0 warnings", "warning:");
+}
+
+/* One of two stops is out of reach; not those that close on each other, or stand at one place. */
+static void stops_that_are_apart_share_nothing(void **state)
+{
+    (void)state;
+    const char *with = "param s = 2\nstate x = 1, v = 0\nvar p, q, r\nder(x) = v\n"
+                       "der(v) = p - q + r - 1\n0 <= p perp x >= 0\n";
+    const struct {
+        const char *gap, *third, *says, *absent;
+    } cases[] = {
+        {"s - x", "r = 0", "0 warnings", "warning:"},
+        {"s/2 - x/2", "r = 0", "0 warnings", "warning:"},
+        {"s - x", "-1 <= r <= 1 perp v", "'q' and 'r' can grow together", "'p' and 'q'"},
+        {"s - x - t", "r = 0", "'p' and 'q' can grow together", NULL},
+        {"s - x - 0.01*t", "r = 0", "'p' and 'q' can grow together", NULL},
+        {"s - 2 - x", "r = 0", "'p' and 'q' can grow together", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char model[400];
+        snprintf(model, sizeof model, "%s0 <= q perp %s >= 0\n%s\n", with, cases[i].gap,
+                 cases[i].third);
+        expect(model, cases[i].says, cases[i].absent);
+    }
+}
+
 static void what_begins_where_it_may_not_be_is_told(void **state)
 {
     (void)state;
@@ -425,6 +483,8 @@ int main(void)
         cmocka_unit_test(warnings_in_parts_name_the_instance),
         cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
+        cmocka_unit_test(directions_of_places_that_are_apart_are_no_warning),
+        cmocka_unit_test(stops_that_are_apart_share_nothing),
         cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
         cmocka_unit_test(the_index_of_what_holds_positions_is_told),
         cmocka_unit_test(unused_names_are_told),
