@@ -168,6 +168,7 @@ void perp__bodies_place(perp_bodies *b, const double *q);
  * about its origin and the force, world axes. */
 void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, const double *force,
                           double *tau);
+/* On and below the diagonal, where the tree has no zeros; what else is there stays. */
 void perp__bodies_mass(perp_bodies *b, double *M);
 /* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal; of a velocity that is held D is
  * infinite. 0: M is not positive. */

@@ -374,6 +374,7 @@ perp_status perp_bodies_dynamics(perp_bodies *b, double *M, double *c)
     perp__bodies_place(b, b->q);
     if (c) perp__bodies_inverse(b, b->v, NULL, NULL, c);
     if (!M) return PERP_OK;
+    memset(M, 0, nv * nv * sizeof *M);
     perp__bodies_mass(b, M);
     for (size_t j = 0; j < nv; j++)
         for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];

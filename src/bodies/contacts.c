@@ -303,14 +303,17 @@ int perp__bodies_state_blocks(perp_bodies *b)
     return 1;
 }
 
-/* Impulses and moments of the last answer, or of the step before at its contact between the same shapes that has the same feature, or that is nearest. */
-static void guess(const perp_bodies *b, perp_touch *t, double *impulse)
+/* Impulses and moments of the last answer, or of the step before at its contact between the same shapes that has the same feature, which mostly is at
+ * the same place, or else that is nearest. */
+static void guess(const perp_bodies *b, int i, double *impulse)
 {
+    perp_touch *t = &b->touch[i];
     double least = INFINITY;
     for (int d = 0; d < 3; d++) impulse[d] = b->c.is_again ? t->impulse[d] : 0;
     if (b->c.is_again) return;
     for (int d = 0; d < 3; d++) t->moment[d] = 0;
-    for (int k = 0; k < b->nbefore; k++) {
+    for (int n = 0, k = i < b->nbefore ? i : 0; n < b->nbefore && least >= 0; n++, k++) {
+        if (k == b->nbefore) k = 0;
         const perp_touch *old = &b->before[k];
         double from[3];
         if (old->shape[0] != t->shape[0] || old->shape[1] != t->shape[1]) continue;
@@ -369,7 +372,7 @@ static void state_touch(perp_bodies *b, int i, const double *free_speed)
     q[0] += shift[0];
     if (b->c.is_still) return;
     perp__contact_value(b, PERP__MU)[i] = t->mu;
-    guess(b, t, perp__contact_value(b, PERP__IMPULSE) + 3 * i);
+    guess(b, i, perp__contact_value(b, PERP__IMPULSE) + 3 * i);
 }
 
 static void state_law(perp_bodies *b, int i, const double *free_speed)

@@ -226,6 +226,7 @@ static int factor_step(perp_bodies *b, const step_slopes *d)
 {
     size_t nv = (size_t)b->nv;
     double h = b->o.step;
+    memset(d->A, 0, nv * nv * sizeof *d->A);
     perp__bodies_mass(b, d->A);
     for (size_t j = 0; j < nv; j++) {
         for (size_t i = j + 1; i < nv; i++) d->A[j + i * nv] = d->A[i + j * nv];
@@ -251,6 +252,7 @@ static void solve_steps(perp_bodies *b, const step_slopes *d, double *dq, double
 {
     size_t nv = (size_t)b->nv;
     double *M = d->x;
+    memset(M, 0, nv * nv * sizeof *M);
     perp__bodies_mass(b, M);
     for (size_t j = 0; j < nv; j++)
         for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];

@@ -181,7 +181,6 @@ void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, cons
 void perp__bodies_mass(perp_bodies *b, double *M)
 {
     size_t nv = (size_t)b->nv;
-    memset(M, 0, nv * nv * sizeof *M);
     for (int i = 0; i < b->n; i++) b->link[i].whole = b->link[i].own;
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
