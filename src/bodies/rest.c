@@ -1,7 +1,7 @@
-/* What rests does in a step what it did in the last. While the same contacts are there, the impulses of the step before are tried first: velocities with
- * them from the factors of M, and where these are off by a little, Newton's step with the matrix that was factored once. W is not stated then
+/* What rests does in a step what it did in the last. While the same contacts and rows of joints are there, the impulses of the step before are tried
+ * first: velocities with them from the factors of M, and where these are off by a little, Newton's step with W as it was. W is not stated then
  * but for its diagonal and a tree of couplings, which is what the verdict takes its scales from: they are not larger than those of all of W
- * (docs/adr/094-what-rests.md). */
+ * (docs/adr/094-what-rests.md, docs/adr/096-joints-that-rest.md). */
 
 #include "base/holds.h"
 #include "base/tol.h"
@@ -15,24 +15,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Integers of each contact, numbers of each. */
-enum { START, FROM, ORDER, CLOSED, INDICES };
-enum { CHANGE = 0, MEAN = 3, DATA = 4, ROW = 5, LINK = 8, PATH = 17, NUMBERS = 18 };
+/* Integers of each contact, which a row of a joint is, too; numbers of each. KEPT: which row of a joint, perp__law.kept. */
+enum { START, FROM, ORDER, PIECE, KEPT, INDICES };
+enum {
+    CHANGE = 0,
+    MEAN = 3,
+    DATA = 4,
+    ROW = 5,
+    LINK = 8,
+    PATH = 17,
+    GOOD = 18,
+    FIRST = 21,
+    NUMBERS = 24
+};
+
+/* Of a contact's map: the matrix is of these. */
+enum { OPEN, STICKS, SLIDES };
 
 static int *index_of(const perp_bodies *b, int which)
 {
-    return b->rest.index + (size_t)which * (size_t)(b->ntouch + 1);
+    return b->rest.index + (size_t)which * (size_t)(b->c.n + 1);
 }
 
 static double *number_of(const perp_bodies *b, int first)
 {
-    return b->rest.value + (size_t)first * (size_t)b->ntouch;
+    return b->rest.value + (size_t)first * (size_t)b->c.n;
+}
+
+/* The columns of W's blocks by rows; these blocks; of Newton's matrix. */
+static int *columns_of(const perp_bodies *b)
+{
+    return index_of(b, INDICES);
+}
+
+static double *kept_blocks(const perp_bodies *b)
+{
+    return number_of(b, NUMBERS);
+}
+
+static double *matrix_of(const perp_bodies *b)
+{
+    return kept_blocks(b) + 9 * (size_t)index_of(b, START)[b->c.n];
+}
+
+static const perp__law *law_of(const perp_bodies *b, int i)
+{
+    return i < b->ntouch ? NULL : &b->joints.row[i - b->ntouch];
 }
 
 static int make_room(perp_bodies *b)
 {
     perp__rest *rest = &b->rest;
-    int n = b->ntouch, nb = b->c.nblock;
+    int n = b->c.n, nb = b->c.nblock;
     if (n > rest->room) {
         perp__block_lu_destroy(rest->lu);
         rest->lu = perp__block_lu_create(2 * n);
@@ -41,7 +75,7 @@ static int make_room(perp_bodies *b)
     return rest->room &&
            perp__grow(&rest->index, &rest->cindex, INDICES * (n + 1) + 2 * nb,
                       sizeof *rest->index) &&
-           perp__grow(&rest->value, &rest->cvalue, NUMBERS * n + 9 * nb, sizeof *rest->value);
+           perp__grow(&rest->value, &rest->cvalue, NUMBERS * n + 18 * nb, sizeof *rest->value);
 }
 
 void perp__rest_clear(perp_bodies *b)
@@ -64,10 +98,19 @@ static int is_same(const perp_bodies *b)
     return 1;
 }
 
-/* One contact is solved in closed form. Where joints have rows these are about to change: a hand's step cost more with them. */
+/* One contact is solved in closed form. */
 static int may_rest(const perp_bodies *b)
 {
-    return !b->c.is_still && !b->joints.nrow && !b->c.nmoment && b->ntouch > 1 && is_same(b);
+    return !b->c.is_still && !b->c.nmoment && b->c.n > 1 && is_same(b);
+}
+
+/* Is what is kept of these rows of joints? */
+static int is_kept(const perp_bodies *b)
+{
+    if (b->rest.n != b->c.n) return 0;
+    for (int i = b->ntouch; i < b->c.n; i++)
+        if (index_of(b, KEPT)[i] != law_of(b, i)->kept) return 0;
+    return 1;
 }
 
 /* Scales ------------------------------------------------------------------------------------------------ */
@@ -102,13 +145,13 @@ static int find_data(perp_bodies *b)
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
     double *mean = number_of(b, MEAN), *data = number_of(b, DATA), *link = number_of(b, LINK),
            *most = number_of(b, PATH); /* of a contact and those that it hangs on */
-    for (int i = 0; i < b->ntouch; i++) {
+    for (int i = 0; i < b->c.n; i++) {
         mean[i] = mean_diagonal(b->c.block + 9 * (size_t)i);
         if (!(mean[i] > DBL_MIN)) return 0;
         data[i] = own_data(b, i) / sqrt(mean[i]);
         most[i] = data[i];
     }
-    for (int k = 0; k < b->ntouch; k++) {
+    for (int k = 0; k < b->c.n; k++) {
         int i = order[k], j = from[i];
         if (j < 0) continue;
         double *block = link + 9 * (size_t)i;
@@ -132,8 +175,8 @@ static void sum_terms(const perp_bodies *b)
     const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE);
     const int *from = index_of(b, FROM);
     double *row = number_of(b, ROW);
-    for (int k = 0; k < 3 * b->ntouch; k++) row[k] = fabs(q[k]);
-    for (int i = 0; i < b->ntouch; i++) {
+    for (int k = 0; k < 3 * b->c.n; k++) row[k] = fabs(q[k]);
+    for (int i = 0; i < b->c.n; i++) {
         const double *link = number_of(b, LINK) + 9 * (size_t)i;
         add_terms(b->c.block + 9 * (size_t)i, 3, 1, r + 3 * i, row + 3 * i);
         if (from[i] < 0) continue;
@@ -142,29 +185,53 @@ static void sum_terms(const perp_bodies *b)
     }
 }
 
-/* The largest error of a contact, its velocities from b->next. */
-static double judge(perp_bodies *b)
+/* u of a contact or a joint's row from b->next; the largest sum of |terms|. */
+static double velocity_of(const perp_bodies *b, int i, double *u)
+{
+    double terms = perp__bodies_touch_speed(b, i, b->next, u);
+    const perp__law *law = law_of(b, i);
+    if (!law || law->kind == PERP__LIMIT) return terms;
+    double given = law->compliance * law->impulse;
+    u[0] = b->c.block[9 * (size_t)i] *
+           (perp__contact_value(b, PERP__IMPULSE)[3 * i] - law->bound); /* it stands alone */
+    u[1] += given;
+    return terms + fabs(given);
+}
+
+typedef struct errors {
+    double contacts, rows; /* the largest of a contact, of a joint's row */
+} errors;
+
+static errors judge(perp_bodies *b)
 {
     const double *mu = perp__contact_value(b, PERP__MU), *mean = number_of(b, MEAN),
                  *data = number_of(b, DATA), *row = number_of(b, ROW),
                  *r = perp__contact_value(b, PERP__IMPULSE);
-    double worst = 0, *u = perp__contact_value(b, PERP__U);
+    double *u = perp__contact_value(b, PERP__U);
+    errors worst = {0};
     sum_terms(b);
-    for (int i = 0; i < b->ntouch; i++) {
+    for (int i = 0; i < b->c.n; i++) {
         const double *w = b->c.block + 9 * (size_t)i;
-        double terms = perp__bodies_touch_speed(b, i, b->next, u + 3 * i);
+        double terms = velocity_of(b, i, u + 3 * i);
         double S = fmin(perp__fc_largest_row(3, mu[i], row + 3 * i),
                         PERP_FC_GROWTH * data[i] * sqrt(mean[i]));
         double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
-        if (rounding > 0.1 * b->o.tol * S) return INFINITY; /* u decides nothing */
+        if (rounding > 0.1 * b->o.tol * S)
+            return (errors){INFINITY, INFINITY}; /* u decides nothing */
         double size = fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
-        worst = perp__worse(
-            worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol));
+        double error = perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol),
+               *to = i < b->ntouch ? &worst.contacts : &worst.rows;
+        *to = perp__worse(*to, error);
     }
     return worst;
 }
 
 /* Newton's step ------------------------------------------------------------------------------------------ */
+
+static int piece_of(int closed, const double *A)
+{
+    return !closed ? OPEN : A[4] + A[8] > 0.5 ? SLIDES : STICKS; /* 0, or at least 1 */
+}
 
 /* The map of contact i in impulses, and where wanted its derivatives. */
 static int map(const perp_bodies *b, int i, const double *own, double *F, double *A, double *B)
@@ -177,23 +244,84 @@ static int map(const perp_bodies *b, int i, const double *own, double *F, double
                         perp__contact_value(b, PERP__IMPULSE) + 3 * i, v, F, A, B);
 }
 
-/* 0: other contacts are closed than those that the matrix is of. */
-static int correct(perp_bodies *b)
+static const double *kept_own(const perp_bodies *b, int i)
 {
-    const int *closed = index_of(b, CLOSED);
-    double *change = number_of(b, CHANGE), *r = perp__contact_value(b, PERP__IMPULSE);
-    for (int i = 0; i < b->ntouch; i++) {
-        double *F = change + 3 * i;
-        if (map(b, i, b->c.block + 9 * (size_t)i, F, NULL, NULL) != closed[i]) return 0;
-        if (!closed[i] && (F[0] != 0 || F[1] != 0 || F[2] != 0)) return 0;
+    const int *start = index_of(b, START), *col = columns_of(b);
+    int k = start[i];
+    while (col[k] != i) k++;
+    return kept_blocks(b) + 9 * (size_t)k;
+}
+
+/* Beside the diagonal of W: larger than in the friction solver, since here velocities have the rounding of gaps, of which no impulses must be made; with 1e-5 tall
+ * stacks need several steps. */
+static const double SHIFT = 1e-6;
+
+/* Newton's matrix A + B (W + shift), in impulses, of W as it was kept; 0: memory is out. */
+static int factor_here(perp_bodies *b)
+{
+    const int *start = index_of(b, START), *col = columns_of(b);
+    const double *W = kept_blocks(b), *mean = number_of(b, MEAN);
+    double *J = matrix_of(b);
+    int *piece = index_of(b, PIECE), is_ordered = b->rest.n > 0;
+    for (int i = 0; i < b->c.n; i++) {
+        double F[3], A[9], B[9];
+        int closed = map(b, i, kept_own(b, i), F, A, B);
+        is_ordered &= closed == (piece[i] != OPEN);
+        piece[i] = piece_of(closed, A);
+        for (int k = start[i]; k < start[i + 1]; k++) {
+            double *to = J + 9 * (size_t)k;
+            perp__multiply3(B, W + 9 * (size_t)k, to);
+            for (int e = 0; e < 9; e++) to[e] /= mean[i];
+            for (int e = 0; e < 9 && col[k] == i; e++) to[e] += A[e] + SHIFT * B[e];
+        }
+    }
+    if (!is_ordered && !perp__block_lu_order(b->rest.lu, b->c.n, start, col, piece)) return 0;
+    perp__block_lu_factor(b->rest.lu, start, col, J, PERP_TOL_SINGULAR);
+    b->rest.n = b->c.n;
+    return 1;
+}
+
+/* In CHANGE -F, of what opens the whole step. Does each contact do what the matrix has it do? */
+static int take_map(perp_bodies *b)
+{
+    const int *piece = index_of(b, PIECE);
+    double A[9], B[9];
+    int is_same_piece = 1;
+    for (int i = 0; i < b->c.n; i++) {
+        double *F = number_of(b, CHANGE) + 3 * i;
+        int closed = map(b, i, b->c.block + 9 * (size_t)i, F, A, B);
+        is_same_piece &= piece_of(closed, A) == piece[i];
         for (int d = 0; d < 3; d++) F[d] = -F[d];
     }
+    return is_same_piece;
+}
+
+/* What opens acts on the others no more. */
+static void let_go(perp_bodies *b)
+{
+    const int *start = index_of(b, START), *col = columns_of(b), *piece = index_of(b, PIECE);
+    double *change = number_of(b, CHANGE);
+    for (int i = 0; i < b->c.n; i++) {
+        if (piece[i] == OPEN) continue;
+        for (int k = start[i]; k < start[i + 1]; k++) {
+            const double *J = matrix_of(b) + 9 * (size_t)k, *x = change + 3 * (size_t)col[k];
+            if (piece[col[k]] != OPEN || (x[0] == 0 && x[1] == 0 && x[2] == 0)) continue;
+            for (int d = 0; d < 3; d++)
+                change[3 * i + d] -= J[3 * d] * x[0] + J[3 * d + 1] * x[1] + J[3 * d + 2] * x[2];
+        }
+    }
+}
+
+/* A step of Newton. */
+static void correct(perp_bodies *b)
+{
+    double *change = number_of(b, CHANGE), *r = perp__contact_value(b, PERP__IMPULSE);
+    let_go(b);
     perp__block_lu_solve(b->rest.lu, change);
-    for (int i = 0; i < b->ntouch; i++) {
+    for (int i = 0; i < b->c.n; i++) {
         for (int d = 0; d < 3; d++) r[3 * i + d] += change[3 * i + d];
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i], r + 3 * i);
     }
-    return 1;
 }
 
 /* The steps in which it is tried again: a failure costs more each time. */
@@ -205,33 +333,77 @@ static int fail(perp__rest *rest)
     return 0;
 }
 
+static void store(const perp_bodies *b, int to)
+{
+    memcpy(number_of(b, to), perp__contact_value(b, PERP__IMPULSE),
+           3 * (size_t)b->c.n * sizeof(double));
+}
+
+static void take_back(const perp_bodies *b, int from)
+{
+    memcpy(perp__contact_value(b, PERP__IMPULSE), number_of(b, from),
+           3 * (size_t)b->c.n * sizeof(double));
+}
+
+static errors try_impulses(perp_bodies *b)
+{
+    perp__bodies_take_impulses(b);
+    return judge(b);
+}
+
+/* 1: found. Rows of joints are sought to the last digits, so that limits are not passed and what slides to a halt has its velocity; where no step
+ * comes nearer there what is good enough is taken. */
+static int search(perp_bodies *b, double *error, int *iterations)
+{
+    enum { MOST = 3, ANEW = 2 };
+    const double CLOSE = 1e-2,
+                 EXACT = 1e-5; /* of tol, beside scales that are smaller than those of all of W */
+    double before = INFINITY, rows_before = INFINITY;
+    int left = ANEW, is_good = 0;
+    for (int pass = 0;; pass++) {
+        errors now = try_impulses(b);
+        *error = perp__worse(now.contacts, now.rows);
+        int was_good = is_good, is_near = *error <= CLOSE * b->o.tol;
+        if (is_near && (now.rows <= EXACT * b->o.tol || now.rows > 0.5 * rows_before)) return 1;
+        if (is_near) {
+            is_good = 1;
+            store(b, GOOD);
+        }
+        if (pass == MOST || (was_good && !is_near)) break;
+        int is_changed = !take_map(b);
+        if (is_changed ? left-- == 0 || !factor_here(b) : !(*error < before)) break;
+        correct(b);
+        before = is_changed ? (double)INFINITY : *error, rows_before = now.rows;
+        ++*iterations;
+    }
+    if (!is_good) return 0;
+    take_back(b, GOOD);
+    errors now = try_impulses(b);
+    *error = perp__worse(now.contacts, now.rows);
+    return *error <= CLOSE * b->o.tol;
+}
+
 int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
 {
-    enum { MOST = 3 };
-    const double CLOSE = 1e-2; /* of tol, beside scales that are smaller than those of all of W */
     perp__rest *rest = &b->rest;
+    double error;
     if (b->c.is_still) return 0;
     if (!may_rest(b)) return rest->n = 0;
     if (rest->wait) return rest->wait--, 0;
-    if (rest->n != b->ntouch) return 0;
-    if (!perp__bodies_state_own_blocks(b) || !find_data(b)) return fail(rest);
-    for (int i = 0; i < b->ntouch; i++)
+    if (!is_kept(b)) return 0;
+    if (!perp__bodies_state_own_blocks(b) || !find_data(b)) return 0;
+    store(b, FIRST);
+    for (int i = 0; i < b->c.n; i++)
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i],
                       perp__contact_value(b, PERP__IMPULSE) + 3 * i);
-    double before = INFINITY;
-    for (int pass = 0;; pass++) {
-        perp__bodies_take_impulses(b);
-        double error = judge(b);
-        if (error <= CLOSE * b->o.tol) {
-            info->outcome = PERP_SOLVED;
-            info->contact_error = error;
-            rest->given = 0;
-            return 1;
-        }
-        if (pass == MOST || !(error < before) || !correct(b)) return fail(rest);
-        before = error;
-        info->iterations++;
+    if (!search(b, &error, &info->iterations)) {
+        take_back(b, FIRST); /* the guess of the friction solver */
+        return fail(rest);
     }
+    info->outcome = PERP_SOLVED;
+    info->contact_error = error;
+    rest->given = 0;
+    return 1;
 }
 
 /* What is kept --------------------------------------------------------------------------------------------- */
@@ -239,7 +411,7 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
 /* The blocks by rows, columns rising, as they are stated: `at` is which. */
 static void sort_blocks(const perp_bodies *b, int *start, int *col, int *at)
 {
-    int n = b->ntouch;
+    int n = b->c.n;
     memset(start, 0, (size_t)(n + 1) * sizeof *start);
     for (int k = 0; k < b->c.nblock; k++) start[b->c.row[k] + 1]++;
     for (int i = 0; i < n; i++) start[i + 1] += start[i];
@@ -272,7 +444,7 @@ static int strongest(const perp_bodies *b, int i, const int *start, const int *c
 /* A tree over the contacts that blocks join, from the one with the most data on: ORDER, FROM. */
 static void plant(const perp_bodies *b, const int *start, const int *col, const int *at)
 {
-    int n = b->ntouch, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
+    int n = b->c.n, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
     const double *data = number_of(b, DATA);
     enum { QUEUED = -2, UNSEEN = -3 };
     for (int i = 0; i < n; i++) from[i] = UNSEEN;
@@ -293,38 +465,15 @@ static void plant(const perp_bodies *b, const int *start, const int *col, const 
     }
 }
 
-/* Beside the diagonal of W: larger than in the friction solver, since here velocities have the rounding of gaps, of which no impulses must be made; with 1e-5 tall
- * stacks need several steps. */
-static const double SHIFT = 1e-6;
-
-/* Newton's matrix A + B (W + shift), in impulses. */
-static void state_matrix(const perp_bodies *b, const int *start, const int *col, const int *at,
-                         double *value)
-{
-    int *closed = index_of(b, CLOSED);
-    for (int i = 0; i < b->ntouch; i++) {
-        double F[3], A[9], B[9], mean = number_of(b, MEAN)[i];
-        int own = start[i];
-        while (col[own] != i) own++;
-        closed[i] = map(b, i, b->c.block + 9 * (size_t)at[own], F, A, B);
-        for (int k = start[i]; k < start[i + 1]; k++) {
-            double *J = value + 9 * (size_t)k;
-            perp__multiply3(B, b->c.block + 9 * (size_t)at[k], J);
-            for (int e = 0; e < 9; e++) J[e] /= mean;
-            for (int e = 0; e < 9 && k == own; e++) J[e] += A[e] + SHIFT * B[e];
-        }
-    }
-}
-
 /* Of each contact the mean of its diagonal; its data alone. 0: one moves nothing. */
 static int take_diagonals(const perp_bodies *b)
 {
     double *mean = number_of(b, MEAN), *data = number_of(b, DATA);
-    for (int i = 0; i < b->ntouch; i++) mean[i] = 0;
+    for (int i = 0; i < b->c.n; i++) mean[i] = 0;
     for (int k = 0; k < b->c.nblock; k++)
         if (b->c.row[k] == b->c.column[k])
             mean[b->c.row[k]] = mean_diagonal(b->c.block + 9 * (size_t)k);
-    for (int i = 0; i < b->ntouch; i++) {
+    for (int i = 0; i < b->c.n; i++) {
         if (!(mean[i] > DBL_MIN)) return 0;
         data[i] = own_data(b, i) / sqrt(mean[i]);
     }
@@ -337,12 +486,11 @@ void perp__rest_keep(perp_bodies *b)
     if (!may_rest(b) || rest->wait) return;
     rest->n = 0;
     if (!make_room(b) || !take_diagonals(b)) return;
-    int *start = index_of(b, START), *col = index_of(b, INDICES), *at = col + b->c.nblock;
-    double *value = number_of(b, NUMBERS);
+    int *start = index_of(b, START), *col = columns_of(b), *at = col + b->c.nblock;
     sort_blocks(b, start, col, at);
     plant(b, start, col, at);
-    state_matrix(b, start, col, at, value);
-    if (!perp__block_lu_order(rest->lu, b->ntouch, start, col, index_of(b, CLOSED))) return;
-    perp__block_lu_factor(rest->lu, start, col, value, PERP_TOL_SINGULAR);
-    rest->n = b->ntouch;
+    for (int k = 0; k < b->c.nblock; k++)
+        memcpy(kept_blocks(b) + 9 * (size_t)k, b->c.block + 9 * (size_t)at[k], 9 * sizeof(double));
+    for (int i = b->ntouch; i < b->c.n; i++) index_of(b, KEPT)[i] = law_of(b, i)->kept;
+    factor_here(b);
 }

@@ -107,12 +107,33 @@ void perp__bodies_take_impulses(perp_bodies *b)
     perp__equality_project(b, b->next);
 }
 
+/* Does a contact press against what nothing in it can move, since dry friction holds it? There is no solution on these pieces then. */
+static int is_blocked(const perp_bodies *b)
+{
+    const double *q = perp__contact_value(b, PERP__Q);
+    for (int i = 0; i < b->ntouch; i++) {
+        const perp__rows *row = &b->c.rows[i];
+        int moves = 0;
+        for (int k = 0; k < row->n && !moves; k++) {
+            const perp__entry *e = &b->c.entry[row->first + k];
+            moves = e->J[0] != 0 || e->J[1] != 0 || e->J[2] != 0;
+        }
+        if (!moves && q[3 * i] < 0) return 1;
+    }
+    return 0;
+}
+
 /* Impulses, and what they add to the velocities. Where laws of joints are on pieces there may be no solution: then it is not looked for
  * for long. */
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
     enum { BRIEF = 30, STILL = 300, MANY = 3000 };
     if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
+    if (perp__joints_pieces(b) && is_blocked(b)) {
+        info->outcome = PERP_LIMIT;
+        info->contact_error = 1;
+        return PERP_OK;
+    }
     if (perp__rest_holds(b, info)) return PERP_OK;
     if (!perp__bodies_state_blocks(b)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);

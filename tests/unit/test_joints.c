@@ -440,6 +440,33 @@ static void limits_and_contacts_are_one_problem(void **state)
     perp_bodies_destroy(b);
 }
 
+/* A box that dry friction holds overlaps the ground by rounding: no force moves it on that piece, and nothing is solved to find that out. */
+static void what_is_held_in_an_overlap_is_let_go_at_once(void **state)
+{
+    (void)state;
+    const double DEEP = 1e-11;
+    perp_body body = slider();
+    body.position[2] = 0.1 - DEEP;
+    perp_shape shape[2] = {{.kind = PERP_SHAPE_PLANE, .mu = 0.5},
+                           {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5}};
+    perp_bodies *b;
+    perp_diag diag = {0};
+    perp_bodies_info info;
+    const perp_touch *touch;
+    perp_bodies_options o = perp_bodies_options_default();
+    if (perp_bodies_create(&body, 1, shape, 2, &o, &b, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    set_law(b, 1, (perp_joint_law){.friction = 100});
+    for (int i = 0; i < 10; i++) {
+        if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (i == 0) assert_true(info.iterations > 0 && info.iterations <= 10);
+        int n = perp_bodies_touches(b, &touch);
+        assert_int_equal(n, 4);
+        for (int k = 0; k < n && i > 0; k++) expect_near(touch[k].gap, 0, 1e-16, "gap");
+    }
+    perp_bodies_destroy(b);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -500,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_closed_loop_does_not_drift),
         cmocka_unit_test(couplings_and_welds_are_one_body),
         cmocka_unit_test(limits_and_contacts_are_one_problem),
+        cmocka_unit_test(what_is_held_in_an_overlap_is_let_go_at_once),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
