@@ -70,6 +70,7 @@ static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t,
                          const perp__moment *of, int body, double sign)
 {
     const double none[3] = {0}, *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
+    if (!row->n) return;
     if (of) direction[0] = none;
     if (of && !of->rolls) direction[1] = t->normal, direction[2] = none;
     perp__entry *e = b->c.entry + row->first + row->n - 1;
