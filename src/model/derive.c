@@ -207,6 +207,33 @@ static int node_degree(const perp__node *node, const int *column_of, int a, int 
     return a || b ? 2 : 0;
 }
 
+static int is_kinked(int op)
+{
+    static const perp__op kinked[] = {PERP__ABS,   PERP__SIGN, PERP__MIN, PERP__MAX,
+                                      PERP__FLOOR, PERP__STEP, PERP__LE,  PERP__LT};
+    for (size_t i = 0; i < sizeof kinked / sizeof *kinked; i++)
+        if (op == (int)kinked[i]) return 1;
+    return 0;
+}
+
+int perp__has_kinks(const perp__graph *g, perp_expr e, const int *column_of)
+{
+    int n, found = -1;
+    int *reach = perp__graph_reach(g, &e, 1, &n);
+    char *moves = calloc((size_t)n + 1, 1);
+    for (int k = 0; reach && moves && k < n; k++) {
+        const perp__node *node = &g->node[reach[k]];
+        int arity = perp__op_arity(node->op);
+        if (k == 0) found = 0;
+        moves[k] = node->op == PERP__SYMBOL && column_of[node->a] >= 0;
+        for (int i = 0; i < arity; i++) moves[k] |= moves[perp__operand_place(reach, n, k, i)];
+        found |= moves[k] && is_kinked((int)node->op);
+    }
+    free(reach);
+    free(moves);
+    return found;
+}
+
 void perp__degrees(const perp__graph *g, const int *column_of, char *degree)
 {
     for (int k = 0; k < g->count; k++) {

@@ -11,8 +11,9 @@
 
 enum { SAMPLES = 16, NARROWINGS = 30 };
 
-/* The scale of a condition is at least this part of the largest that it has at a node. */
-static const double LITTLE = 1e-3;
+/* The scale of a condition is at least this part of the largest that it has at a node; where a constant is part of it, however small beside
+ * squares that are large elsewhere, less. */
+static const double LITTLE = 1e-3, LEAST = 1e-12;
 
 /* Of a condition towards one of its ends, how far what is linear in states and t goes over the plan: no origin has a part in that. */
 typedef struct reach {
@@ -209,15 +210,18 @@ static double scale_of(const looker *u, const bounded *c)
     int end = !(x - low_of(u, c) < high_of(u, c) - x);
     terms of = terms_of(u, c, end);
     const reach *r = &c->reach[end];
-    if (of.moves) return of.curved + (r->is_there ? r->most - r->least : 0);
-    return of.is_curved && of.fixed > 0 ? of.curved + of.fixed : 0;
+    int has_constant = !of.moves && of.is_curved && of.fixed > 0;
+    double scale = of.moves       ? of.curved + (r->is_there ? r->most - r->least : 0)
+                   : has_constant ? of.curved + of.fixed
+                                  : 0;
+    return scale > 0 ? fmax(scale, (has_constant ? LEAST : LITTLE) * c->most) : 0;
 }
 
 /* Condition c is broken here. */
 static void note(looker *u, const bounded *c, double *of_step)
 {
     double off = -kept_by(u, c), scale = scale_of(u, c),
-           error = off / (scale > 0 ? fmax(scale, LITTLE * c->most) : c->most);
+           error = off / (scale > 0 ? scale : c->most);
     size_t at = (size_t)c->row * (size_t)u->plan->program->K + (size_t)u->step;
     *of_step = fmax(*of_step, error);
     if (u->off && c->row >= 0) u->off[at] = fmax(u->off[at], off);

@@ -47,6 +47,12 @@ perp__kkt *perp__kkt_create(perp__arena *arena, perp__program *g, const perp__pa
     PERP_TAKE(arena, u->held, n + u->nR);
     int may_be_convex = g->npair == 0 && g->is_affine && g->is_quadratic && ncol <= MOST_SQUARE;
     if (may_be_convex) PERP_TAKE(arena, u->square, ncol * ncol);
+    if (g->has_kinks) {
+        PERP_TAKE(arena, u->beside, n);
+        PERP_TAKE(arena, u->before, n);
+        PERP_TAKE(arena, u->bends, n);
+        PERP_TAKE(arena, u->r, u->nR);
+    }
     return arena->failed ? NULL : u;
 }
 
@@ -321,9 +327,9 @@ int perp__kkt_is_convex(perp__kkt *u, const double *w, const double *p)
     const perp__program *g = u->g;
     size_t K = (size_t)g->K;
     int n = g->sym.ncol;
-    if (g->npair > 0 || !g->is_affine) return 0;
+    if (g->npair > 0 || !g->is_affine || !g->is_quadratic) return 0;
     if (g->hess.n == 0) return 1;
-    if (!g->is_quadratic || !u->square) return 0;
+    if (!u->square) return 0;
     double *A = u->square;
     perp__program_derivatives(u->g, u->pairing, w, p, NULL, 1, u->jac, u->grad, u->hess);
     int convex = 1;

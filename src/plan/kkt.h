@@ -22,7 +22,9 @@ typedef struct perp__kkt {
     double stake;         /* the same over the units */
     double *jac, *grad, *hess;
     double *square; /* ncol^2, without pairs */
-    char *held;     /* nW + nP + nR */
+    double *beside, *before, *bends,
+        *r;     /* w and p, a slope and its change, rows: where there are kinks */
+    char *held; /* nW + nP + nR */
 } perp__kkt;
 
 /* NULL: memory */
@@ -37,6 +39,10 @@ void perp__kkt_evaluate(perp__kkt *kkt, const double *w, const double *p, const 
 double perp__kkt_stationarity(const perp__kkt *kkt, const double *w, const double *p,
                               const double *r, const double *lambda, const double *lower,
                               const double *upper);
+
+/* Has the Lagrangian a corner or a jump where the point is, by its slopes and values beside it? Then slopes and second derivatives there are those
+ * of one of its sides, or of none. What perp__kkt_evaluate found is found anew. */
+int perp__kkt_is_kinked(perp__kkt *kkt, const double *w, const double *p, const double *lambda);
 
 /* Second order at a stationary point. 1: the curvature is positive in the null space of the active conditions; -1: it
  * is negative along one direction of it, which is left in `direction` (nW + nP, its largest entry 1 in

@@ -488,10 +488,16 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     int ok =
         perp__gradient(graph, t->cost, column_of, &row) && push_entries(g, &g->grad, list, &row, 0);
     perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym.sigma), t->cost);
-    g->is_affine = g->is_quadratic = 1;
+    int kinks = perp__has_kinks(graph, t->cost, column_of);
+    ok = ok && kinks >= 0;
+    g->is_affine = 1;
+    g->is_quadratic = kinks == 0; /* else second derivatives say nothing of corners and jumps */
+    g->has_kinks = kinks > 0;
     for (int i = 0; i < g->nrow && ok; i++) {
         int degree = perp__degree(graph, t->row[i], column_of, NULL);
-        ok = degree >= 0;
+        kinks = degree == 2 ? perp__has_kinks(graph, t->row[i], column_of) : 0;
+        ok = degree >= 0 && kinks >= 0;
+        g->has_kinks |= kinks > 0;
         g->is_affine &= g->row[i].is_affine = degree < 2;
         if (degree == 2)
             L = perp__add(graph, L,

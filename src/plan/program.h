@@ -183,6 +183,7 @@ typedef struct perp__program {
     perp__entries jac, grad, hess; /* hess.row >= hess.col */
     perp__external *external;      /* or NULL */
     int is_affine, is_quadratic;   /* the rows; then the cost, in all unknowns together */
+    int has_kinks;                 /* rows or cost have a corner or a jump somewhere */
     perp__arena arena;
 } perp__program;
 

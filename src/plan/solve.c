@@ -712,6 +712,7 @@ static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result
     if (!has_cost(plan)) return PERP_PLAN_GLOBAL;
     if (!is_refined || !(result->stationarity <= STATIONARY) || result->falls)
         return PERP_PLAN_FEASIBLE;
+    if (perp__kkt_is_kinked(plan->kkt, plan->w, plan->p, plan->lambda)) return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p)) return PERP_PLAN_GLOBAL;
     if (result->weak > 0) return plan->last.is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;

@@ -194,6 +194,12 @@ static void what_is_broken_between_nodes_is_seen(void **state)
               {"thin_bump", "'y - 0.4 + 40*(t - 0.5)^2 >= 0' is broken", 0.644331977323},
               {"thin_post", "'(x - 0.5)^2 + y^2 >= 0.05^2' is broken", 1.00500417922}};
     (void)state;
+    refined wall =
+        refine("thin_wall", 0, 0); /* 0.00006 wide, in a world of 1: nothing goes around it */
+    assert_int_equal(wall.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+    assert_non_null(
+        strstr(perp_diag_text(&wall.diag), "'(x - 0.51)^2 >= 1e-9' is broken by 1e-09"));
+    clear(&wall);
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         refined u = refine(of[i].name, 0, 0);
         assert_int_equal(u.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);

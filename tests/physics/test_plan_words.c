@@ -95,6 +95,29 @@ static void minima_are_called_what_is_shown(void **state)
            " at end: x = 1\n}\n");
 }
 
+/* At a corner slopes are those of one side or a mean, and behind a jump the cost is another one: neither proves anything. */
+static void corners_and_jumps_of_a_cost_prove_nothing(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + w^2")); /* a summit between -1/4 and -1/4 */
+    expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 + min(u, -u) + w^2"));
+    expect(PERP_PLAN_FEASIBLE, 0, STILL("choose(u > 0, -1, 0) + u^2 + w^2"));
+    expect(PERP_PLAN_FEASIBLE, 0,
+           "input u in [-1, 1]\nstate x = 0\nder(x) = u - abs(x)\nplan {\n horizon 1\n nodes 21\n"
+           " minimize end(x^2 - 0.5*abs(x)) + integral(0.001*u^2)\n}\n");
+    /* -10 and -3/4 are less */
+    expect(PERP_PLAN_LOCAL_MINIMUM, -2, STILL("choose(u > 0.5, -5*u, u) + w^2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("floor(u + 0.5) + u^2 + w^2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, -1.1,
+           "input u in [-1, 1]\nstate x = -0.1\nder(x) = u\nplan {\n horizon 1\n nodes 21\n"
+           " minimize end(choose(x > 0.5, -5*x, x))\n}\n"); /* -4.5 */
+    /* away from corners, and where they have no slope, nothing has changed */
+    expect(PERP_PLAN_LOCAL_MINIMUM, 3, STILL("abs(u - 5) + w^2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("u^2 + max(0, u - 1) + w^2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("abs(u)^3 + u^2 + w^2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("u^2 + u*abs(u)/2 + w^2"));
+}
+
 static void corners_of_pairs_are_judged_on_each_side(void **state)
 {
     (void)state;
@@ -772,6 +795,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maxima_and_saddles_are_left),
         cmocka_unit_test(minima_are_called_what_is_shown),
+        cmocka_unit_test(corners_and_jumps_of_a_cost_prove_nothing),
         cmocka_unit_test(corners_of_pairs_are_judged_on_each_side),
         cmocka_unit_test(choices_of_sides_share_their_factors),
         cmocka_unit_test(the_unit_of_the_cost_changes_nothing),

@@ -1,0 +1,88 @@
+/* Corners and jumps of the Lagrangian at a point: abs, min, choose and the like have derivatives of one side there, or of the mean of both, by which a
+ * summit may look like a valley. Slopes and values at two places on opposite sides of the point tell: where all is smooth they differ by no more
+ * than the second derivatives say. */
+
+#include "plan/kkt.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The two places are BESIDE times the unit of each unknown away; slopes that differ by CORNER of their terms, more than second derivatives there
+ * explain, have a corner between them. */
+static const double BESIDE = 1e-6, CORNER = 1e-4;
+enum { DIRECTIONS = 3 };
+
+/* A sign for unknown i, without any order: its bits are mixed (Steele, Lea, Flood 2014). */
+static double sign_of(size_t i, int direction)
+{
+    unsigned long long z =
+        (i + 1) * 0x9e3779b97f4a7c15ULL + (unsigned)direction * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return (z >> 63) ? 1 : -1;
+}
+
+/* To one side of the point, within bounds; the slopes there, and the Lagrangian. */
+static double look_beside(perp__kkt *u, const double *w, const double *p, const double *lambda,
+                          int direction, double side)
+{
+    const perp__bounds *b = u->pairing->bound;
+    double value;
+    for (size_t i = 0; i < u->nW + u->nP; i++) {
+        int is_w = i < u->nW;
+        size_t j = is_w ? i : i - u->nW;
+        double lo = is_w ? b->wlo[j] : b->plo[j], hi = is_w ? b->whi[j] : b->phi[j],
+               x = is_w ? w[j] : p[j];
+        u->beside[i] = fmax(
+            fmin(x, lo), fmin(fmax(x, hi), x + side * BESIDE * u->unit[i] * sign_of(i, direction)));
+    }
+    perp__kkt_evaluate(u, u->beside, u->beside + u->nW, lambda);
+    perp__program_values(u->g, u->pairing, u->beside, u->beside + u->nW, u->r, &value);
+    for (size_t i = 0; i < u->nR; i++)
+        if (lambda[i] != 0) value += lambda[i] * u->r[i];
+    return value;
+}
+
+/* By how much slopes may change between the two places, by the second derivatives at hand. */
+static void add_bends(perp__kkt *u)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    for (int e = 0; e < g->hess.n; e++)
+        for (size_t k = 0; k < K; k++) {
+            long i = perp__program_place(g, g->hess.row[e], (int)k),
+                 j = perp__program_place(g, g->hess.col[e], (int)k);
+            double v = fabs(u->hess[(size_t)e * K + k]);
+            if (i < 0 || j < 0) continue;
+            u->bends[i] += 4 * BESIDE * v * u->unit[j];
+            if (i != j) u->bends[j] += 4 * BESIDE * v * u->unit[i];
+        }
+}
+
+static int is_kinked_along(perp__kkt *u, const double *w, const double *p, const double *lambda,
+                           int direction)
+{
+    size_t n = u->nW + u->nP;
+    double reach = 0, value;
+    memset(u->bends, 0, n * sizeof *u->bends);
+    value = look_beside(u, w, p, lambda, direction, 1);
+    memcpy(u->before, u->slope, n * sizeof *u->before);
+    add_bends(u);
+    for (size_t i = 0; i < n; i++) reach += u->size[i] * u->unit[i];
+    value -= look_beside(u, w, p, lambda, direction, -1);
+    add_bends(u);
+    for (size_t i = 0; i < n; i++) {
+        reach += (u->size[i] + u->bends[i]) * u->unit[i];
+        if (fabs(u->slope[i] - u->before[i]) > u->bends[i] + CORNER * u->size[i]) return 1;
+    }
+    return fabs(value) > 4 * BESIDE * reach;
+}
+
+int perp__kkt_is_kinked(perp__kkt *u, const double *w, const double *p, const double *lambda)
+{
+    int found = 0;
+    if (!u->g->has_kinks) return 0;
+    for (int d = 0; d < DIRECTIONS && !found; d++) found = is_kinked_along(u, w, p, lambda, d);
+    perp__kkt_evaluate(u, w, p, lambda);
+    return found;
+}
