@@ -1,5 +1,6 @@
 /* build/bench_jit REPEAT MODEL...: expressions as machine code beside the interpreter, in turn: CPU time of an evaluation of the rows and
- * their slopes, and of a step. By default of an arm of seven joints and of mechanisms (bench/scenes). */
+ * their slopes, and of a step. By default of an arm of seven joints and of mechanisms (bench/scenes). "One by one": the same instructions by an
+ * interpreter that takes each alone, in the order in which they need each other, as the one of 22 November 2026 did, before runs. */
 
 #include "perp/perp.h"
 #include "simulate/run.h"
@@ -7,8 +8,79 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { OFF, ON, BOTH, EVALUATIONS = 2000 };
+
+/* One by one ------------------------------------------------------------------------------------ */
+
+/* The instructions of a tape, each after what it needs, the way a graph has them. */
+typedef struct chain {
+    perp__instruction *code;
+    int n, first;
+} chain;
+
+/* slot: where the values of the tape, and of those before it, are now. */
+static void append(chain *c, const perp__tape *tape, int *slot, int i)
+{
+    if (i < 0 || slot[c->first + i] >= 0) return;
+    append(c, tape, slot, tape->code[i].a - c->first);
+    append(c, tape, slot, tape->code[i].b - c->first);
+    slot[c->first + i] = c->first + c->n;
+    c->code[c->n++] =
+        (perp__instruction){tape->code[i].op, slot[tape->code[i].a], slot[tape->code[i].b], 1};
+}
+
+static chain chain_of(const perp__tape *tape, int *slot)
+{
+    chain c = {malloc(((size_t)tape->ncode + 1) * sizeof *c.code), 0, tape->first + tape->nconst};
+    if (!c.code) exit(2);
+    for (int i = 0; i < tape->ncode; i++) slot[c.first + i] = -1;
+    for (int k = 0; k < tape->nout; k++) append(&c, tape, slot, tape->out[k] - c.first);
+    for (int i = 0; i < tape->ncode; i++) append(&c, tape, slot, i);
+    return c;
+}
+
+static void one_by_one(const chain *c, double *ws)
+{
+    const perp__instruction *code = c->code, *end = code + c->n;
+    double *result = ws + c->first;
+    for (; code < end; code++, result++) {
+        double a = ws[code->a], b = ws[code->b];
+        switch (code->op) { /* the five that fill most tapes first */
+        case PERP__ADD: *result = a + b; break;
+        case PERP__SUB: *result = a - b; break;
+        case PERP__MUL: *result = a * b; break;
+        case PERP__DIV: *result = a / b; break;
+        case PERP__NEG: *result = -a; break;
+        default: *result = perp__apply(code->op, a, b);
+        }
+    }
+}
+
+/* Seconds of one evaluation so. */
+static double measure_one_by_one(const perp_simulation *sim)
+{
+    const perp__step *s = &sim->step;
+    size_t n = (size_t)perp__tape_end(&s->tape.outputs);
+    int *slot = malloc(n * sizeof *slot);
+    double *ws = malloc(n * sizeof *ws);
+    if (!slot || !ws) exit(2);
+    memcpy(ws, s->ws, n * sizeof *ws);
+    for (size_t i = 0; i < n; i++) slot[i] = (int)i;
+    chain check = chain_of(&s->tape.check, slot), slopes = chain_of(&s->tape.coefficients, slot);
+    double start = cpu_now();
+    for (int i = 0; i < EVALUATIONS; i++) one_by_one(&check, ws), one_by_one(&slopes, ws);
+    double seconds = (cpu_now() - start) / EVALUATIONS;
+    for (int k = 0; k < s->tape.check.nout; k++) { /* it computes the same */
+        double x = ws[slot[s->tape.check.out[k]]], y = s->ws[s->tape.check.out[k]];
+        if (memcmp(&x, &y, sizeof x) != 0) exit(3);
+    }
+    free(slot), free(ws), free(check.code), free(slopes.code);
+    return seconds;
+}
+
+/* Models ---------------------------------------------------------------------------------------- */
 
 static void refuse(perp_diag *diag)
 {
@@ -45,7 +117,7 @@ static void bench(const char *path, int repeat)
 {
     perp_diag diag = {0};
     perp_model *model;
-    times tape[BOTH] = {{0}}, step[BOTH] = {{0}};
+    times tape[BOTH] = {{0}}, step[BOTH] = {{0}}, plain = {0};
     double making = 0;
     int size = 0;
     if (perp_model_load(path, &model, &diag) != PERP_OK) refuse(&diag);
@@ -57,13 +129,16 @@ static void bench(const char *path, int repeat)
             size = sim->step.tape.check.ncode + sim->step.tape.coefficients.ncode;
             measure(sim, &each[0], &each[1]);
             times_add(&tape[how], each[0]), times_add(&step[how], each[1]);
+            if (how == OFF) times_add(&plain, measure_one_by_one(sim));
             perp_simulation_destroy(sim);
         }
-    printf("%-36s %6d instructions, made in %.2f s: an evaluation %.2f -> %.2f us (%.3f), a step "
-           "%.2f -> %.2f us (%.3f)\n",
-           path, size, making, 1e6 * times_least(&tape[OFF]), 1e6 * times_least(&tape[ON]),
-           times_least(&tape[ON]) / times_least(&tape[OFF]), 1e6 * times_least(&step[OFF]),
-           1e6 * times_least(&step[ON]), times_least(&step[ON]) / times_least(&step[OFF]));
+    double on = times_least(&tape[ON]), alone = times_least(&plain);
+    printf(
+        "%-36s %6d instructions, made in %.2f s: an evaluation %.2f -> %.2f us (%.3f), one by one "
+        "%.2f (%.3f); a step %.2f -> %.2f us (%.3f)\n",
+        path, size, making, 1e6 * times_least(&tape[OFF]), 1e6 * on, on / times_least(&tape[OFF]),
+        1e6 * alone, on / alone, 1e6 * times_least(&step[OFF]), 1e6 * times_least(&step[ON]),
+        times_least(&step[ON]) / times_least(&step[OFF]));
     perp_model_destroy(model);
 }
 
