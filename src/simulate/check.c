@@ -122,16 +122,25 @@ static int is_at_both(const perp__step *s, const perp__elimination *e, unsigned 
     return 0;
 }
 
-/* Do the bounds of two-sided pairs read nothing that is solved for? -1: memory. */
+/* Do the bounds of two-sided pairs read nothing that is solved for, and does none that parameters tell cross the other? -1: memory. */
 static int are_bounds_known(const perp_model *m)
 {
-    int known = 1;
+    double *symbol = malloc(((size_t)m->nsymbol + 1) * sizeof *symbol), value[2];
+    int known = symbol ? 1 : -1;
+    for (int i = 0; symbol && i < m->nsymbol; i++) symbol[i] = NAN;
+    for (int i = 0; symbol && i < m->nitem[PERP_PARAM]; i++)
+        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
     for (int i = 0; i < m->npair && known > 0; i++) {
         const perp__pair *p = &m->pair[i];
         perp_expr bound[2] = {p->lo, p->hi};
-        int n = 0, *reach = p->two_sided ? perp__graph_reach(&m->graph, bound, 2, &n) : NULL;
-        if (p->two_sided && !reach) known = -1;
-        for (int k = 0; k < n; k++) {
+        if (!p->two_sided) continue;
+        int n = 0, *reach = perp__graph_reach(&m->graph, bound, 2, &n);
+        if (!reach || !perp__graph_value(&m->graph, p->lo, symbol, &value[0]) ||
+            !perp__graph_value(&m->graph, p->hi, symbol, &value[1]))
+            known = -1;
+        else if (value[0] > value[1])
+            known = 0;
+        for (int k = 0; reach && k < n; k++) {
             const perp__node *node = &m->graph.node[reach[k]];
             if (node->op != PERP__SYMBOL) continue;
             for (int v = 0; v < m->nitem[PERP_VAR]; v++)
@@ -143,6 +152,7 @@ static int are_bounds_known(const perp_model *m)
         }
         free(reach);
     }
+    free(symbol);
     return known;
 }
 

@@ -466,6 +466,11 @@ static void masses_below_zero_and_crossed_bounds_are_told(void **state)
     expect("param b = 1\nstate v = 1\nvar f\nder(v) = f\n2*b <= f <= b perp v\n", crossed, NULL);
     expect("param b = 1\nstate v = 1\nvar f\nder(v) = f\n-b <= f <= b perp v\n", "step",
            "above the upper");
+    /* of which nothing is said to have one solution */
+    expect("param b = -1\nstate v = 1\nvar f\nder(v) = f\n-b <= f <= b perp v\n",
+           "above the upper one", "exactly one solution");
+    expect("param b = 1\nstate v = 1\nvar f\nder(v) = f\n-b <= f <= b perp v\n",
+           "exactly one solution", "warning:");
 }
 
 int main(void)
