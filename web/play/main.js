@@ -143,6 +143,7 @@ function showProblems(list) {
             button.onclick = () => {
                 show('model');
                 if (p.file === 'model.perp') editor.go(p.line, p.column);
+                showHere(); // the browser tells of the cursor later
             };
             item.append(button);
             return item;
