@@ -87,7 +87,14 @@ int solve_petsc_linear(const char *method, const perp_lcp *p, const char *name, 
     if (!fill(&c)) {
         code = cli_exit_code(PERP_ERR_MEMORY);
     } else {
-        const perp_mcp mcp = {p->n, p->lo, p->hi, evaluate, derive, &c, c.start, c.row};
+        const perp_mcp mcp = {.n = p->n,
+                              .lo = p->lo,
+                              .hi = p->hi,
+                              .F = evaluate,
+                              .J = derive,
+                              .context = &c,
+                              .column_start = c.start,
+                              .row = c.row};
         code = solve_petsc(method, &mcp, name, z, w, out, diag);
     }
     free(c.start);

@@ -27,6 +27,8 @@ typedef struct perp_mcp {
     const int *
         column_start; ///< n + 1: the entries of column j are column_start[j] .. column_start[j+1]-1. NULL: J is dense
     const int *row; ///< rows of the entries, ascending in each column
+    /// Nullable, as F: n bounds of the rounding in F(z). Without it what a function hides is not seen: x - sqrt(1 + x^2) is 0 in doubles at 1e9.
+    int (*rounding)(void *context, const double *z, double *bounds);
 } perp_mcp;
 
 /// The methods; the list is include/perp/mcp.def.
@@ -51,8 +53,8 @@ typedef struct perp_mcp_info {
     int iterations;         ///< steps, of all methods tried
     double residual;        ///< perp_mcp_residual of the returned z; NaN if F is not defined there
     double
-        error; ///< the largest violation of a condition on its own scale, sum |J_ij z_j| + |F_i - sum J_ij z_j|, or what
-               ///< the data make of it where z is so large that these would be lost
+        error; ///< the largest violation of a condition on its own scale, sum |J_ij z_j| + |F_i - sum J_ij z_j|; on that of its own
+        ///< data, or infinite, where z is so large that these are lost and the rows do not determine it
 } perp_mcp_info;
 
 /// Owns the workspace of one method for problems of one size and pattern; reusable, one thread at a time.

@@ -335,6 +335,25 @@ def test_batches_are_the_same_in_any_order_of_memory(n):
     assert set(words) == {"solved"} and np.abs(np.minimum(z, w)).max() < 1e-9 and perp.lcp_batch(M[:0], q[:0])[0].shape == (0, n)
 
 
+def test_mcp_does_not_take_lost_data_for_none():
+    rows = ["x1 - x2", "x2 - 2 - x1", "x3 - x1 - 1e12"]  # no solution, though all are 0 in doubles at 2e16
+    free = [-np.inf] * 3
+
+    def jac(z):
+        return [[1, -1, 0], [-1, 1, 0], [-1, 0, 1]]
+
+    def function(z):
+        return [z[0] - z[1], z[1] - 2 - z[0], z[2] - z[0] - 1e12]
+
+    for start in (1e13, 2e16, 1e20):
+        assert perp.mcp(rows, [start] * 3, lo=free).outcome == "limit"
+        assert perp.mcp(rows[::-1], [start] * 3, lo=free).outcome == "limit"
+        assert perp.mcp(function, [start] * 3, lo=free, jac=jac).outcome == "limit"
+        assert perp.mcp(function, [start] * 3, lo=free).outcome == "limit"
+    large = perp.mcp(["x1 - 1e16", "x2 - 2 - x1"], [0, 0], lo=free[:2])
+    assert large.outcome == "solved" and large.z[1] - large.z[0] == 2
+
+
 def test_mcp_of_functions_and_of_text():
     by_text = perp.mcp(["x1^2 - 2", "x2 - x1"], [1, 1])
     exact = perp.mcp(lambda z: [z[0] ** 2 - 2, z[1] - z[0]], [1, 1], jac=lambda z: [[2 * z[0], 0], [-1, 1]])

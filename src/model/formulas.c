@@ -5,6 +5,7 @@
 #include "model/syntax.h"
 #include "model/tape.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,10 @@ struct perp_formulas {
     perp_model *model;
     perp__tape tape; /* F, then the entries of J in order of columns */
     double *ws, *out;
-    int *symbol;      /* n: of x_i */
-    int *start, *row; /* compressed columns */
+    perp__terms *terms; /* of each slot of ws */
+    int is_evaluated;   /* ws and out are those of the symbols in ws */
+    int *symbol;        /* n: of x_i */
+    int *start, *row;   /* compressed columns */
 };
 
 static int is_join(const perp__token *t)
@@ -147,7 +150,8 @@ static int compile(perp_formulas *f)
     if (ok) {
         f->ws = calloc((size_t)perp__tape_end(&f->tape) + 1, sizeof(double));
         f->out = malloc((n + (size_t)f->nnz) * sizeof(double));
-        ok = f->ws && f->out;
+        f->terms = calloc((size_t)perp__tape_end(&f->tape) + 1, sizeof *f->terms);
+        ok = f->ws && f->out && f->terms;
     }
     if (ok) perp__tape_prepare(&f->tape, f->ws, 1);
     for (size_t i = 0; i < n && rows; i++) perp__sparse_row_clear(&rows[i]);
@@ -199,6 +203,7 @@ void perp_formulas_destroy(perp_formulas *f)
     perp__tape_clear(&f->tape);
     perp_model_destroy(f->model);
     free(f->ws);
+    free(f->terms);
     free(f->out);
     free(f->symbol);
     free(f->start);
@@ -208,9 +213,13 @@ void perp_formulas_destroy(perp_formulas *f)
 
 static int evaluate(perp_formulas *f, const double *z, int first, int count, double *values)
 {
-    int ok = 1;
-    for (int i = 0; i < f->n; i++) f->ws[f->symbol[i]] = z[i];
-    perp__tape_get(&f->tape, f->ws, f->out);
+    int ok = 1, is_known = f->is_evaluated; /* J where F was, as solvers ask for them */
+    for (int i = 0; i < f->n; i++) {
+        is_known = is_known && memcmp(&f->ws[f->symbol[i]], &z[i], sizeof *z) == 0;
+        f->ws[f->symbol[i]] = z[i];
+    }
+    if (!is_known) perp__tape_get(&f->tape, f->ws, f->out);
+    f->is_evaluated = 1;
     for (int i = 0; i < count; i++) {
         values[i] = f->out[first + i];
         ok = ok && isfinite(values[i]);
@@ -230,6 +239,22 @@ static int evaluate_J(void *context, const double *z, double *values)
     return evaluate(f, z, f->n, f->nnz, values);
 }
 
+/* The z_i are exact. */
+static int evaluate_rounding(void *context, const double *z, double *bounds)
+{
+    perp_formulas *f = context;
+    int ok = evaluate(f, z, 0, f->n, bounds) == 0;
+    perp__tape_complete(&f->tape, f->ws);
+    for (int i = 0; i < f->n; i++)
+        f->terms[f->symbol[i]] = (perp__terms){.scale = fabs(z[i]), .rounding = 0};
+    perp__tape_terms(&f->tape, f->ws, NULL, f->terms);
+    for (int i = 0; i < f->n; i++) {
+        bounds[i] = f->terms[f->tape.out[i]].rounding * (DBL_EPSILON / 2);
+        ok = ok && isfinite(bounds[i]);
+    }
+    return ok ? 0 : 1;
+}
+
 perp_mcp perp_formulas_mcp(perp_formulas *f)
 {
     return (perp_mcp){.n = f->n,
@@ -237,5 +262,6 @@ perp_mcp perp_formulas_mcp(perp_formulas *f)
                       .J = evaluate_J,
                       .context = f,
                       .column_start = f->start,
-                      .row = f->row};
+                      .row = f->row,
+                      .rounding = evaluate_rounding};
 }

@@ -1,8 +1,8 @@
 /* Complementarity problems: the rows in the order of their variables, to the methods of perp/lcp.h where they are affine and few, else to
  * those of perp/mcp.h. */
 
-#include "perp/mcp.h"
 #include "program/program_state.h"
+#include "solve/mcp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +107,14 @@ static int derivative_at(void *context, const double *z, double *values)
     return !ok;
 }
 
+static int rounding_at(void *context, const double *z, double *bounds)
+{
+    equilibrium *q = context;
+    int ok = perp__functions_rounding(&q->p->functions, z, q->rows);
+    for (int j = 0; j < q->n; j++) bounds[j] = q->rows[q->row_of[j]];
+    return !ok;
+}
+
 /* A dense linear problem. Its certificate is of the pure problem, so only where no bound is another than 0. */
 static perp_status solve_dense(equilibrium *q, perp_program_result *result)
 {
@@ -142,10 +150,23 @@ static perp_status solve_dense(equilibrium *q, perp_program_result *result)
     return status;
 }
 
+static perp_mcp problem_of(equilibrium *q)
+{
+    return (perp_mcp){.n = q->n,
+                      .lo = q->p->nl->lo,
+                      .hi = q->p->nl->hi,
+                      .F = function_at,
+                      .J = derivative_at,
+                      .context = q,
+                      .column_start = q->start,
+                      .row = q->row,
+                      .rounding = rounding_at};
+}
+
 static perp_status solve_sparse(equilibrium *q, perp_program_result *result)
 {
     const perp__nl *nl = q->p->nl;
-    perp_mcp problem = {q->n, nl->lo, nl->hi, function_at, derivative_at, q, q->start, q->row};
+    perp_mcp problem = problem_of(q);
     perp_mcp_options o = perp_mcp_options_default();
     perp_mcp_info info;
     perp_mcp_solver *solver;
@@ -175,6 +196,35 @@ perp_status perp__program_solve_equilibrium(perp_program *p, perp_program_result
         perp__program_check(p, result);
         result->outcome = perp__program_holds(p, result) ? PERP_PLAN_GLOBAL : PERP_PLAN_LIMIT;
     }
+    perp__arena_clear(&q.arena);
+    if (status == PERP_OK && is_dense && result->outcome == PERP_PLAN_GLOBAL)
+        status = perp__program_judge_equilibrium(p, result);
+    return status;
+}
+
+static int stay(perp_mcp_solver *solver)
+{
+    (void)solver;
+    return 0;
+}
+
+perp_status perp__program_judge_equilibrium(perp_program *p, perp_program_result *result)
+{
+    equilibrium q;
+    perp_mcp_options o = perp_mcp_options_default();
+    perp_mcp_info info = {.outcome = PERP_LIMIT};
+    perp_mcp_solver *solver = NULL;
+    perp_status status = create(&q, p) ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK) {
+        perp_mcp problem = problem_of(&q);
+        o.tol = p->options.tol;
+        status = perp_mcp_solver_create(q.n > MOST_DENSE ? PERP_MCP_MULTIGRID : PERP_MCP_JOSEPHY,
+                                        &problem, &o, &solver);
+        memcpy(q.z, p->x, (size_t)q.n * sizeof *q.z);
+        if (status == PERP_OK) status = perp__mcp_solve_by(solver, &problem, stay, q.z, q.w, &info);
+        perp_mcp_solver_destroy(solver);
+    }
+    if (info.outcome != PERP_SOLVED) result->outcome = PERP_PLAN_LIMIT;
     perp__arena_clear(&q.arena);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "program/callbacks.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +134,8 @@ int perp__functions_create(perp__functions *f, perp__arena *arena, perp__nl *nl,
     }
     ok = ok && !nl->graph.failed && sort_by_columns(f, arena, &l) &&
          perp__tape_compile(&f->tape, &nl->graph, l.roots, l.nroot, nl->nvar) &&
-         PERP_TAKE(arena, f->ws, perp__tape_end(&f->tape));
+         PERP_TAKE(arena, f->ws, perp__tape_end(&f->tape)) &&
+         PERP_TAKE(arena, f->terms, perp__tape_end(&f->tape));
     if (ok) perp__tape_prepare(&f->tape, f->ws, 1);
     perp__sparse_row_clear(&slope);
     free(column_of);
@@ -178,5 +180,30 @@ int perp__functions_at(const perp__functions *f, const double *x, double *rows, 
             if (jacobian) jacobian[e] = slope;
             sum += fabs(slope);
         }
+    return isfinite(sum);
+}
+
+int perp__functions_rounding(const perp__functions *f, const double *x, double *rows)
+{
+    const perp__nl *nl = f->nl;
+    const perp__linear *l = &nl->linear;
+    double sum = 0;
+    if (!perp__functions_at(f, x, rows, NULL)) return 0;
+    perp__tape_complete(&f->tape, f->ws);
+    for (int j = 0; j < nl->nvar; j++) f->terms[j] = (perp__terms){.scale = fabs(x[j])};
+    perp__tape_terms(&f->tape, f->ws, NULL, f->terms);
+    for (int k = 0; k < f->n; k++) {
+        int i = k < nl->ncon ? k : nl->ncon + f->objective;
+        double size = fabs(root_value(f, f->out[k]));
+        rows[k] = f->out[k] >= 0 ? f->terms[f->tape.out[f->out[k]]].rounding : 0;
+        for (int t = 0; t < l->count[i]; t++) {
+            double term = fabs(l->coefficient[l->first[i] + t] * x[l->var[l->first[i] + t]]);
+            rows[k] +=
+                (l->count[i] - t + 1) * term; /* the product and the sums that it goes into */
+            size += term;
+        }
+        rows[k] = (rows[k] + (l->count[i] > 0 ? size : 0)) * (DBL_EPSILON / 2);
+        sum += rows[k];
+    }
     return isfinite(sum);
 }

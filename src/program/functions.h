@@ -18,6 +18,7 @@ typedef struct perp__functions {
     int *out;  /* n: the row's expression, or -1: 0 */
     perp__tape tape;
     double *ws, *given; /* given: by callbacks */
+    perp__terms *terms; /* of each slot of ws */
 } perp__functions;
 
 /* 0: memory. The arrays are of the arena, the tape is cleared by perp__functions_clear. objective: -1: none. */
@@ -26,5 +27,8 @@ void perp__functions_clear(perp__functions *f);
 
 /* Rows at x (n), and entries of the Jacobian there (nentry; nullable). 0: a value is not finite. */
 int perp__functions_at(const perp__functions *f, const double *x, double *rows, double *jacobian);
+
+/* What rounding of rows there may be, of functions by callbacks only that of their linear terms. As above. */
+int perp__functions_rounding(const perp__functions *f, const double *x, double *rows);
 
 #endif

@@ -48,6 +48,8 @@ int perp__program_is_infeasible(perp_program *p);
 perp_status perp__program_prove(perp_program *p, perp_program_result *result);
 /* equilibrium.c: a complementarity problem, by the methods of perp/lcp.h and perp/mcp.h. */
 perp_status perp__program_solve_equilibrium(perp_program *p, perp_program_result *result);
+/* Does the verdict of perp/mcp.h take p->x, too? Rows of programs hold beside their terms, whatever data these hide. Else: limit. */
+perp_status perp__program_judge_equilibrium(perp_program *p, perp_program_result *result);
 /* search.c: any program by the search of plans. */
 perp_status perp__program_search(perp_program *p, perp_program_result *result);
 

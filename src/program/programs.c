@@ -217,13 +217,16 @@ static int prepare(perp_program *p, int objective)
 static perp_status solve(perp_program *p, perp_program_result *result)
 {
     perp_status status = PERP_ERR_UNAVAILABLE;
+    int is_equilibrium = p->kind == PERP_PROGRAM_LCP || p->kind == PERP_PROGRAM_MCP;
     if (p->kind == PERP_PROGRAM_LP) status = perp__program_solve_linear(p, result);
     if (p->kind == PERP_PROGRAM_LP && status != PERP_ERR_UNAVAILABLE) return status;
-    if (p->kind == PERP_PROGRAM_LCP || p->kind == PERP_PROGRAM_MCP) {
+    if (is_equilibrium) {
         status = perp__program_solve_equilibrium(p, result);
         if (status == PERP_ERR_MEMORY || result->outcome != PERP_PLAN_LIMIT) return status;
     }
     status = perp__program_search(p, result);
+    if (status == PERP_OK && is_equilibrium && perp_plan_holds(result->outcome))
+        status = perp__program_judge_equilibrium(p, result);
     if (status != PERP_OK || perp_plan_holds(result->outcome)) return status;
     int infeasible = perp__program_is_infeasible(p);
     if (infeasible > 0) result->outcome = PERP_PLAN_INFEASIBLE;

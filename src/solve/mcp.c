@@ -99,15 +99,16 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
 static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
 {
     size_t n = (size_t)s->n + 1, nnz = (size_t)s->nnz + 1;
-    s->z = calloc((PERP__NEWTON_WORK + 9) * n, sizeof(double));
+    s->z = calloc((PERP__NEWTON_WORK + 11) * n, sizeof(double));
     s->J = malloc(nnz * sizeof(double));
     s->swap = malloc(5 * n * sizeof(int));
     if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
     s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
     s->trial = s->next + n, s->settled = s->trial + n;
     s->columns = s->swap + n, s->fresh = s->columns + n, s->seen = s->fresh + n;
-    s->is_lost = s->seen + n;
-    s->terms = s->settled + n, s->data = s->terms + n, s->work = s->data + n;
+    s->state = s->seen + n;
+    s->terms = s->settled + n, s->data = s->terms + n, s->own = s->data + n, s->rho = s->own + n;
+    s->work = s->rho + n;
     perp_status status = p->column_start ? create_sparse(s, p) : PERP_OK;
     if (status != PERP_OK || (p->column_start && s->method != PERP_MCP_JOSEPHY)) return status;
     s->factors = calloc(n * n + 1, sizeof(double));

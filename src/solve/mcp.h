@@ -26,9 +26,9 @@ struct perp_mcp_solver {
     int out_of_memory; /* in the solve in progress */
 
     double *settled;             /* n: best point of auto */
-    double *terms, *data;        /* n each: of the rows, see mcp_verdict.c */
+    double *terms, *data, *own, *rho; /* n each: of the rows, see mcp_verdict.c */
     int *columns, *fresh, *seen; /* n each: its work */
-    int *is_lost;                /* n: is c_i, the row's own datum, lost in rounding? */
+    int *state;                  /* n: what is known of a row there */
 
     /* josephy */
     perp_lcp_solver *linear;
@@ -48,6 +48,10 @@ int perp__mcp_is_at_rounding(perp_mcp_solver *solver);
 typedef int (*perp__mcp_steps)(perp_mcp_solver *solver);
 perp_status perp__mcp_solve_by(perp_mcp_solver *solver, const perp_mcp *problem,
                                perp__mcp_steps steps, double *z, double *w, perp_mcp_info *info);
+
+/* LU of diag(dz) + diag(dw) J, sparse where there is a sparse LU; x := its inverse times x. 0: singular. (mcp_newton.c) */
+int perp__mcp_factor(perp_mcp_solver *solver, const double *dz, const double *dw);
+void perp__mcp_solve_factored(perp_mcp_solver *solver, double *x);
 
 /* Each method goes on from solver->z and leaves its best point there; returns the steps. */
 int perp__mcp_fb(perp_mcp_solver *solver);

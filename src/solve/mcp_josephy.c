@@ -13,12 +13,13 @@
 #include <math.h>
 #include <string.h>
 
-/* J as a full matrix: what is outside of its pattern is zero from the beginning. */
+/* J as a full matrix. */
 static const double *full_matrix(perp_mcp_solver *s)
 {
     const perp_mcp *p = s->problem;
     size_t n = (size_t)s->n;
     if (!p->column_start) return s->J;
+    memset(s->factors, 0, n * n * sizeof *s->factors); /* the judge's were in it */
     for (size_t j = 0; j < n; j++) {
         for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++)
             s->factors[(size_t)p->row[e] + j * n] = s->J[e];

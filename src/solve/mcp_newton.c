@@ -78,6 +78,36 @@ static void transposed_sparse(void *context, const double *v, double *out)
     }
 }
 
+/* A full matrix of a J in compressed columns, where josephy has room for one. */
+static int factor_filled(perp_mcp_solver *s, const double *dz, const double *dw)
+{
+    const perp_mcp *p = s->problem;
+    size_t n = (size_t)s->n;
+    memset(s->factors, 0, n * n * sizeof *s->factors);
+    for (size_t j = 0; j < n; j++) {
+        for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++)
+            s->factors[(size_t)p->row[e] + j * n] = dw[p->row[e]] * s->J[e];
+        s->factors[j + j * n] += dz[j];
+    }
+    return perp__lu(s->n, s->factors, s->n, s->swap) == 0;
+}
+
+int perp__mcp_factor(perp_mcp_solver *s, const double *dz, const double *dw)
+{
+    if (!s->start) return factor_dense(s, dz, dw);
+    if (!s->lu && s->factors) return factor_filled(s, dz, dw);
+    if (!s->lu) s->lu = perp__sparse_lu_create(s->n, s->start, s->column, 0);
+    return s->lu && factor_sparse(s, dz, dw);
+}
+
+void perp__mcp_solve_factored(perp_mcp_solver *s, double *x)
+{
+    if (s->lu)
+        solve_sparse(s, x);
+    else
+        solve_dense(s, x);
+}
+
 static int run(perp_mcp_solver *s, perp__ncp kind)
 {
     perp__newton_problem p = {s->n,         s->problem->lo, s->problem->hi,  s, evaluate, linearize,

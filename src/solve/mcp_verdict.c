@@ -1,13 +1,24 @@
 /* When does z solve a nonlinear problem? As a linear one (verdict.c), that of the derivative at z, F = c + J z: the terms of a
- * row are S_i = |c_i| + sum |J_ij z_j|, its data c_i and what those of the other rows make of its unknowns. F is the caller's,
- * in doubles: a row whose terms exceed its data so far that their rounding hides these is not decided; c_i = w_i - sum J_ij z_j is no
- * datum where it may be this rounding alone. */
+ * row are S_i = |c_i| + sum |J_ij z_j|, its own data c_i and what is at a bound. F is the caller's, in doubles, and so large a z that the
+ * rounding of a row hides its data may solve anything. A row is decided
+ *
+ * 1. by its own data, where its rounding is less than tol of them; where w_i is of the right sign beyond rounding;
+ * 2. exactly: J is the same at a small point and at z, so that the row is F_i(0) + sum J_ij z_j; in twice the precision, where the J_ij
+ *    have so few digits that they can be no rounded ones;
+ * 3. the rows determine their unknowns: whatever rounding adds to them, inv(J_bb) moves these by less than a thousandth of the terms; or
+ * 4. of multigrid, which would need factors for that: the row has no data of its own, by the same small point, and its terms are at most 100
+ *    times what those of others make of it.
+ *
+ * Else it is not decided in double precision, and its error is that on the scale of its own data (docs/adr/106-lost-data.md). */
 
 #include "base/holds.h"
+#include "base/twice.h"
 #include "solve/mcp.h"
+#include "solve/solver.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,20 +51,21 @@ static double rounding_of(int terms)
     return (terms + 4) * (DBL_EPSILON / 2);
 }
 
-/* May c_i be the rounding of F, of J and of the sum that it is? */
 static int is_noise(const perp_mcp_solver *s, int i, double c)
 {
-    return fabs(c) <= 4 * rounding_of(s->swap[i]) * s->terms[i];
+    return fabs(c) <= 4 * s->rho[i];
 }
 
-/* c in trial, the terms, how many (in swap), and each row's own data; w and J are those of z. */
+/* c_i = w_i - sum J_ij z_j into trial, the terms, the rounding of F, of J and of their sum, and each row's own data; w and J are those of z.
+ * c_i is no datum where it may be rounding alone. */
 static void find_terms(perp_mcp_solver *s, const double *z)
 {
+    const perp_mcp *p = s->problem;
     int first, end;
     double *c = s->trial;
-    for (int i = 0; i < s->n; i++) c[i] = s->w[i], s->terms[i] = s->data[i] = 0, s->swap[i] = 0;
+    for (int i = 0; i < s->n; i++) c[i] = s->w[i], s->terms[i] = s->own[i] = 0, s->swap[i] = 0;
     for (int j = 0; j < s->n; j++) {
-        int is_given = z[j] != 0 && (z[j] <= lower(s->problem, j) || z[j] >= upper(s->problem, j));
+        int is_given = z[j] != 0 && (z[j] <= lower(p, j) || z[j] >= upper(p, j));
         column(s, j, &first, &end);
         for (int e = first; e < end; e++) {
             int i = row(s, j, e);
@@ -61,13 +73,15 @@ static void find_terms(perp_mcp_solver *s, const double *z)
             c[i] -= term;
             s->terms[i] += fabs(term);
             s->swap[i] += term != 0;
-            if (is_given) s->data[i] += fabs(term);
+            if (is_given) s->own[i] += fabs(term);
         }
     }
+    if (!p->rounding || p->rounding(p->context, z, s->rho))
+        memset(s->rho, 0, (size_t)s->n * sizeof *s->rho);
     for (int i = 0; i < s->n; i++) {
         s->terms[i] += fabs(c[i]);
-        s->is_lost[i] = c[i] != 0 && is_noise(s, i, c[i]);
-        if (!s->is_lost[i]) s->data[i] += fabs(c[i]);
+        s->rho[i] = fmax(s->rho[i], rounding_of(s->swap[i]) * s->terms[i]);
+        if (!is_noise(s, i, c[i])) s->own[i] += fabs(c[i]);
     }
 }
 
@@ -86,14 +100,6 @@ static double size_of(const perp_mcp_solver *s, int j, const double *amount, int
     return size;
 }
 
-/* Can row i take these data of other rows for its own? Where its own may be lost in rounding, only data of the size of its terms, which owe nothing
- * to a lost one then: x1 = x2 = 1e16 hides the 2 of x2 - x1 = 2, whatever 1e12 stands in another row. */
-static int takes(const perp_mcp_solver *s, int i, double data)
-{
-    const double MOST = 100;
-    return data > 0 && (!s->is_lost[i] || s->terms[i] <= MOST * data);
-}
-
 /* One level of columns: their sizes go to the rows; all rows take them at first, then those that have no data yet. Lists these in s->fresh.
  * Returns how many, or 0 where none of a later level has terms. */
 static int carry_level(perp_mcp_solver *s, int ncolumn, int is_first)
@@ -110,11 +116,11 @@ static int carry_level(perp_mcp_solver *s, int ncolumn, int is_first)
         column(s, s->columns[k], &first, &end);
         for (int e = first; e < end; e++) {
             int i = row(s, s->columns[k], e), had_none = s->data[i] == 0;
-            if (had_none && takes(s, i, more[i])) {
+            if (had_none && more[i] > 0) {
                 changed |= s->terms[i] > 0;
                 s->fresh[n++] = i;
             }
-            if ((is_first || had_none) && takes(s, i, more[i])) s->data[i] += more[i];
+            if (is_first || had_none) s->data[i] += more[i];
             more[i] = 0;
         }
     }
@@ -147,6 +153,7 @@ static int columns_of_fresh(perp_mcp_solver *s, int nfresh, int level)
 static void carry_data(perp_mcp_solver *s)
 {
     int n = s->n;
+    memcpy(s->data, s->own, (size_t)n * sizeof *s->data);
     for (int j = 0; j < s->n; j++) s->columns[j] = j, s->seen[j] = 0, s->trial[j] = 0;
     for (int level = 1; n > 0; level++) {
         int fresh = carry_level(s, n, level == 1);
@@ -161,22 +168,210 @@ static double violation(const perp_mcp *p, int i, double z, double w)
     return at_lo ? fmax(-w, 0) : at_hi ? fmax(w, 0) : fabs(w);
 }
 
+/* What is known of a row, in state. */
+enum { DECIDED, OPEN, HAS_NONE, NEEDY };
+
+/* |F_i| that z forbids, with its rounding, on the scale of its terms and of these data. */
+static double error_of(const perp_mcp_solver *s, int i, const double *z, double data)
+{
+    double off = violation(s->problem, i, z[i], s->w[i]) + s->rho[i];
+    return perp__error_zero((perp__amount){off, fmin(s->terms[i], data), 0});
+}
+
+/* Is w_i of the sign that the bound of z_i allows, beyond rounding? */
+static int is_right(const perp_mcp_solver *s, int i, const double *z)
+{
+    int at_lo = z[i] <= lower(s->problem, i), at_hi = z[i] >= upper(s->problem, i);
+    return (at_lo && at_hi) || (at_lo && s->w[i] >= s->rho[i]) || (at_hi && -s->w[i] >= s->rho[i]);
+}
+
+/* At most 26 digits: a sum, a quotient or a decimal fraction that was rounded has more, but by chance. */
+static int is_short(double x)
+{
+    return x == perp__upper_half(x);
+}
+
+/* F, J and the rounding at the point nearest to 0 within the bounds, y. Returns J there; NULL: it is not known. */
+static const double *probe(perp_mcp_solver *s, double *y, double *w, double *rho)
+{
+    const perp_mcp *p = s->problem;
+    double *J = p->column_start ? s->value : s->factors;
+    for (int i = 0; i < s->n; i++) y[i] = fmin(fmax(0, lower(p, i)), upper(p, i));
+    memset(rho, 0, (size_t)s->n * sizeof *rho);
+    int known = J && !p->F(p->context, y, w) && !p->J(p->context, y, J) &&
+                (!p->rounding || !p->rounding(p->context, y, rho));
+    return known ? J : NULL;
+}
+
+/* Row i is the `sum` c + sum J_ij z_j of exact terms, where c is right to rho; datum: |c|, where it is not in own yet. Decides it where that is enough. Returns its error. */
+static double decide_exactly(perp_mcp_solver *s, int i, const double *z, double datum, double sum,
+                             double rho)
+{
+    double off = violation(s->problem, i, z[i], sum) + rho;
+    double data = fmin(s->terms[i], s->own[i] + datum);
+    double beyond = off + rounding_of(s->swap[i]) * PERP_ROUNDING * s->terms[i];
+    int is_zero = data == 0 && off == 0;
+    if (s->terms[i] < PERP__UNDERFLOW || !(is_zero || beyond <= s->options.tol * data)) return 0;
+    s->state[i] = DECIDED;
+    return is_zero ? 0 : beyond / data;
+}
+
+/* 2. and what a small point says about the data of the rows that are open, c in trial. Returns the largest error of what it decides. */
+static double learn_data(perp_mcp_solver *s, const double *z)
+{
+    int first, end, n = s->n, *is_exact = s->fresh, *is_affine = s->columns;
+    double *y = s->work, *c = y + n, *rho = c + n, *sum = rho + n, *low = sum + n, error = 0;
+    const double *J = probe(s, y, c, rho);
+    if (!J) return 0;
+    for (int i = 0; i < n; i++) is_exact[i] = is_affine[i] = 1, low[i] = 0, sum[i] = c[i];
+    for (int j = 0; j < n; j++) {
+        column(s, j, &first, &end);
+        for (int e = first; e < end; e++) {
+            int i = row(s, j, e);
+            double x = s->J[e] * z[j], next = sum[i] + x;
+            is_affine[i] &= J[e] == s->J[e];
+            is_exact[i] &= is_short(J[e]) && (y[j] == 0 || J[e] == 0);
+            low[i] += perp__product_error(s->J[e], z[j], x) + perp__sum_error(sum[i], x, next);
+            sum[i] = next;
+            c[i] -= J[e] * y[j];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (s->state[i] != OPEN || !is_affine[i] || !is_noise(s, i, c[i] - s->trial[i])) continue;
+        double datum = is_noise(s, i, s->trial[i]) ? fabs(c[i]) : 0;
+        if (c[i] == 0 && rho[i] == 0) s->state[i] = HAS_NONE;
+        if (is_exact[i])
+            error = perp__worse(error, decide_exactly(s, i, z, datum, sum[i] + low[i], rho[i]));
+    }
+    return error;
+}
+
+/* Where z_i is between its bounds. */
+static int is_basic(const perp_mcp_solver *s, const double *z, int i)
+{
+    return z[i] > lower(s->problem, i) && z[i] < upper(s->problem, i);
+}
+
+static int find_part(int *parent, int i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Which basic rows are in one system with a needy one: in seen. */
+static void mark_parts(perp_mcp_solver *s, const double *z)
+{
+    int first, end, *parent = s->columns, *is_wanted = s->fresh;
+    for (int i = 0; i < s->n; i++) parent[i] = i, is_wanted[i] = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int j = 0; j < s->n; j++) {
+            if (!is_basic(s, z, j)) continue;
+            column(s, j, &first, &end);
+            for (int e = first; e < end; e++) {
+                int i = row(s, j, e), at = find_part(parent, j);
+                if (s->J[e] == 0) continue;
+                if (pass == 0 && is_basic(s, z, i)) parent[find_part(parent, i)] = at;
+                if (pass == 1 && s->state[i] == NEEDY) is_wanted[at] = 1;
+            }
+        }
+    }
+    for (int i = 0; i < s->n; i++)
+        s->seen[i] = is_basic(s, z, i) && is_wanted[find_part(parent, i)];
+}
+
+/* By how much d would move needy rows, at most, relative to their terms. sum: n, scratch */
+static double largest_move(const perp_mcp_solver *s, const double *d, double *sum)
+{
+    int first, end;
+    double most = 0;
+    memset(sum, 0, (size_t)s->n * sizeof *sum);
+    for (int j = 0; j < s->n; j++) {
+        column(s, j, &first, &end);
+        for (int e = first; e < end && s->seen[j]; e++) sum[row(s, j, e)] += fabs(s->J[e] * d[j]);
+    }
+    for (int i = 0; i < s->n; i++)
+        if (s->state[i] == NEEDY) most = perp__worse(most, sum[i] / s->terms[i]);
+    return most;
+}
+
+/* 3. Rounding of any signs: all alike, alternating, and as drawn. */
+static int is_determined(perp_mcp_solver *s, const double *z)
+{
+    enum { TRIALS = 6 };
+    const double LEAST = 1e-3;
+    int n = s->n;
+    double *in = s->work, *out = in + n, *d = out + n, *sum = d + n;
+    mark_parts(s, z);
+    for (int i = 0; i < n; i++) in[i] = s->seen[i], out[i] = !s->seen[i];
+    if (!perp__mcp_factor(s, out, in)) return 0;
+    for (int k = 0; k < TRIALS; k++) {
+        uint32_t draw = 2654435769u * (uint32_t)(k + 1);
+        for (int i = 0; i < n; i++) {
+            draw = draw * 1664525u + 1013904223u;
+            int is_less = k == 0 ? 0 : k == 1 ? i % 2 : (int)(draw >> 31);
+            double off = violation(s->problem, i, z[i], s->w[i]) + s->rho[i];
+            d[i] = !s->seen[i] ? 0 : is_less ? -off : off;
+        }
+        perp__mcp_solve_factored(s, d);
+        if (!(largest_move(s, d, sum) <= LEAST)) return 0;
+    }
+    return 1;
+}
+
+static int is_rounding(const perp_mcp_solver *s, int i, const double *z)
+{
+    return violation(s->problem, i, z[i], s->w[i]) <= 4 * s->rho[i];
+}
+
+/* The error of the rows that are open: 4, or 3 beside their terms where these are broken by rounding alone. */
+static double error_of_open(perp_mcp_solver *s, const double *z)
+{
+    const double MOST = 100;
+    double error = 0, tol = s->options.tol;
+    int needy = 0, spares_factors = s->start && !s->lu && !s->factors;
+    for (int i = 0; i < s->n; i++) {
+        if (s->state[i] == DECIDED) continue;
+        double e = error_of(s, i, z, s->data[i]);
+        int has_none =
+            spares_factors && s->state[i] == HAS_NONE && s->terms[i] <= MOST * s->data[i];
+        if (!(e <= tol && has_none && is_rounding(s, i, z))) {
+            if (is_rounding(s, i, z)) e = error_of(s, i, z, s->terms[i]);
+            if (e <= tol) s->state[i] = NEEDY, needy++;
+        }
+        error = perp__worse(error, e);
+    }
+    if (!(error <= tol) || needy == 0 || is_determined(s, z)) return error;
+    for (int i = 0; i < s->n; i++)
+        if (s->state[i] == NEEDY) error = perp__worse(error, error_of(s, i, z, s->own[i]));
+    return error;
+}
+
 /* INFINITY where F or J is not defined or not finite. */
 static double error_at(perp_mcp_solver *s, const double *z)
 {
     const perp_mcp *p = s->problem;
-    double error = 0;
+    double error = 0, tol = s->options.tol;
+    int open = 0;
     if (p->F(p->context, z, s->w) || p->J(p->context, z, s->J)) return (double)INFINITY;
     find_terms(s, z);
-    carry_data(s);
     for (int i = 0; i < s->n; i++) {
-        double S = s->terms[i], rho = rounding_of(s->swap[i]);
-        if (!isfinite(s->w[i]) || !(S <= DBL_MAX)) return (double)INFINITY;
-        if (S == 0) continue; /* 0 = 0 */
-        perp__amount off = {violation(p, i, z[i], s->w[i]) + rho * S, fmin(S, s->data[i]), 0};
-        error = perp__worse(error, perp__error_zero(off));
+        double S = s->terms[i];
+        if (!isfinite(s->w[i]) || !(S <= DBL_MAX) || !(s->rho[i] <= DBL_MAX))
+            return (double)INFINITY;
+        int is_open = (S > 0 || s->rho[i] > 0) /* else 0 = 0 */ && !is_right(s, i, z) &&
+                      !(error_of(s, i, z, s->own[i]) <= tol);
+        s->state[i] = is_open ? OPEN : DECIDED, open += is_open;
     }
-    return error;
+    if (open) {
+        error = learn_data(s, z);
+        carry_data(s);
+    }
+    for (int i = 0; i < s->n; i++) {
+        if (s->state[i] != DECIDED || s->terms[i] == 0) continue;
+        double e = error_of(s, i, z, open ? s->data[i] : s->own[i]);
+        if (e <= tol) error = perp__worse(error, e);
+    }
+    return open ? perp__worse(error, error_of_open(s, z)) : error;
 }
 
 int perp__mcp_is_at_rounding(perp_mcp_solver *s)

@@ -102,6 +102,32 @@ static void nonlinear_problems_have_bounds(void **state)
     cli_free(&r);
 }
 
+/* x1 - x2 = 0, x2 - x1 = 2 and x3 - x1 = 1e12 have no solution, though all of F is 0 in doubles at 2e16; 1e16, and 2 beside it, is one. */
+static void lost_data_solve_nothing(void **state)
+{
+    (void)state;
+    static const char *const rows[][3] = {
+        {"x1 - x2", "x2 - 2 - x1", "x3 - x1 - 1e12"},
+        {"x3 - x1 - 1e12", "x1 - x2", "x2 - 2 - x1"},
+        {"x2 - 2 - x1", "x3 - x1 - 1e12", "x1 - x2"},
+        {"x1 - 1e16", "x2 - 2 - x1", "x3 - x1 - 1e12"},
+        {"x3 - x1 - 1e12", "x2 - 2 - x1", "x1 - 1e16"},
+    };
+    for (int k = 0; k < 5; k++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"kind\": \"ncp\", \"F\": [\"%s\", \"%s\", \"%s\"], \"lower\": [null, null, "
+                 "null], \"start\": [2e16, 2e16, 2e16]}",
+                 rows[k][0], rows[k][1], rows[k][2]);
+        cli_result r = cli_run("solve '%s' --method all", cli_file("lost.json", text));
+        if (k < 3)
+            assert_null(strstr(r.out, "solved"));
+        else
+            assert_non_null(strstr(r.out, "solved"));
+        cli_free(&r);
+    }
+}
+
 static void faults_are_named(void **state)
 {
     (void)state;
@@ -529,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
         cmocka_unit_test(nonlinear_problems_have_bounds),
+        cmocka_unit_test(lost_data_solve_nothing),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(what_does_not_apply_is_refused),
         cmocka_unit_test(classify_and_solvers_tell),

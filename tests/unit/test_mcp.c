@@ -5,6 +5,7 @@
 #include "perp/mcp.h"
 #include "perp/model.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 /* Kojima & Shindo 1986: solutions (sqrt(6)/2, 0, 0, 1/2), degenerate, and (1, 0, 3, 0). */
@@ -467,29 +468,33 @@ static void what_only_looks_like_zero_is_refused(void **state)
     }
 }
 
-/* x1 - x2 = 1, twice: wherever on that line, until the sums of two terms and of what was subtracted, (2 + 4) eps/2 of these, exceed tol
- * of the data, 1 of the row and 2 by way of the other: from x = 2.25e6 on. */
+/* x1 - x2 = c, twice: all along a line, which doubles decide where c is a whole number, and x1 and x2 are; for c = 0.1 until the sums of two terms
+ * and of what was subtracted exceed tol of it. */
 static void a_row_is_decided_as_far_as_its_sums_are(void **state)
 {
     (void)state;
-    const char *const texts[] = {"x1 - x2 - 1", "x2 - x1 + 1"};
+    const char *const texts[][2] = {{"x1 - x2 - 1", "x2 - x1 + 1"},
+                                    {"x1 - x2 - 0.1", "x2 - x1 + 0.1"}};
     const double lo[] = {-INFINITY, -INFINITY};
-    perp_formulas *formulas;
-    assert_int_equal(perp_formulas_create(2, texts, "test", &formulas, NULL), PERP_OK);
-    perp_mcp p = perp_formulas_mcp(formulas);
-    p.lo = lo;
-    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
-        double here[] = {2200001, 2200000}, far[] = {2300001, 2300000};
-        assert_int_equal(solve((perp_mcp_method)m, &p, here).outcome, PERP_SOLVED);
-        assert_near(here[0], 2200001, 0);
-        perp_mcp_info info = solve((perp_mcp_method)m, &p, far);
-        if (info.outcome == PERP_SOLVED) /* from another start */
-            assert_true(fabs(far[0]) < 1e6);
-        else
-            assert_true(info.error > 1e-9);
-        assert_int_equal(info.outcome == PERP_SOLVED, m == PERP_MCP_AUTO);
+    for (int k = 0; k < 2; k++) {
+        perp_formulas *formulas;
+        assert_int_equal(perp_formulas_create(2, texts[k], "test", &formulas, NULL), PERP_OK);
+        perp_mcp p = perp_formulas_mcp(formulas);
+        p.lo = lo;
+        for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+            double c = k ? 0.1 : 1, x = k ? 2e4 : 9e15, here[] = {x + c, x}, far[] = {2e16, 2e16};
+            assert_int_equal(solve((perp_mcp_method)m, &p, here).outcome, PERP_SOLVED);
+            assert_near(here[0], x + c, 0);
+            double beyond[] = {1e7 + c, 1e7};
+            double *z = k ? beyond : far;
+            perp_mcp_info info = solve((perp_mcp_method)m, &p, z);
+            if (info.outcome == PERP_SOLVED) /* from another start */
+                assert_near(z[0] - z[1], c, 1e-9 * c);
+            else
+                assert_true(info.error > 1e-9);
+        }
+        perp_formulas_destroy(formulas);
     }
-    perp_formulas_destroy(formulas);
 }
 
 /* A string without weight over a bump, clamped at 0: where it does not touch its rows are 0 = 2 z_i - z_{i-1} - z_{i+1}, whose data are the bump's
@@ -551,27 +556,229 @@ static void rounding_is_no_datum(void **state)
     }
 }
 
-/* x1 - x2 = 0 and x2 - x1 = 2, which no point fulfils, beside x3 - x1 = 1e12: where x1 = x2 is so large that the 2 is rounding, the 1e12 does not
- * stand for it. */
+static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+/* Rows from and to here, of three, in this order; dense, without bounds of their rounding. */
+static const int *order;
+
+static int no_solution(void *context, const double *z, double *w)
+{
+    (void)context;
+    const double rows[] = {z[0] - z[1], z[1] - 2 - z[0], z[2] - z[0] - 1e12};
+    for (int i = 0; i < 3; i++) w[i] = rows[order[i]];
+    return 0;
+}
+
+static int no_solution_slope(void *context, const double *z, double *J)
+{
+    (void)context, (void)z;
+    static const double rows[][3] = {{1, -1, 0}, {-1, 1, 0}, {-1, 0, 1}};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) J[i + 3 * j] = rows[order[i]][j];
+    return 0;
+}
+
+static void is_never_solved(const perp_mcp *p, int k)
+{
+    static const double starts[] = {1e3,  1e9,  1e12, 1e13, 3e13, 1e14, 1e15,  9e15,
+                                    2e16, 1e17, 1e18, 1e20, 1e25, 1e30, -2e16, -1e19};
+    for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
+        for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+            for (int shifted = 0; shifted < 2; shifted++) {
+                double z[] = {starts[s], starts[s], starts[s] + shifted * 1e12};
+                perp_mcp_info info = solve((perp_mcp_method)m, p, z);
+                if (info.outcome == PERP_SOLVED)
+                    fail_msg("%s, order %d, from %g: solved at %g %g %g, error %g",
+                             perp_mcp_method_name((perp_mcp_method)m), k, starts[s], z[0], z[1],
+                             z[2], info.error);
+            }
+        }
+    }
+}
+
+/* x1 - x2 = 0 and x2 - x1 = 2, which no point fulfils, beside x3 - x1 = 1e12, in any order: neither where x1 = x2 is so large that F itself is 0
+ * nor where 2 is nothing beside 1e12. The same with terms that bend rows a little. */
 static void data_of_others_do_not_stand_for_what_is_lost(void **state)
 {
     (void)state;
-    const char *const texts[] = {"x1 - x2", "x2 - 2 - x1", "x3 - x1 - 1e12"};
+    const char *const rows[][3] = {
+        {"x1 - x2", "x2 - 2 - x1", "x3 - x1 - 1e12"},
+        {"3*x1 - 3*x2", "x2/7 - 2 - x1/7", "x3 - x1 - 1e12"},
+        {"x1 - x2", "x2 - 2 - x1 + 1/(1 + (x1 - 1)^2)", "x3 - x1 - 1e12 + sin(x2)"},
+        {"(x1 - 2e16) - (x2 - 2e16)", "(x2 - 2e16) - (x1 - 2e16 + 4)", "x3 - x1 - 1e12"}};
+    const double lo[] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int k = 0; k < 6; k++) {
+        for (size_t of = 0; of < sizeof rows / sizeof *rows; of++) {
+            const char *texts[3];
+            perp_formulas *formulas;
+            for (int i = 0; i < 3; i++) texts[i] = rows[of][orders[k][i]];
+            assert_int_equal(perp_formulas_create(3, texts, "test", &formulas, NULL), PERP_OK);
+            perp_mcp p = perp_formulas_mcp(formulas);
+            p.lo = lo;
+            is_never_solved(&p, k);
+            p.rounding = NULL;
+            if (of < 2) is_never_solved(&p, k); /* J says all */
+            perp_formulas_destroy(formulas);
+        }
+        order = orders[k];
+        const perp_mcp dense = {.n = 3, .lo = lo, .F = no_solution, .J = no_solution_slope};
+        is_never_solved(&dense, k);
+    }
+}
+
+/* What is large by its data is solved, in any order of the rows; to the last digits. */
+static void large_numbers_that_data_make_are_solved(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rows[3];
+        double z[3];
+    } of[] = {{{"x1 - 1e16", "x2 - x1 - 2", "x3 - x2 - 2"}, {1e16, 1e16 + 2, 1e16 + 4}},
+              {{"x1 - 1e12", "x2 - x1 - 1e-3", "x3 - x2 - 1e-3"}, {1e12, 1e12 + 1e-3, 1e12 + 2e-3}},
+              {{"x1 - 1e9", "x2 - x1 - 1e-3", "x3 - 7*x2 + 7*x1"}, {1e9, 1e9 + 1e-3, 7e-3}},
+              {{"x1/3 - 1e20", "x2 - 2*x1", "x3*1e-20 - x2*1e-20 - 1"}, {3e20, 6e20, 7e20}},
+              {{"x1^3 - 1e30", "x2^2 - x1^2", "x3 - x2 - 1"}, {1e10, 1e10, 1e10 + 1}},
+              {{"exp(x1) - 1e200", "x2 - 1e300*x1", "x3 - x2 - 1"},
+               {460.51701859880914, 4.6051701859880914e302, 4.6051701859880914e302}}};
+    const double lo[] = {-INFINITY, -INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        for (int k = 0; k < 6; k++) {
+            const char *texts[3];
+            perp_formulas *formulas;
+            for (int r = 0; r < 3; r++) texts[r] = of[i].rows[orders[k][r]];
+            assert_int_equal(perp_formulas_create(3, texts, "test", &formulas, NULL), PERP_OK);
+            perp_mcp p = perp_formulas_mcp(formulas);
+            p.lo = lo;
+            for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+                double z[3];
+                memcpy(z, of[i].z, sizeof z);
+                perp_mcp_info info = solve((perp_mcp_method)m, &p, z);
+                if (info.outcome != PERP_SOLVED)
+                    fail_msg("%s, problem %zu, order %d: error %g",
+                             perp_mcp_method_name((perp_mcp_method)m), i, k, info.error);
+                for (int j = 0; j < 3; j++)
+                    assert_near(z[j] / of[i].z[j], 1, i == 2 ? 1e-3 : 1e-12);
+            }
+            perp_formulas_destroy(formulas);
+        }
+    }
+}
+
+/* Free along a line: its points are solutions where doubles say so. */
+static void a_free_line_is_solved_where_it_is_exact(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"x1 - x2", "x2 - x1", "x3 - x1 - 1e12"};
     const double lo[] = {-INFINITY, -INFINITY, -INFINITY};
     perp_formulas *formulas;
     assert_int_equal(perp_formulas_create(3, texts, "test", &formulas, NULL), PERP_OK);
     perp_mcp p = perp_formulas_mcp(formulas);
     p.lo = lo;
-    for (double large = 1e13; large < 1e16; large *= 1.3) {
-        for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
-            double z[] = {large, large + 2, large + 1e12};
-            perp_mcp_info info = solve((perp_mcp_method)m, &p, z);
-            if (info.outcome == PERP_SOLVED)
-                fail_msg("%s: solved at %g %g %g, error %g",
-                         perp_mcp_method_name((perp_mcp_method)m), z[0], z[1], z[2], info.error);
-        }
+    for (double x = 1e3; x < 1e20; x *= 10) {
+        double z[] = {x, x, x + 1e12};
+        assert_int_equal(solve(PERP_MCP_MIN, &p, z).outcome, PERP_SOLVED);
     }
     perp_formulas_destroy(formulas);
+}
+
+/* Functions without a zero that are 0 in doubles: by their own rounding, which no entry of J shows. */
+static void what_a_function_hides_is_refused(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"x1 - sqrt(1 + x1^2)", "x1^2 - (x1 + 1)*(x1 - 1)",
+                                 "(x1 + 3) - (x1 + 2)", "tanh(x1) - 1"};
+    const double lo[] = {-INFINITY};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        perp_formulas *formulas;
+        assert_int_equal(perp_formulas_create(1, &texts[i], "test", &formulas, NULL), PERP_OK);
+        perp_mcp p = perp_formulas_mcp(formulas);
+        p.lo = lo;
+        for (double x = 10; x < 1e30; x *= 100) {
+            for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+                double z[] = {x};
+                perp_mcp_info info = solve((perp_mcp_method)m, &p, z);
+                if (info.outcome == PERP_SOLVED)
+                    fail_msg("%s: %s is 0 at %g", perp_mcp_method_name((perp_mcp_method)m),
+                             texts[i], z[0]);
+            }
+        }
+        perp_formulas_destroy(formulas);
+    }
+}
+
+/* Systems A z = b of integers with a row that is a combination of others, its datum off by more than the tolerance of all data, in any
+ * order, from near and far: no method solves one. */
+enum { DRAWN = 4 };
+
+static double drawn_A[DRAWN][DRAWN], drawn_b[DRAWN];
+
+static int drawn(void *context, const double *z, double *w)
+{
+    (void)context;
+    for (int i = 0; i < DRAWN; i++) {
+        w[i] = -drawn_b[i];
+        for (int j = 0; j < DRAWN; j++) w[i] += drawn_A[i][j] * z[j];
+    }
+    return 0;
+}
+
+static int drawn_slope(void *context, const double *z, double *J)
+{
+    (void)context, (void)z;
+    for (int i = 0; i < DRAWN; i++)
+        for (int j = 0; j < DRAWN; j++) J[i + DRAWN * j] = drawn_A[i][j];
+    return 0;
+}
+
+static unsigned draw(uint64_t *rng, unsigned n)
+{
+    *rng = *rng * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*rng >> 33) % n;
+}
+
+/* 0: by chance nothing is off. */
+static int draw_system(uint64_t *rng)
+{
+    static const double data[] = {0, 0, 1, 2, 0.5, 1e3, 1e9, 1e12, -1e12, 1e15};
+    int k = (int)draw(rng, DRAWN), c[DRAWN];
+    double sum = 0, size = 0;
+    for (int i = 0; i < DRAWN; i++) {
+        drawn_b[i] = data[draw(rng, (unsigned)(sizeof data / sizeof *data))];
+        c[i] = i == k ? 0 : (int)draw(rng, 5) - 2;
+        for (int j = 0; j < DRAWN; j++) drawn_A[i][j] = (double)draw(rng, 7) - 3;
+    }
+    for (int j = 0; j < DRAWN; j++) {
+        drawn_A[k][j] = 0;
+        for (int i = 0; i < DRAWN; i++) drawn_A[k][j] += c[i] * drawn_A[i][j];
+    }
+    for (int i = 0; i < DRAWN; i++) sum += c[i] * drawn_b[i], size += fabs(c[i] * drawn_b[i]);
+    if (draw(rng, 2)) drawn_b[k] = sum + (draw(rng, 2) ? 2 : 1e-3);
+    return fabs(sum - drawn_b[k]) > 3e-9 * (size + fabs(drawn_b[k]));
+}
+
+static void what_contradicts_itself_is_never_solved(void **state)
+{
+    (void)state;
+    static const double from[] = {0, 1, 1e9, 1e13, 1e16, 2e16, 1e20};
+    double lo[DRAWN];
+    uint64_t rng = 19;
+    int many = 0;
+    for (int j = 0; j < DRAWN; j++) lo[j] = -INFINITY;
+    const perp_mcp p = {.n = DRAWN, .lo = lo, .F = drawn, .J = drawn_slope};
+    for (int k = 0; k < 600; k++) {
+        if (!draw_system(&rng)) continue;
+        many++;
+        for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+            double z[DRAWN], start = from[k % 7];
+            for (int j = 0; j < DRAWN; j++) z[j] = start * (double)(draw(&rng, 3) + 1);
+            perp_mcp_info info = solve((perp_mcp_method)m, &p, z);
+            if (info.outcome == PERP_SOLVED)
+                fail_msg("%s, system %d: solved at %g %g %g %g, error %g",
+                         perp_mcp_method_name((perp_mcp_method)m), k, z[0], z[1], z[2], z[3],
+                         info.error);
+        }
+    }
+    assert_true(many > 200);
 }
 
 int main(void)
@@ -595,6 +802,10 @@ int main(void)
         cmocka_unit_test(a_row_is_decided_as_far_as_its_sums_are),
         cmocka_unit_test(rounding_is_no_datum),
         cmocka_unit_test(data_of_others_do_not_stand_for_what_is_lost),
+        cmocka_unit_test(large_numbers_that_data_make_are_solved),
+        cmocka_unit_test(a_free_line_is_solved_where_it_is_exact),
+        cmocka_unit_test(what_a_function_hides_is_refused),
+        cmocka_unit_test(what_contradicts_itself_is_never_solved),
     };
     return run_all(tests);
 }

@@ -62,7 +62,7 @@ static int derivative_at(void *context, const double *z, double *values)
 
 static perp_mcp problem_of(grid *g)
 {
-    return (perp_mcp){g->n, g->lo, g->hi, function_at, derivative_at, g, g->start, g->index};
+    return (perp_mcp){g->n, g->lo, g->hi, function_at, derivative_at, g, g->start, g->index, NULL};
 }
 
 static perp_mcp_info solve(perp_mcp_method method, grid *g, double *z)
