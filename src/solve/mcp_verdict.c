@@ -5,7 +5,7 @@
  * 1. by its own data, where its rounding is less than tol of them; where w_i is of the right sign beyond rounding;
  * 2. exactly: J is the same at a small point and at z, so that the row is F_i(0) + sum J_ij z_j; in twice the precision, where the J_ij
  *    have so few digits that they can be no rounded ones;
- * 3. the rows determine their unknowns: whatever rounding adds to them, inv(J_bb) moves these by less than a thousandth of the terms; or
+ * 3. the rows determine their unknowns: whatever rounding adds to them, inv(J_bb) moves these by less than 1e-4 of the terms; or
  * 4. of multigrid, which would need factors for that: the row has no data of its own, by the same small point, and its terms are at most 100
  *    times what those of others make of it.
  *
@@ -294,15 +294,18 @@ static double largest_move(const perp_mcp_solver *s, const double *d, double *su
     return most;
 }
 
-/* 3. Rounding of any signs: all alike, alternating, and as drawn. */
+/* 3. Rounding of any signs: all alike, alternating, and as drawn. Rows are in units of their terms, so that no large one spoils the pivots of others. */
 static int is_determined(perp_mcp_solver *s, const double *z)
 {
     enum { TRIALS = 6 };
-    const double LEAST = 1e-3;
+    const double MOST = 1e-4;
     int n = s->n;
     double *in = s->work, *out = in + n, *d = out + n, *sum = d + n;
     mark_parts(s, z);
-    for (int i = 0; i < n; i++) in[i] = s->seen[i], out[i] = !s->seen[i];
+    for (int i = 0; i < n; i++) {
+        in[i] = s->seen[i] ? 1 / fmax(s->terms[i], PERP__UNDERFLOW) : 0;
+        out[i] = !s->seen[i];
+    }
     if (!perp__mcp_factor(s, out, in)) return 0;
     for (int k = 0; k < TRIALS; k++) {
         uint32_t draw = 2654435769u * (uint32_t)(k + 1);
@@ -310,10 +313,10 @@ static int is_determined(perp_mcp_solver *s, const double *z)
             draw = draw * 1664525u + 1013904223u;
             int is_less = k == 0 ? 0 : k == 1 ? i % 2 : (int)(draw >> 31);
             double off = violation(s->problem, i, z[i], s->w[i]) + s->rho[i];
-            d[i] = !s->seen[i] ? 0 : is_less ? -off : off;
+            d[i] = (is_less ? -off : off) * in[i];
         }
         perp__mcp_solve_factored(s, d);
-        if (!(largest_move(s, d, sum) <= LEAST)) return 0;
+        if (!(largest_move(s, d, sum) <= MOST)) return 0;
     }
     return 1;
 }
