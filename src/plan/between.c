@@ -14,6 +14,8 @@ enum { SAMPLES = 16, NARROWINGS = 30 };
 /* The scale of a condition is at least this part of the largest that it has at a node; where a constant is part of it, however small beside
  * squares that are large elsewhere, less. */
 static const double LITTLE = 1e-3, LEAST = 1e-12;
+/* What is kept away from is a scale itself where twice its depth is less than this part of the other. */
+static const double WELL = 0.5;
 
 /* Of a condition towards one of its ends, how far what is linear in states and t goes over the plan: no origin has a part in that. */
 typedef struct reach {
@@ -37,6 +39,7 @@ typedef struct looker {
     bounded *of;
     int n, step;
     double *symbol, *value; /* of the model's symbols and nodes */
+    double *size;           /* of the states over the plan */
     int *column;            /* nsymbol: 0 for what moves, states and t; else -1 */
     char *degree; /* of the graph's nodes: how they depend on what moves, as perp__degree */
     double *kept; /* n * (SAMPLES + 1) */
@@ -101,6 +104,7 @@ static int allocate(looker *u)
     PERP_TAKE(&u->arena, u->kept, (size_t)most * (SAMPLES + 1));
     PERP_TAKE(&u->arena, u->symbol, m->nsymbol + m->plan->nparam);
     PERP_TAKE(&u->arena, u->value, m->graph.count);
+    PERP_TAKE(&u->arena, u->size, u->plan->program->ns);
     PERP_TAKE(&u->arena, u->column, m->nsymbol + m->plan->nparam);
     PERP_TAKE(&u->arena, u->degree, m->graph.count);
     if (u->arena.failed) return 0;
@@ -108,6 +112,10 @@ static int allocate(looker *u)
     u->column[PERP__SYM_T] = 0;
     for (int i = 0; i < u->plan->program->ns; i++) u->column[m->item[PERP_STATE][i].symbol] = 0;
     perp__degrees(&m->graph, u->column, u->degree);
+    for (int i = 0; i < u->plan->program->ns; i++)
+        for (int k = 0; k < u->plan->program->K; k++)
+            u->size[i] = fmax(
+                u->size[i], fabs(u->plan->w[(size_t)i * (size_t)u->plan->program->K + (size_t)k]));
     return 1;
 }
 
@@ -217,16 +225,54 @@ static double scale_of(const looker *u, const bounded *c)
     return scale > 0 ? fmax(scale, (has_constant ? LEAST : LITTLE) * c->most) : 0;
 }
 
+/* How deep what a condition keeps away from is, beside where the looker is: to the lowest place by one state after the other, along the parabola
+ * through three places, which is exact for squares however they are written (a disc, multiplied out). 0: it has no such place. */
+static double depth_of(looker *u, const bounded *c)
+{
+    enum { SWEEPS = 8 };
+    const double APART = 1e-3, FLAT = 1e-9;
+    const perp_model *m = u->plan->model;
+    double low = kept_by(u, c);
+    int moved = 1;
+    for (int sweep = 0; sweep < SWEEPS && moved; sweep++) {
+        moved = 0;
+        for (int i = 0; i < u->plan->program->ns; i++) {
+            double *x = &u->symbol[m->item[PERP_STATE][i].symbol], at = *x, y[2],
+                   d = APART * fmax(u->size[i], fabs(at));
+            for (int k = 0; k < 2 && d > 0; k++) {
+                *x = k ? at + d : at - d;
+                perp__graph_values(&m->graph, u->symbol, u->value);
+                y[k] = kept_by(u, c);
+            }
+            double slope = d > 0 ? 0.5 * (y[1] - y[0]) : 0,
+                   bend = d > 0 ? y[1] - 2 * low + y[0] : 0;
+            *x = at;
+            if (fabs(slope) + fabs(bend) <= FLAT * fabs(low)) continue;
+            if (!(bend > FLAT * fabs(slope))) return 0;
+            *x = at - d * slope / bend;
+            perp__graph_values(&m->graph, u->symbol, u->value);
+            double now = kept_by(u, c);
+            if (now < low)
+                moved |= now < low * (1 + APART), low = now;
+            else
+                *x = at;
+        }
+    }
+    return -low;
+}
+
 /* Condition c is broken here. */
 static void note(looker *u, const bounded *c, double *of_step)
 {
-    double off = -kept_by(u, c), scale = scale_of(u, c),
-           error = off / (scale > 0 ? scale : c->most);
+    double off = -kept_by(u, c), scale = scale_of(u, c), shown = scale > 0 ? scale : c->most,
+           t = u->symbol[PERP__SYM_T];
+    double depth = c->e >= 0 && u->degree[c->e] == 2 ? 2 * depth_of(u, c) : 0;
+    double error = off / (depth > 0 && depth < WELL * shown ? depth : shown);
     size_t at = (size_t)c->row * (size_t)u->plan->program->K + (size_t)u->step;
     *of_step = fmax(*of_step, error);
     if (u->off && c->row >= 0) u->off[at] = fmax(u->off[at], off);
     if (!(error > u->worst->error)) return;
-    *u->worst = (perp__plan_gap){error, off, u->symbol[PERP__SYM_T], u->step, c->at, c->text};
+    *u->worst = (perp__plan_gap){error, off, t, u->step, c->at, c->text};
 }
 
 /* The lowest place between two shares, by golden sections. */

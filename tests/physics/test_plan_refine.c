@@ -192,7 +192,8 @@ static void what_is_broken_between_nodes_is_seen(void **state)
         double cost;
     } of[] = {{"line_disc", "'(x - 0.5)^2 + y^2 >= 0.2^2' is broken", 1.16882451383},
               {"thin_bump", "'y - 0.4 + 40*(t - 0.5)^2 >= 0' is broken", 0.644331977323},
-              {"thin_post", "'(x - 0.5)^2 + y^2 >= 0.05^2' is broken", 1.00500417922}};
+              {"thin_post", "'(x - 0.5)^2 + y^2 >= 0.05^2' is broken", 1.00500417922},
+              {"thin_post_out", "'x^2 - x + 0.25 + y^2 >= 0.05^2' is broken", 1.00500417922}};
     (void)state;
     refined wall =
         refine("thin_wall", 0, 0); /* 0.00006 wide, in a world of 1: nothing goes around it */
