@@ -11,6 +11,8 @@ static int degree_of(perp__graph *g, perp_expr e, const int *column_of)
     perp__sparse_row row = {0};
     int degree = perp__degree(g, e, column_of, NULL);
     if (degree < 2) return degree;
+    int kinks = perp__has_kinks(g, e, column_of);
+    if (kinks != 0) return kinks < 0 ? -1 : 3;
     int ok = perp__gradient(g, e, column_of, &row);
     for (int k = 0; k < row.count && ok && degree == 2; k++) {
         int of_slope = perp__degree(g, row.entry[k], column_of, NULL);

@@ -36,7 +36,7 @@ typedef struct global {
 
 /* The objective ----------------------------------------------------------------------------------- */
 
-/* Q from the second derivatives, which are constants. 0: it is no quadratic; -1: memory. */
+/* Q from the second derivatives, which are constants. 0: it is no quadratic, or one in pieces; -1: memory. */
 static int take_quadratic(global *g, perp_expr objective)
 {
     perp__nl *nl = g->p->nl;
@@ -44,7 +44,9 @@ static int take_quadratic(global *g, perp_expr objective)
     perp__sparse_row slope = {0}, second = {0};
     int *column_of = malloc(((size_t)n + 1) * sizeof *column_of);
     for (int j = 0; j < n && column_of; j++) column_of[j] = j;
-    if (!column_of || !perp__gradient(&nl->graph, objective, column_of, &slope)) ok = -1;
+    int kinks = column_of ? perp__has_kinks(&nl->graph, objective, column_of) : -1;
+    if (kinks != 0) ok = kinks < 0 ? -1 : 0;
+    if (ok > 0 && !perp__gradient(&nl->graph, objective, column_of, &slope)) ok = -1;
     for (int k = 0; k < slope.count && ok > 0; k++) {
         if (!perp__gradient(&nl->graph, slope.entry[k], column_of, &second)) ok = -1;
         for (int t = 0; t < second.count && ok > 0; t++) {

@@ -128,6 +128,9 @@ static void what_is_not_convex_is_refused(void **state)
                  {"(x1 - x2)^2", PERP_PROGRAM_PROOF_GLOBAL}, /* semidefinite, in whole numbers */
                  {"0.1*x1^2 + 0.3*x2^2 + 0.1*x1*x2", PERP_PROGRAM_PROOF_GLOBAL},
                  {"x1*x2", PERP_PROGRAM_PROOF_SHAPE},
+                 {"-abs(x1)", PERP_PROGRAM_PROOF_SHAPE}, /* second derivatives of pieces are 0 */
+                 {"x1^2 + floor(x2)", PERP_PROGRAM_PROOF_SHAPE},
+                 {"x1^2 + min(x2, 1)", PERP_PROGRAM_PROOF_SHAPE},
                  {"x1^2 - 0.001*x2^2", PERP_PROGRAM_PROOF_SHAPE},
                  {"x1^2 + x2^2 - 2.0000001*x1*x2", PERP_PROGRAM_PROOF_SHAPE},
                  {"x1^4 + x2", PERP_PROGRAM_PROOF_SHAPE},
