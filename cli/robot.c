@@ -60,26 +60,63 @@ static counts count(const perp_robot_parts *p, const perp_bodies *b)
     return n;
 }
 
-/* Of what overlaps where a run begins the worst, by the contacts of its first step, at whose end it is moved apart. */
-static void say_overlap(const perp_robot *robot, const perp_bodies *b, const char *file)
+static void say_shape(const perp_robot *robot, int shape)
 {
-    const double little = 1e-6;
     perp_robot_parts p = perp_robot_get_parts(robot);
-    const perp_touch *touch, *worst = NULL;
-    int n = perp_bodies_touches(b, &touch);
-    for (int i = 0; i < n; i++)
-        if (touch[i].gap < (worst ? worst->gap : -little)) worst = &touch[i];
-    if (!worst) return;
-    cli_say("%s: at the start", file);
-    for (int k = 0; k < 2; k++) {
-        const char *name = p.shape_name[worst->shape[k]];
-        cli_say(k ? " and " : " ");
-        if (name && *name)
-            cli_say("'%s'", name);
-        else
-            cli_say("shape %d", worst->shape[k] + 1);
+    const char *name = p.shape_name[shape];
+    int body = p.shape[shape].body;
+    if (name && *name)
+        cli_say("'%s'", name);
+    else
+        cli_say("shape %d", shape + 1);
+    name = body ? p.body[body - 1].name : NULL;
+    if (name && *name) cli_say(" of '%s'", name);
+}
+
+/* What a start was, and what was made of it. */
+static void say_assembly(const perp_robot *robot, const perp_bodies *b, const perp_assembly *is,
+                         const char *file)
+{
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    int shape[2];
+    double overlap;
+    for (int k = 0; perp_bodies_jammed(b, k, shape, &overlap); k++) {
+        cli_say("%s: at the start ", file);
+        say_shape(robot, shape[0]);
+        cli_say(" and ");
+        say_shape(robot, shape[1]);
+        cli_say(" overlap by %.3g m and have no room to move apart: they do not touch\n", overlap);
     }
-    cli_say(" overlap by %.3g m: the first step moves them apart by this\n", -worst->gap);
+    if (is->overlap == 0 && is->limit == 0 && is->loop == 0) return;
+    if (is->is_assembled && is->moved == 0) return; /* all of it had no room */
+    const char *before = "";
+    cli_say("%s: at the start ", file);
+    if (is->limit > 0) {
+        const char *joint = p.joint[is->body - 1];
+        cli_say("'%s' is past its limit by %.3g",
+                joint && *joint ? joint : p.body[is->body - 1].name, is->limit);
+        before = ", ";
+    }
+    if (is->loop > 0) cli_say("%sa loop is open by %.3g", before, is->loop), before = ", ";
+    if (is->overlap > 0) {
+        cli_say("%s", before);
+        say_shape(robot, is->shape[0]);
+        cli_say(" and ");
+        say_shape(robot, is->shape[1]);
+        cli_say(" overlap by %.3g m", is->overlap);
+    }
+    if (is->is_assembled)
+        cli_say(": moved to where all holds, by up to %.3g (m, rad)\n", is->moved);
+    else
+        cli_say("; nowhere near does all hold: the first step begins there\n");
+}
+
+static int assemble(const perp_robot *robot, perp_bodies *b, const char *file, perp_diag *diag)
+{
+    perp_assembly is;
+    perp_status status = perp_bodies_assemble(b, &is, diag);
+    if (status == PERP_OK) say_assembly(robot, b, &is, file);
+    return cli_exit_code(status);
 }
 
 static const char *name_of(const perp_robot_parts *p)
@@ -183,9 +220,7 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
             add_parts(json, robot, &p, &n, file);
         else
             print_parts(robot, &p, &n, file);
-        perp_diag ignored = {0};
-        if (perp_bodies_step(bodies, NULL, &ignored) == PERP_OK) say_overlap(robot, bodies, file);
-        perp_diag_clear(&ignored);
+        code = assemble(robot, bodies, file, &diag);
     }
     if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);
     return finish(json, code, &diag, bodies, robot, stdout);
@@ -339,8 +374,8 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
     return code;
 }
 
-static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b,
-                           states *s, result *r, perp_diag *diag)
+static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, result *r,
+                           perp_diag *diag)
 {
     perp_bodies_info info = {0};
     long steps = lround(run->to / r->step);
@@ -350,7 +385,6 @@ static perp_status step_on(const cli_robot_run *run, const perp_robot *robot, pe
         if (cli_is_interrupted()) return PERP_ERR_STOPPED;
         status = perp_bodies_step(b, &info, diag);
         if (status != PERP_OK) break;
-        if (k == 1) say_overlap(robot, b, run->file);
         r->steps = k;
         r->time = info.time;
         r->contact_error = fmax(r->contact_error, info.contact_error);
@@ -458,7 +492,7 @@ static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, p
     states s = {0};
     perp_status status = open_states(run, robot, b, &s, diag);
     double start = cli_now();
-    if (status == PERP_OK) status = step_on(run, robot, b, &s, r, diag);
+    if (status == PERP_OK) status = step_on(run, b, &s, r, diag);
     r->seconds = cli_now() - start;
     perp_robot_parts p = perp_robot_get_parts(robot);
     status = close_states(run, name_of(&p), &s, status, diag);
@@ -511,6 +545,7 @@ int cli_simulate_robot(const cli_robot_run *run)
         code = CLI_USAGE;
     }
     if (code == CLI_DONE) code = begin(&own, robot, bodies);
+    if (code == CLI_DONE) code = assemble(robot, bodies, run->file, &diag);
     if (code == CLI_DONE) {
         cli_catch_signals();
         status = simulate(&own, robot, bodies, &r, &diag);

@@ -185,6 +185,31 @@ PERP_API double perp_bodies_time(const perp_bodies *bodies);
 /// @return PERP_OK; PERP_ERR_ARG (not finite, a quaternion of length 0; nothing was changed)
 PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const double *v);
 
+/// What was wrong with a start, the worst of each kind [m, rad]; 0: nothing.
+typedef struct perp_assembly {
+    double overlap;   ///< of two shapes
+    int shape[2];     ///< these
+    double limit;     ///< by which a limit is passed
+    int body;         ///< whose joint's
+    double loop;      ///< of an equality
+    double moved;     ///< how far a position has moved, or a joint or a body turned
+    int jammed;       ///< how many pairs of shapes touch no more
+    int is_assembled; ///< 0: limits, loops and overlaps do not go together, and nothing has moved
+} perp_assembly;
+
+/// Moves q to where limits hold, loops are closed and nothing overlaps, to where a step would leap: joints to the limits that they are past, then all by the
+/// least motion in the metric of the masses. Nothing that is right already is moved. Two shapes of one tree, or one of what stays and one of a tree that hangs on it, which overlap and have no
+/// room to move apart, as hulls of links about one axis, touch no more from now on, but for pairs that were added; perp_bodies_jammed lists them.
+///
+/// @param assembly  nullable
+/// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
+/// @see docs/adr/111-a-start-that-can-be-one.md
+PERP_API perp_status perp_bodies_assemble(perp_bodies *bodies, perp_assembly *assembly,
+                                          perp_diag *diag);
+
+/// The kth pair of shapes that touches no more, and by how much it overlapped. @return 1; 0: there are no more
+PERP_API int perp_bodies_jammed(const perp_bodies *bodies, int k, int shape[2], double *overlap);
+
 /// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not finite)
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
 

@@ -18,7 +18,7 @@ double perp__bodies_little(const perp_bodies *b, const perp_touch *t)
 }
 
 /* The deepest overlap beside what is little, and which it is; 0, -1: none is deeper. */
-static double deepest(const perp_bodies *b, int *which)
+double perp__bodies_deepest(const perp_bodies *b, int *which)
 {
     double most = 1;
     *which = -1;
@@ -29,9 +29,9 @@ static double deepest(const perp_bodies *b, int *which)
     return *which < 0 ? 0 : most;
 }
 
-/* One motion by the contacts as they are now. It need not be exact: what is left is seen where the contacts are found again. What is held between others
+/* One motion by the contacts as they are now, no coordinate by more than `most`. It need not be exact: what is left is seen where the contacts are found again. What is held between others
  * may have no room along their normals: then every contact yields a little. */
-static perp_status move_apart(perp_bodies *b, double yield, int *is_moved)
+static perp_status move_apart(perp_bodies *b, double yield, double most, int *is_moved)
 {
     const double NEAR = 1e-3;
     perp_bodies_info info = {.outcome = PERP_SOLVED};
@@ -43,7 +43,19 @@ static perp_status move_apart(perp_bodies *b, double yield, int *is_moved)
     b->c.yield = yield;
     perp_status status = perp__bodies_act(b, &info);
     *is_moved = status == PERP_OK && info.contact_error <= NEAR;
-    if (*is_moved) perp__bodies_move(b, b->next, b->o.step, b->here);
+    double h = b->o.step;
+    for (int k = 0; k < b->nv && *is_moved; k++) h = fmin(h, most / fabs(b->next[k]));
+    if (*is_moved) perp__bodies_move(b, b->next, h, b->here);
+    return status;
+}
+
+perp_status perp__bodies_move_apart(perp_bodies *b, double most, int *is_moved)
+{
+    const double YIELD = 1e-2;
+    b->c.is_still = 1;
+    perp_status status = move_apart(b, 0, most, is_moved);
+    if (status == PERP_OK && !*is_moved) status = move_apart(b, YIELD, most, is_moved);
+    b->c.is_still = 0;
     return status;
 }
 
@@ -58,13 +70,13 @@ static void follow(perp_bodies *b)
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
 {
     enum { MOST = 30 };
-    const double BETTER = 0.7, YIELD = 1e-2;
+    const double BETTER = 0.7;
     double before = INFINITY;
     *overlap = 0, *worst = -1;
     for (int pass = 0;; pass++) {
         perp__bodies_place(b, b->here);
         if (!perp__bodies_find_touches(b)) return PERP_ERR_MEMORY;
-        double depth = deepest(b, worst);
+        double depth = perp__bodies_deepest(b, worst);
         if (depth == 0 || pass == MOST || (depth <= DEEP && depth > BETTER * before)) {
             for (int i = 0; i < b->ntouch; i++) *overlap = fmax(*overlap, -b->touch[i].gap);
             if (depth <= DEEP) *worst = -1;
@@ -73,10 +85,7 @@ perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
         }
         before = depth;
         int is_moved;
-        b->c.is_still = 1;
-        perp_status status = move_apart(b, 0, &is_moved);
-        if (status == PERP_OK && !is_moved) status = move_apart(b, YIELD, &is_moved);
-        b->c.is_still = 0;
+        perp_status status = perp__bodies_move_apart(b, INFINITY, &is_moved);
         if (status != PERP_OK) return status;
     }
 }

@@ -96,6 +96,12 @@ typedef struct perp__named_pair {
     double mu[3];
 } perp__named_pair;
 
+/* One that overlaps where a mechanism begins and has no room to move apart: it does not touch. */
+typedef struct perp__jammed_pair {
+    int shape[2];
+    double overlap;
+} perp__jammed_pair;
+
 /* What is kept of steps in which the same contacts are there: rest.c. */
 typedef struct perp__rest {
     struct perp__block_lu *lu; /* Newton's matrix at the last answer, of `room` contacts at most */
@@ -107,10 +113,11 @@ typedef struct perp__rest {
 } perp__rest;
 
 typedef struct perp__filter {
-    perp_touch_rule *rule;  /* of each shape; NULL: all have the usual one */
-    perp__named_pair *pair; /* sorted */
-    int (*apart)[2];        /* bodies, sorted */
-    int npair, cpair, napart, capart;
+    perp_touch_rule *rule;     /* of each shape; NULL: all have the usual one */
+    perp__named_pair *pair;    /* sorted */
+    int (*apart)[2];           /* bodies, sorted */
+    perp__jammed_pair *jammed; /* sorted */
+    int npair, cpair, napart, capart, njammed, cjammed;
 } perp__filter;
 
 struct perp_bodies {
@@ -213,6 +220,9 @@ double perp__moments_difference(const perp_bodies *b);
 /* filter.c: may two shapes touch, and with which coefficients of friction, sliding, spinning, rolling? */
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
 void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3]);
+int perp__bodies_is_named(const perp_bodies *b, int i, int j);
+int perp__bodies_jam(perp_bodies *b,
+                     const perp_touch *t); /* they do not touch any more; 0: memory is out */
 void perp__filter_destroy(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
@@ -229,6 +239,10 @@ double perp__push_force(const perp_bodies *b, int i); /* joints.c: of an actuato
 /* apart.c: contacts of the state where a step ended, after what overlaps was moved apart; the deepest that is left, and *worst: the contact of it where that is
  * too deep, else -1. */
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst);
+/* The deepest overlap of the contacts that were found, beside what is little, and which it is; 0, -1: none is deeper. */
+double perp__bodies_deepest(const perp_bodies *b, int *which);
+/* One motion of `here` by the contacts, limits and equalities as they are there, no coordinate by more than `most`. */
+perp_status perp__bodies_move_apart(perp_bodies *b, double most, int *is_moved);
 /* Overlap that is taken back by velocities. */
 double perp__bodies_little(const perp_bodies *b, const perp_touch *t);
 

@@ -111,8 +111,40 @@ static int are_apart(const perp_bodies *b, int x, int y)
                                        sizeof *b->filter.apart, by_numbers);
 }
 
+int perp__bodies_is_named(const perp_bodies *b, int i, int j)
+{
+    return named(b, i, j) != NULL;
+}
+
+static int is_jammed(const perp_bodies *b, int i, int j)
+{
+    const int key[2] = {i < j ? i : j, i < j ? j : i};
+    return b->filter.njammed && bsearch(key, b->filter.jammed, (size_t)b->filter.njammed,
+                                        sizeof *b->filter.jammed, by_numbers);
+}
+
+int perp__bodies_jam(perp_bodies *b, const perp_touch *t)
+{
+    perp__filter *f = &b->filter;
+    int i = t->shape[0], j = t->shape[1];
+    if (is_jammed(b, i, j)) return 1;
+    if (!perp__grow(&f->jammed, &f->cjammed, f->njammed + 1, sizeof *f->jammed)) return 0;
+    f->jammed[f->njammed++] = (perp__jammed_pair){{i < j ? i : j, i < j ? j : i}, -t->gap};
+    qsort(f->jammed, (size_t)f->njammed, sizeof *f->jammed, by_numbers);
+    return 1;
+}
+
+int perp_bodies_jammed(const perp_bodies *b, int k, int shape[2], double *overlap)
+{
+    if (!b || k < 0 || k >= b->filter.njammed) return 0;
+    for (int i = 0; i < 2 && shape; i++) shape[i] = b->filter.jammed[k].shape[i];
+    if (overlap) *overlap = b->filter.jammed[k].overlap;
+    return 1;
+}
+
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
 {
+    if (is_jammed(b, i, j)) return 0;
     if (named(b, i, j)) return 1;
     const perp_touch_rule *p = rule_of(b, i), *q = rule_of(b, j);
     if (!(p->type & q->affinity) && !(q->type & p->affinity)) return 0;
@@ -142,4 +174,5 @@ void perp__filter_destroy(perp_bodies *b)
     free(b->filter.rule);
     free(b->filter.pair);
     free(b->filter.apart);
+    free(b->filter.jammed);
 }

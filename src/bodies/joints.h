@@ -42,7 +42,8 @@ typedef struct perp__joints {
     int *mark;               /* nv: scratch */
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
     double *loose;           /* nv: velocities without contacts */
-    double *late; /* nv: from halfway (0) to the end of the step (1), where a joint's forces are taken */
+    double *
+        late; /* nv: from halfway (0) to the end of the step (1), where a joint's forces are taken */
     double *force, *size; /* nv: of joints at the end of the step, and the sum of their |terms| */
     double *hold;         /* nv: forces of dry friction that holds, by inverse dynamics */
     perp__law *row;

@@ -69,11 +69,35 @@ static void what_overlaps_at_the_start_is_named(void **state)
         "deep.xml", "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
                     "<body pos='0 0 0.05'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
                     "</worldbody></mujoco>");
-    cli_expect(0, "unnamed (", "deep.xml: at the start 'floor' and shape 2 overlap by 0.05 m",
-               "check '%s'", path);
+    cli_expect(
+        0, "unnamed (",
+        "deep.xml: at the start 'floor' and shape 2 overlap by 0.05 m: moved to where all holds, "
+        "by up to 0.05",
+        "check '%s'", path);
     cli_expect(0, NULL, "'floor' and shape 2 overlap by 0.05 m", "simulate '%s' --to 0.01", path);
     cli_result r = cli_run("check " ARM);
     assert_null(strstr(r.err, "overlap"));
+    cli_free(&r);
+}
+
+/* Limits that are passed and loops that are open, too; hulls about one joint touch no more, and are listed. */
+static void a_start_that_cannot_be_is_mended_and_said(void **state)
+{
+    (void)state;
+    need_expat();
+    const char *path = cli_file(
+        "knee.xml",
+        "<mujoco><compiler angle='radian'/><worldbody><body name='a'><joint/><geom size='.1'/>"
+        "<body name='b'><joint name='knee' range='.5 1'/><geom size='.01' pos='.5 0 0'/>"
+        "<body name='c'><joint/><geom name='hub' size='.1'/></body></body></body></worldbody>"
+        "</mujoco>");
+    cli_expect(0, NULL,
+               "at the start shape 1 of 'a' and 'hub' of 'c' overlap by 0.2 m and have no room to "
+               "move apart: they do not touch",
+               "check '%s'", path);
+    cli_expect(0, NULL, "'knee' is past its limit by 0.5", "check '%s'", path);
+    cli_result r = cli_run("simulate '%s' --to 0.002 -o - --quiet", path);
+    assert_non_null(strstr(r.out, "\n0,0,0.5,0,0,0,0,0,"));
     cli_free(&r);
 }
 
@@ -133,14 +157,16 @@ static void a_page_shows_the_rows(void **state)
     free(text);
 }
 
-/* Steps that do not hold end the run: a sphere that its hinge holds inside another. */
+/* Steps that do not hold end the run: a box higher than the room between two planes. */
 static void a_step_that_does_not_hold_ends_the_run(void **state)
 {
     (void)state;
     need_expat();
     const char *file = cli_file(
-        "stuck.xml", "<mujoco><worldbody><geom size='0.1'/><body pos='0 0 0.1'><joint/><geom "
-                     "size='0.1'/></body></worldbody></mujoco>");
+        "stuck.xml", "<mujoco><worldbody><geom type='plane' size='1 1 1'/><geom type='plane' "
+                     "size='1 1 1' pos='0 0 .15' euler='180 0 0'/><body pos='0 0 .07'><freejoint/>"
+                     "<geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>");
+    cli_expect(3, NULL, "nowhere near does all hold", "simulate '%s' --quiet", file);
     cli_expect(3, NULL, "not verified", "simulate '%s' --quiet", file);
 }
 
@@ -162,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_named_by_joints),
         cmocka_unit_test(what_overlaps_at_the_start_is_named),
+        cmocka_unit_test(a_start_that_cannot_be_is_mended_and_said),
         cmocka_unit_test(what_is_set_is_the_start),
         cmocka_unit_test(a_control_pushes),
         cmocka_unit_test(check_lists_what_is_ignored),

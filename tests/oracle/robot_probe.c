@@ -125,7 +125,7 @@ int main(int argc, char **argv)
            *c = x + nq + nv, *M = c + nv, *J = M + nv * nv;
     print_parts(robot, &parts, b);
     fflush(stdout);
-    while (x && ok) {
+    while (x && ok && nv) { /* what does not move has no states */
         for (int i = 0; i < nq + nv && ok; i++) ok = scanf("%lf", &x[i]) == 1;
         if (!ok) break;
         perp_bodies_set(b, x, x + nq);

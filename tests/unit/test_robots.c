@@ -1104,6 +1104,39 @@ static void examples_run(void **state)
     }
 }
 
+/* Every file of tests/data/robots/kinds, robots of the kinds that are published, runs from its start and from each key, each step verified. */
+static void kinds_run(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"quadruped.xml", "arm_gripper.xml", "four_bar.xml",
+                                        "biped.xml",     "base.xml",        "drone.xml",
+                                        "fixed.xml"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[256];
+        perp_robot *robot;
+        perp_bodies *b = NULL;
+        perp_diag diag = {0};
+        perp_robot_ignored note;
+        snprintf(path, sizeof path, PERP_SOURCE_DIR "/tests/data/robots/kinds/%s", files[i]);
+        perp_status status = perp_robot_read(path, &robot, &diag);
+        if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
+        if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        assert_int_equal(perp_robot_note(robot, 0, &note), 1);
+        for (int key = -1; key < perp_robot_keys(robot); key++) {
+            perp_assembly is;
+            status = perp_robot_create_bodies(robot, NULL, &b, &diag);
+            if (status == PERP_OK && key >= 0) status = perp_robot_set_key(robot, key, b);
+            if (status == PERP_OK) status = perp_bodies_assemble(b, &is, &diag);
+            if (status == PERP_OK) assert_true(is.is_assembled);
+            for (int k = 0; k < 1000 && status == PERP_OK; k++)
+                status = perp_bodies_step(b, NULL, &diag);
+            if (status != PERP_OK) fail_msg("%s: %s", files[i], perp_diag_text(&diag));
+            perp_bodies_destroy(b);
+        }
+        perp_robot_destroy(robot);
+    }
+}
+
 /* Nothing creeps: the quadruped stands on four balls, with dry friction and servos in twelve joints. */
 static void a_quadruped_stands_still(void **state)
 {
@@ -1161,6 +1194,7 @@ int main(void)
         cmocka_unit_test(a_mimic_joint_follows),
         cmocka_unit_test(meshes_are_found_by_package_and_file),
         cmocka_unit_test(examples_run),
+        cmocka_unit_test(kinds_run),
         cmocka_unit_test(a_quadruped_stands_still),
     };
     return run_all(tests);

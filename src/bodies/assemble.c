@@ -1,0 +1,164 @@
+/* A start that can be one: limits hold, loops are closed, nothing overlaps. Joints are put at limits that they are past; then the least motion in the metric
+ * of the mass matrix, by the problem that moves apart what overlaps at the end of a step, repeated. What one mechanism has no room to move apart, as hulls about one joint, touches no more. */
+
+#include "bodies/bodies.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beside the |terms|: what a file's decimals leave is mended, what rounding leaves is not. */
+static const double NEAR = 1e-9;
+
+/* How far from a start it is: each beside what is none; what is most, in `is`, if it is not NULL. */
+static double limits_off(const perp_bodies *b, perp_assembly *is)
+{
+    double most = 0;
+    for (int i = 1; i < b->n; i++) {
+        const perp_joint_law *law = &b->joints.law[i];
+        if (law->lower == 0 && law->upper == 0) continue;
+        double x = b->here[b->link[i].q], off = fmax(law->lower - x, x - law->upper),
+               size = fabs(x) + fabs(x < law->lower ? law->lower : law->upper);
+        if (!(off > NEAR * size)) continue;
+        most = fmax(most, off / (NEAR * size));
+        if (is && off > is->limit) is->limit = off, is->body = i;
+    }
+    return most;
+}
+
+static double loops_off(const perp_bodies *b, perp_assembly *is)
+{
+    const perp__equalities *e = &b->equal;
+    double most = 0;
+    for (int row = 0; row < e->rows - e->soft; row++) {
+        double off = fabs(e->error[row]);
+        if (!(off > NEAR * e->size[row])) continue;
+        most = fmax(most, off / (NEAR * e->size[row]));
+        if (is) is->loop = fmax(is->loop, off);
+    }
+    return most;
+}
+
+static double overlaps(const perp_bodies *b, perp_assembly *is)
+{
+    int which;
+    double most = perp__bodies_deepest(b, &which);
+    if (!is || which < 0) return most;
+    is->overlap = -b->touch[which].gap;
+    memcpy(is->shape, b->touch[which].shape, sizeof is->shape);
+    return most;
+}
+
+/* A joint past a limit is put there, whatever its mass. */
+static void meet_limits(perp_bodies *b)
+{
+    for (int i = 1; i < b->n; i++) {
+        const perp_joint_law *law = &b->joints.law[i];
+        double *x = &b->here[b->link[i].q];
+        if (law->lower != 0 || law->upper != 0) *x = fmin(fmax(*x, law->lower), law->upper);
+    }
+}
+
+/* The state of `here`: bodies, contacts, equalities; by how much it is off in *off, 0: not at all. */
+static perp_status look(perp_bodies *b, perp_assembly *is, double *off)
+{
+    perp__bodies_place(b, b->here);
+    if (!perp__bodies_find_touches(b)) return PERP_ERR_MEMORY;
+    perp__joints_still(b);
+    perp__bodies_mass(b, b->M);
+    *off = 0;
+    if (!perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
+    b->c.is_still = 1;
+    int ok = perp__equality_state(b);
+    b->c.is_still = 0;
+    if (!ok) return PERP_ERR_MEMORY;
+    *off = fmax(overlaps(b, is), fmax(limits_off(b, is), loops_off(b, is)));
+    return PERP_OK;
+}
+
+/* From `here` to where all holds, or no nearer. */
+static perp_status approach(perp_bodies *b, perp_assembly *is, double *off)
+{
+    enum { MOST = 60, PATIENCE = 3 };
+    const double AT_ONCE = 1, BETTER = 0.7;
+    double best = INFINITY;
+    int tired = 0;
+    for (int pass = 0;; pass++) {
+        perp_status status = look(b, pass ? NULL : is, off);
+        tired = *off < BETTER * best ? 0 : tired + 1;
+        best = fmin(best, *off);
+        if (status != PERP_OK || *off == 0 || pass == MOST || tired == PATIENCE) return status;
+        if (!pass && limits_off(b, NULL) > 0) {
+            meet_limits(b);
+            continue;
+        }
+        int is_moved;
+        status = perp__bodies_move_apart(b, AT_ONCE, &is_moved);
+        if (status != PERP_OK || !is_moved) return status;
+    }
+}
+
+/* May it be that these have no room, whatever moves? Two of one mechanism, or one of what stays and one of what hangs on it. */
+static int is_of_one(const perp_bodies *b, const perp_touch *t)
+{
+    const perp__link *x = &b->link[b->shape[t->shape[0]].body],
+                     *y = &b->link[b->shape[t->shape[1]].body];
+    if (x->tip < 0) x = y;
+    if (y->tip < 0) y = x;
+    if (x == y) return x->tip >= 0 && b->link[x->root].is.joint != PERP_JOINT_FREE;
+    return x->root == y->root;
+}
+
+/* Of those that overlap where it got no nearer the worst, and what is nearly as bad, touch no more; none where the worst is a pair that touches
+ * whatever else is said. 0: none; -1: memory is out. */
+static int jam(perp_bodies *b)
+{
+    const double NEARLY = 0.5;
+    double most = 1;
+    int before = b->filter.njammed, is_said = 0;
+    for (int pass = 0; pass < 2 && !is_said; pass++)
+        for (int i = 0; i < b->ntouch; i++) {
+            const perp_touch *t = &b->touch[i];
+            double depth = -t->gap / perp__bodies_little(b, t);
+            int is_named = perp__bodies_is_named(b, t->shape[0], t->shape[1]);
+            if (depth <= 1 || !is_of_one(b, t)) continue;
+            if (!pass && depth > most) most = depth, is_said = is_named;
+            if (!pass || is_named || depth < NEARLY * most) continue;
+            if (!perp__bodies_jam(b, t)) return -1;
+        }
+    return b->filter.njammed - before;
+}
+
+static void see_moved(const perp_bodies *b, perp_assembly *is)
+{
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        int places = l->is.joint == PERP_JOINT_FREE ? 3 : perp__is_single(l);
+        for (int k = l->q; k < l->q + places; k++)
+            is->moved = fmax(is->moved, fabs(b->here[k] - b->begun[k]));
+        for (int k = l->q + places; l->nv >= 3 && k < l->q + places + 4; k++)
+            is->moved = fmax(is->moved, 2 * fabs(b->here[k] - b->begun[k]));
+    }
+}
+
+perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_diag *diag)
+{
+    perp_assembly is = {0};
+    double off;
+    if (!b) return PERP_ERR_ARG;
+    memcpy(b->begun, b->q, (size_t)b->nq * sizeof *b->q);
+    for (int jammed = 1; jammed;) {
+        memcpy(b->here, b->begun, (size_t)b->nq * sizeof *b->q);
+        perp_status status = approach(b, is.jammed ? NULL : &is, &off);
+        jammed = status == PERP_OK && off > 0 ? jam(b) : 0;
+        if (status != PERP_OK || jammed < 0) {
+            perp_bodies_set(b, b->begun, NULL);
+            return perp__out_of_memory(diag, "bodies");
+        }
+        is.jammed += jammed;
+    }
+    is.is_assembled = off == 0;
+    if (is.is_assembled) see_moved(b, &is);
+    perp_bodies_set(b, is.moved > 0 ? b->here : b->begun, NULL);
+    if (assembly) *assembly = is;
+    return PERP_OK;
+}

@@ -1,0 +1,203 @@
+/* perp_bodies_assemble: starts that cannot be ones are moved the least way in the metric of the masses; what has no room touches no more. */
+
+#include "unit.h"
+
+#include "perp/perp.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static perp_bodies *make(const perp_body *body, int nbody, const perp_shape *shape, int nshape)
+{
+    perp_bodies *b;
+    perp_diag diag = {0};
+    perp_bodies_options o = perp_bodies_options_default();
+    if (perp_bodies_create(body, nbody, shape, nshape, &o, &b, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return b;
+}
+
+static perp_assembly assemble(perp_bodies *b)
+{
+    perp_assembly is;
+    assert_int_equal(perp_bodies_assemble(b, &is, NULL), PERP_OK);
+    return is;
+}
+
+static void run(perp_bodies *b, int n)
+{
+    perp_diag diag = {0};
+    for (int k = 0; k < n; k++)
+        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+}
+
+static perp_body slide(double mass)
+{
+    return (perp_body){.joint = PERP_JOINT_SLIDE, .axis = {1, 0, 0}, .mass = mass};
+}
+
+/* x = y is reached where m (x - x0) + M (y - y0) = 0. */
+static void a_loop_closes_at_the_mean_of_the_masses(void **state)
+{
+    (void)state;
+    const perp_body body[] = {slide(1), slide(3)};
+    perp_bodies *b = make(body, 2, NULL, 0);
+    const double q[] = {0, 1}, v[] = {2, -2};
+    perp_equality e = {.kind = PERP_EQUALITY_JOINT, .body = {1, 2}, .polynomial = {0, 1}};
+    assert_int_equal(perp_bodies_add_equality(b, &e, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, q, v), PERP_OK);
+    perp_assembly is = assemble(b);
+    assert_near(is.loop, 1, 1e-15);
+    assert_near(is.moved, 0.75, 1e-12);
+    assert_true(is.is_assembled && is.overlap == 0 && is.limit == 0);
+    for (int k = 0; k < 2; k++) assert_near(perp_bodies_q(b)[k], 0.75, 1e-12);
+    for (int k = 0; k < 2; k++) assert_near(perp_bodies_v(b)[k], v[k], 0);
+    perp_bodies_destroy(b);
+}
+
+/* Through an angle, so that several motions are needed. */
+static void a_connect_closes(void **state)
+{
+    (void)state;
+    const perp_body body[] = {
+        {.joint = PERP_JOINT_HINGE, .axis = {0, 1, 0}, .mass = 1, .center = {0.5, 0, 0}},
+        {.parent = 1,
+         .joint = PERP_JOINT_HINGE,
+         .axis = {0, 1, 0},
+         .position = {1, 0, 0},
+         .mass = 1,
+         .center = {0.5, 0, 0}}};
+    perp_bodies *b = make(body, 2, NULL, 0);
+    perp_equality e = {
+        .kind = PERP_EQUALITY_CONNECT, .body = {2, 0}, .point = {{1, 0, 0}, {1.2, 0, 0.4}}};
+    const double q[] = {0.3, 0.4}, tip[3] = {1, 0, 0};
+    double p[3], R[9];
+    assert_int_equal(perp_bodies_add_equality(b, &e, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+    perp_assembly is = assemble(b);
+    assert_true(is.is_assembled && is.loop > 0.1);
+    perp_bodies_pose(b, 2, p, R);
+    for (int d = 0; d < 3; d++) assert_near(p[d] + R[3 * d] * tip[0], e.point[1][d], 1e-8);
+    perp_bodies_destroy(b);
+}
+
+static void a_passed_limit_is_met(void **state)
+{
+    (void)state;
+    const perp_body body[] = {slide(1), slide(1)};
+    perp_bodies *b = make(body, 2, NULL, 0);
+    const perp_joint_law law = {.lower = -3, .upper = -0.9};
+    const double q[] = {0.25, 0};
+    assert_int_equal(perp_bodies_set_joint(b, 2, &law, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+    perp_assembly is = assemble(b);
+    assert_near(is.limit, 0.9, 1e-15);
+    assert_int_equal(is.body, 2);
+    assert_near(perp_bodies_q(b)[0], 0.25, 0);
+    assert_near(perp_bodies_q(b)[1], -0.9, 1e-12);
+    run(b, 10);
+    assert_near(perp_bodies_v(b)[1], 0, 1e-9); /* nothing was thrown */
+    perp_bodies_destroy(b);
+}
+
+static const perp_body free_box = {
+    .joint = PERP_JOINT_FREE, .mass = 1, .inertia = {0.01, 0.01, 0.01}, .position = {0, 0, 0.06}};
+static const perp_shape floor_and_box[] = {
+    {.kind = PERP_SHAPE_PLANE, .mu = 0.5},
+    {.kind = PERP_SHAPE_BOX, .body = 1, .size = {0.1, 0.1, 0.1}, .mu = 0.5},
+    {.kind = PERP_SHAPE_PLANE, .position = {0, 0, 0.15}, .rotation = {0, 1, 0, 0}}};
+
+static void what_overlaps_is_moved_out(void **state)
+{
+    (void)state;
+    perp_bodies *b = make(&free_box, 1, floor_and_box, 2);
+    perp_assembly is = assemble(b);
+    assert_near(is.overlap, 0.04, 1e-12);
+    assert_true(is.is_assembled && !is.jammed && is.shape[0] + is.shape[1] == 1);
+    assert_near(perp_bodies_q(b)[2], 0.1, 1e-6);
+    perp_bodies_destroy(b);
+}
+
+/* A free body has room somewhere: it is not for us to say that it does not touch. */
+static void what_cannot_be_stays_as_it_is(void **state)
+{
+    (void)state;
+    perp_bodies *b = make(&free_box, 1, floor_and_box, 3);
+    perp_assembly is = assemble(b);
+    assert_true(!is.is_assembled && !is.jammed && is.moved == 0);
+    assert_near(perp_bodies_q(b)[2], 0.06, 0);
+    assert_int_equal(perp_bodies_jammed(b, 0, NULL, NULL), 0);
+    perp_bodies_destroy(b);
+}
+
+static void what_is_right_stays_to_the_bit(void **state)
+{
+    (void)state;
+    perp_body body = free_box;
+    body.position[2] = 0.1;
+    perp_bodies *b = make(&body, 1, floor_and_box, 2);
+    perp_assembly is = assemble(b);
+    assert_true(is.is_assembled && is.moved == 0 && is.overlap == 0);
+    assert_memory_equal(perp_bodies_q(b), body.position, sizeof body.position);
+    perp_bodies_destroy(b);
+}
+
+/* Two hinges about one axis: the first and the third link's balls are in each other, however they turn. The two that can leave each other do. */
+static void hulls_about_one_axis_touch_no_more(void **state)
+{
+    (void)state;
+    perp_body body[3];
+    for (int i = 0; i < 3; i++)
+        body[i] = (perp_body){.parent = i,
+                              .joint = PERP_JOINT_HINGE,
+                              .axis = {0, 0, 1},
+                              .mass = 1,
+                              .inertia = {1, 1, 1}};
+    const perp_shape shape[] = {
+        {.kind = PERP_SHAPE_SPHERE, .body = 1, .size = {0.1}},
+        {.kind = PERP_SHAPE_SPHERE, .body = 3, .size = {0.08}},
+        {.kind = PERP_SHAPE_SPHERE, .body = 1, .size = {0.1}, .position = {1, 0, 0}},
+        {.kind = PERP_SHAPE_SPHERE, .body = 3, .size = {0.1}, .position = {1, 0.1, 0}}};
+    for (int named = 0; named < 2; named++) {
+        perp_bodies *b = make(body, 3, shape, 4);
+        int pair[2] = {-1, -1};
+        double overlap = 0;
+        if (named) assert_int_equal(perp_bodies_add_pair(b, 0, 1, 0.5), PERP_OK);
+        perp_assembly is = assemble(b);
+        if (named) { /* said by name, it holds: it cannot be */
+            assert_true(!is.is_assembled && !perp_bodies_jammed(b, 0, NULL, NULL));
+            perp_bodies_destroy(b);
+            continue;
+        }
+        assert_true(is.is_assembled && is.jammed == 1);
+        assert_int_equal(perp_bodies_jammed(b, 0, pair, &overlap), 1);
+        assert_true(pair[0] == 0 && pair[1] == 1 && !perp_bodies_jammed(b, 1, NULL, NULL));
+        assert_near(overlap, 0.18, 1e-12);
+        assert_true(is.moved > 0.04); /* the other two went apart */
+        run(b, 20);
+        perp_bodies_destroy(b);
+    }
+}
+
+static void wrong_calls_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(perp_bodies_assemble(NULL, NULL, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_bodies_jammed(NULL, 0, NULL, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_closes_at_the_mean_of_the_masses),
+        cmocka_unit_test(a_connect_closes),
+        cmocka_unit_test(a_passed_limit_is_met),
+        cmocka_unit_test(what_overlaps_is_moved_out),
+        cmocka_unit_test(what_cannot_be_stays_as_it_is),
+        cmocka_unit_test(what_is_right_stays_to_the_bit),
+        cmocka_unit_test(hulls_about_one_axis_touch_no_more),
+        cmocka_unit_test(wrong_calls_are_refused),
+    };
+    return run_all(tests);
+}
