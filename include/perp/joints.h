@@ -6,7 +6,7 @@
 ///     dry friction     |force| <= friction, and force = -friction sign(v+) where v+ is not 0: it sticks exactly
 ///     springs          force = -stiffness (x - rest)
 ///     actuators        force = gear clamp(gain u + bias - kp gear x - kv gear v+) to lower..upper, however stiff
-///     tendons          the same of a sum of such x
+///     tendons          the same of a sum of such x, or of the length of a way through space
 ///     thrusters        a force and a moment along the axes of a body where the step begins
 ///     equalities       the error of position, as the velocities at the end of the step change it, is 0 there: nothing drifts
 ///
@@ -35,15 +35,40 @@ typedef struct perp_joint_law {
 PERP_API perp_status perp_bodies_set_joint(perp_bodies *bodies, int body, const perp_joint_law *law,
                                            perp_diag *diag);
 
-/// A tendon: its length is the sum of coefficient q over hinges and slides, and what pulls it pulls them all.
+/// What a tendon through space runs along. Between two sites it may go around a sphere or a cylinder, which is of no contact's shape: straight, where that is not in
+/// its way; else the shortest way around it. A pulley ends one branch and begins another, whose length counts by 1/divisor.
+typedef enum perp_path_kind {
+    PERP_PATH_SITE,
+    PERP_PATH_SPHERE,
+    PERP_PATH_CYLINDER, ///< without ends, about its z
+    PERP_PATH_PULLEY
+} perp_path_kind;
+
+typedef struct perp_path_point {
+    perp_path_kind kind;
+    int body;           ///< on which it is, 0: the world; a pulley is on none
+    double position[3]; ///< of a site, or of the middle of what is wrapped, in the body's frame [m]
+    double rotation[4]; ///< of a cylinder in the body's frame, a quaternion; all 0: none
+    double radius;      ///< > 0, of what is wrapped [m]
+    int has_side; ///< 1: it passes on the side of the point below, wherever the straight way would be; through it like a ring, where that point is inside
+    int side_body;
+    double side[3];
+    double divisor; ///< > 0, of a pulley
+} perp_path_point;
+
+/// A tendon: its length is the sum of coefficient q over hinges and slides, or that of its path through space; and what pulls it pulls all that lengthens it.
+/// Through space, its length at the end of a step is that at the begin and h times its rate there: to order 1, as gaps are.
 typedef struct perp_tendon {
-    int n;                     ///< how many joints, >= 1
+    int n;                     ///< how many joints; 0: it has a path
     const int *body;           ///< n: whose joints, each once
     const double *coefficient; ///< n, not 0: length per q
     double lower, upper;       ///< of its length, lower < upper, infinite: none; both 0: none
     double friction;           ///< dry [N, N m], >= 0
     double stiffness, damping; ///< >= 0: the force -stiffness (length - rest) - damping its rate
     double rest;               ///< the length without force of the spring
+    double slack;              ///< >= 0: from rest to rest + slack the spring has no force
+    int npath;
+    const perp_path_point *path; ///< npath, from site to site
 } perp_tendon;
 
 /// One tendon more; its lists are copied. @return as perp_bodies_add_actuator
@@ -51,7 +76,10 @@ PERP_API perp_status perp_bodies_add_tendon(perp_bodies *bodies, const perp_tend
                                             perp_diag *diag);
 
 /// The length of a tendon, by the number of its adding from 0, at the present q; NaN: there is no such tendon.
-PERP_API double perp_bodies_tendon_length(const perp_bodies *bodies, int tendon);
+PERP_API double perp_bodies_tendon_length(perp_bodies *bodies, int tendon);
+
+/// Its derivative by the velocities, nv: by how much it lengthens per unit of each. @return PERP_OK; PERP_ERR_ARG (NULL, no such tendon)
+PERP_API perp_status perp_bodies_tendon_jacobian(perp_bodies *bodies, int tendon, double *J);
 
 /// An actuator of a hinge or slide, of a tendon, or (`pushes`) one that pushes a body as a thruster does. A motor has gain 1; one of position gain
 /// kp, kp, kv; one of velocity gain kv, kv.
@@ -83,7 +111,8 @@ PERP_API perp_status perp_bodies_set_control(perp_bodies *bodies, const double *
 #define PERP_EQUALITY_LIST(X)                                                                      \
     X(PERP_EQUALITY_CONNECT, "connect", 3, "a point of one body stays on a point of another")      \
     X(PERP_EQUALITY_WELD, "weld", 6, "two points stay together, and the bodies' rotations")        \
-    X(PERP_EQUALITY_JOINT, "joint", 1, "q of one hinge or slide is a polynomial of another's")
+    X(PERP_EQUALITY_JOINT, "joint", 1, "q of one hinge or slide is a polynomial of another's")     \
+    X(PERP_EQUALITY_TENDON, "tendon", 1, "the length of one tendon is a polynomial of another's")
 
 typedef enum perp_equality_kind {
 #define PERP_EQUALITY_ENUM(name, word, rows, text) name,
@@ -99,12 +128,13 @@ PERP_API perp_equality_kind perp_equality_find(const char *name);
 /// A closed loop or a coupling. Rows that follow from others are left out of the solve, and judged as all are.
 typedef struct perp_equality {
     perp_equality_kind kind;
-    int body[2];        ///< two bodies; 0: the world (not as body[0] of a joint)
+    int body
+        [2]; ///< two bodies; 0: the world (not as body[0] of a joint). Of tendons: their numbers from 1, and 0 as the second: none
     double point[2][3]; ///< connect and weld: in the frame of each [m]
     double
         rotation[4]; ///< weld: of the second body's frame in the first's, a quaternion; all 0: none
-    double
-        polynomial[5]; ///< joint: q0 = sum_k polynomial[k] q1^k, q0 of body[0]; of the world q1 = 0
+    double polynomial
+        [5]; ///< joint, tendon: q0 = sum_k polynomial[k] q1^k, q0 of body[0]; of the world q1 = 0
 } perp_equality;
 
 /// One equality more. @return as perp_bodies_add_actuator

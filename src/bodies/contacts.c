@@ -101,33 +101,35 @@ static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t, const
     return 1;
 }
 
-/* The velocities above a tendon's joints are marked; how many. */
-static int mark_tendon(perp_bodies *b, const perp_tendon *t)
+/* The velocities that move a tendon, and those above them, are marked; how many. */
+static int mark_tendon(perp_bodies *b, const perp__strand *s)
 {
     int n = 0, *mark = b->joints.mark;
     memset(mark, 0, (size_t)b->nv * sizeof *mark);
-    for (int i = 0; i < t->n; i++)
-        for (int at = tip_of(b, t->body[i]); at >= 0 && !mark[at]; at = b->up[at]) {
+    for (int i = 0; i < s->n; i++) {
+        int at = s->at[i];
+        for (at = isinf(b->D[at]) ? b->up[at] : at; at >= 0 && !mark[at]; at = b->up[at]) {
             mark[at] = 1;
             n++;
         }
+    }
     return n;
 }
 
-/* The row of a tendon: what moves its joints, and all velocities above them. */
+/* The row of a tendon. */
 static int add_tendon(perp_bodies *b, perp__rows *row, const perp__law *law)
 {
-    const perp_tendon *t = &b->joints.tendon[law->tendon - 1];
-    row->n = mark_tendon(b, t);
+    const perp__strand *s = &b->joints.strand[law->tendon - 1];
+    double *dense = b->joints.dense;
+    row->n = mark_tendon(b, s);
     if (!add_entries(b, row->n)) return 0;
+    memset(dense, 0, (size_t)b->nv * sizeof *dense);
+    for (int i = 0; i < s->n; i++) dense[s->at[i]] += s->c[i];
     perp__entry *e = b->c.entry + row->first;
     for (int at = 0, n = 0; at < b->nv; at++) {
         if (!b->joints.mark[at]) continue;
         e[n] = (perp__entry){.at = at};
-        for (int i = 0; i < t->n; i++)
-            if (b->link[t->body[i]].v == at)
-                e[n].J[law->kind != PERP__LIMIT] = law->J * t->coefficient[i];
-        n++;
+        e[n++].J[law->kind != PERP__LIMIT] = law->J * dense[at];
     }
     return 1;
 }
@@ -220,6 +222,7 @@ static void complete_law(perp_bodies *b, const perp__law *law, int i, double *bl
 {
     double w = block[law->kind == PERP__LIMIT ? 0 : 4];
     if (law->kind == PERP__LIMIT) {
+        block[0] += law->compliance;
         block[4] = block[8] = w;
         return;
     }

@@ -27,9 +27,15 @@ static const int rows_of[] = {PERP_EQUALITY_LIST(ROWS)};
 static const char *fault_of(const perp_bodies *b, const perp_equality *e)
 {
     if (e->kind < 0 || e->kind >= PERP_EQUALITY_COUNT) return "its kind is none";
-    for (int side = 0; side < 2; side++)
+    int is_tendon = e->kind == PERP_EQUALITY_TENDON, ntendon = b->joints.ntendon;
+    if (is_tendon &&
+        (e->body[0] < 1 || e->body[0] > ntendon || e->body[1] < 0 || e->body[1] > ntendon))
+        return "there is no such tendon";
+    for (int side = 0; side < 2 && !is_tendon; side++)
         if (e->body[side] < 0 || e->body[side] >= b->n) return "there is no such body";
-    if (e->body[0] == e->body[1]) return "two different bodies are expected";
+    if (e->body[0] == e->body[1])
+        return is_tendon ? "two different tendons are expected"
+                         : "two different bodies are expected";
     for (int k = 0; k < 5; k++)
         if (!isfinite(e->polynomial[k])) return "its polynomial is not finite";
     for (int k = 0; k < 6; k++)
@@ -98,6 +104,24 @@ static double coupled(const perp_bodies *b, const perp_equality *e, double *slop
 {
     const perp__link *l = &b->link[e->body[1]];
     return polynomial(e->polynomial, e->body[1] ? b->here[l->q] : 0, slope);
+}
+
+/* The same of tendons; the length of the first. */
+static double coupled_tendons(const perp_bodies *b, const perp_equality *e, double *slope,
+                              double *length)
+{
+    *length = perp__tendon_length(b, e->body[0]);
+    return polynomial(e->polynomial, e->body[1] ? perp__tendon_length(b, e->body[1]) : 0, slope);
+}
+
+static void state_tendon(perp_bodies *b, const perp_equality *e, int row)
+{
+    double slope, length, wanted = coupled_tendons(b, e, &slope, &length),
+                          *G = b->equal.G + (size_t)row * (size_t)b->nv;
+    perp__tendon_pull(b, e->body[0], 1, G);
+    if (e->body[1]) perp__tendon_pull(b, e->body[1], -slope, G);
+    b->equal.error[row] = length - wanted;
+    b->equal.size[row] = fabs(length) + fabs(wanted);
 }
 
 static void state_joint(perp_bodies *b, const perp_equality *e, int row)
@@ -257,6 +281,8 @@ int perp__equality_state(perp_bodies *b)
     for (int i = 0, row = 0; i < e->n; row += rows_of[e->is[i++].kind])
         if (e->is[i].kind == PERP_EQUALITY_JOINT)
             state_joint(b, &e->is[i], row);
+        else if (e->is[i].kind == PERP_EQUALITY_TENDON)
+            state_tendon(b, &e->is[i], row);
         else
             state_points(b, &e->is[i], row);
     if (e->soft && !b->c.is_still) perp__tendons_state(b, e->rows - e->soft);
@@ -371,7 +397,14 @@ void perp__equality_load(perp_bodies *b, double (*size)[2])
     perp__equalities *all = &b->equal;
     for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind]) {
         const perp_equality *e = &all->is[i];
-        double slope, force = all->impulse[row] / b->o.step;
+        double slope, length, force = all->impulse[row] / b->o.step;
+        if (e->kind == PERP_EQUALITY_TENDON) {
+            coupled_tendons(b, e, &slope, &length);
+            perp__tendon_judge_drive(b, e->body[0], force, fabs(force));
+            if (e->body[1])
+                perp__tendon_judge_drive(b, e->body[1], -slope * force, fabs(slope * force));
+            continue;
+        }
         if (e->kind != PERP_EQUALITY_JOINT) {
             load_points(b, e, all->impulse + row, size);
             continue;
@@ -452,6 +485,14 @@ double perp__equality_difference(perp_bodies *b, const double *v)
     if (all->n) perp__bodies_velocities(b, v);
     for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind]) {
         const perp_equality *e = &all->is[i];
+        if (e->kind == PERP_EQUALITY_TENDON) {
+            coupled_tendons(b, e, &slope, &u[1]);
+            double x = perp__tendon_rate(b, e->body[0], v),
+                   y = e->body[1] ? slope * perp__tendon_rate(b, e->body[1], v) : 0;
+            u[0] = x - y;
+            worst = fmax(worst, largest(b, u, 1, fabs(x) + fabs(y), row));
+            continue;
+        }
         if (e->kind == PERP_EQUALITY_JOINT) {
             coupled(b, e, &slope);
             double x = v[b->link[e->body[0]].v],

@@ -86,7 +86,7 @@ perp_status perp_bodies_set_joint(perp_bodies *b, int body, const perp_joint_law
 
 int perp__joints_kept(const perp_bodies *b)
 {
-    return 3 * b->nv + b->joints.nu + 3 * b->joints.ntendon;
+    return 3 * b->nv + b->joints.nu + PERP__OF_TENDON * b->joints.ntendon;
 }
 
 perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuator, perp_diag *diag)
@@ -95,7 +95,7 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     perp__joints *j = &b->joints;
     int tendon = actuator->tendon, need = j->nu + 1;
     if (tendon < 0 || tendon > j->ntendon || (tendon && actuator->pushes)) return PERP_ERR_ARG;
-    int body = tendon ? j->tendon[tendon - 1].body[0] : actuator->body;
+    int body = tendon ? b->body_of[j->strand[tendon - 1].at[0]] : actuator->body;
     if (body < 1 || body >= b->n) return PERP_ERR_ARG;
     const char *fault = actuator_fault(&b->link[body], actuator);
     if (fault) return refuse(b, body, fault, diag);
@@ -219,6 +219,7 @@ void perp__joints_forget(perp_bodies *b)
 
 void perp__joints_still(perp_bodies *b)
 {
+    perp__tendons_place(b);
     for (int k = 0; k < b->nv + b->joints.nu; k++) b->joints.guess[k].is = PERP__ROW;
     memcpy(b->up, b->parent_of, (size_t)b->nv * sizeof *b->up);
 }
@@ -351,6 +352,7 @@ void perp__joints_begin(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
     double h = b->o.step;
+    perp__tendons_place(b);
     if (perp__is_midpoint(b)) set_late(b);
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
@@ -568,6 +570,7 @@ void perp__joints_destroy(perp_bodies *b)
 {
     free(b->joints.actuator);
     free(b->joints.tendon);
+    free(b->joints.strand);
     free(b->joints.control);
     free(b->joints.drive);
     free(b->joints.row);

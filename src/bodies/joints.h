@@ -32,14 +32,35 @@ typedef struct perp__guess {
     unsigned char amended;     /* it became a row within this step */
 } perp__guess;
 
+/* A straight piece of a tendon: its ends in the world, the bodies that these are on, its direction over the divisor. */
+typedef struct perp__piece_of_path {
+    int body[2];
+    double p[2][3], d[3];
+} perp__piece_of_path;
+
+/* What a tendon is to the step: the row of its rate. */
+typedef struct perp__strand {
+    int n, *at; /* velocities, rising in a path */
+    double *c;  /* n: its rate is the sum of c v */
+    int npath, npiece;
+    const perp_path_point *path; /* NULL: c is what it is, the length the sum of c q */
+    perp__piece_of_path *piece;
+    double length; /* of a path, where it was followed last */
+} perp__strand;
+
+/* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its slack. */
+enum { PERP__OF_TENDON = 5 };
+
 typedef struct perp__joints {
     perp_joint_law *law; /* of each body */
     perp_actuator *actuator;
     double *control, *drive; /* nu; drive: the force of the last step */
     int nu, cactuator, ccontrol, cdrive;
     perp_tendon *tendon;
-    int ntendon, ctendon;
-    int *mark;               /* nv: scratch */
+    perp__strand *strand; /* ntendon */
+    int ntendon, ctendon, cstrand;
+    int *mark;               /* nv: scratch, where there are tendons */
+    double *dense;           /* likewise */
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
     double *loose;           /* nv: velocities without contacts */
     double *
@@ -49,7 +70,7 @@ typedef struct perp__joints {
     perp__law *row;
     int nrow, crow;
     double *
-        kept; /* 3 of each velocity: its limits, dry friction; 1 of each actuator; 3 of each tendon */
+        kept; /* 3 of each velocity: its limits, dry friction; 1 of each actuator; 5 of each tendon */
     int ckept;
     perp__guess *guess; /* of each velocity's dry friction, of each actuator */
     int cguess;
@@ -98,7 +119,16 @@ void perp__joints_judge(perp_bodies *b, const double *v);
 void perp__joints_keep(perp_bodies *b, const double *v);
 void perp__joints_destroy(perp_bodies *b);
 
-/* tendons.c. The length of a tendon (from 1) at q, its rate at v, and its part of the velocities' forces, `force` long. */
+/* paths.c. Its pieces, length and row where the bodies are placed; forces of the bodies from a tension -force, of |terms| `size` large. */
+void perp__path_follow(perp_bodies *b, perp__strand *s);
+void perp__path_load(perp_bodies *b, const perp__strand *s, double force, double size);
+const char *perp__path_fault(const perp_bodies *b, const perp_path_point *path, int n);
+/* Velocities that move a point of it are marked; how many. */
+int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int n, int *mark);
+
+/* tendons.c. Tendons through space are followed from where the bodies are placed. */
+void perp__tendons_place(perp_bodies *b);
+/* The length of a tendon (from 1) at q, its rate at v, and its part of the velocities' forces, `force` long. */
 double perp__tendon_length(const perp_bodies *b, int tendon);
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v);
 void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau);

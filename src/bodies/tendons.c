@@ -1,8 +1,9 @@
-/* Tendons: sums of joints that are bounded, rub, give way and are pulled as one. What is linear in a tendon's length and rate is a row of the equalities that
+/* Tendons: sums of joints, or ways through space, that are bounded, rub, give way and are pulled as one. What is linear in a tendon's length and rate is a row of the equalities that
  * gives way, so no gain is too stiff for a step; what has corners is a row of the friction problem. */
 
 #include "bodies/bodies.h"
 #include "bodies/joints.h"
+#include "bodies/space.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,28 +25,53 @@ static const char *joints_fault(const perp_bodies *b, const perp_tendon *t)
 
 static const char *fault_of(const perp_bodies *b, const perp_tendon *t)
 {
-    if (t->n < 1 || !t->body || !t->coefficient) return "a joint is expected";
+    int has_joints = t->n > 0 && t->body && t->coefficient, has_path = t->npath > 0 && t->path;
+    if (t->n < 0 || t->npath < 0 || has_joints == has_path)
+        return "joints or a path through space are expected";
     if (perp__is_no_range(t->lower, t->upper)) return "its lower limit must be below the upper one";
-    if (!(t->friction >= 0) || !(t->stiffness >= 0) || !(t->damping >= 0) ||
-        !isfinite(t->friction + t->stiffness + t->damping + t->rest))
-        return "friction, stiffness and damping are >= 0, and all of it finite";
-    return joints_fault(b, t);
+    if (!(t->friction >= 0) || !(t->stiffness >= 0) || !(t->damping >= 0) || !(t->slack >= 0) ||
+        !isfinite(t->friction + t->stiffness + t->damping + t->rest + t->slack))
+        return "friction, stiffness, damping and slack are >= 0, and all of it finite";
+    return has_path ? perp__path_fault(b, t->path, t->npath) : joints_fault(b, t);
 }
 
-static int copy_joints(perp_bodies *b, const perp_tendon *from, perp_tendon *to)
+static int take_joints(perp_bodies *b, const perp_tendon *t, perp__strand *s)
 {
-    int *body;
-    double *coefficient;
-    PERP_TAKE(&b->arena, body, from->n);
-    PERP_TAKE(&b->arena, coefficient, from->n);
-    if (!b->joints.mark) PERP_TAKE(&b->arena, b->joints.mark, b->nv + 1);
-    if (!body || !coefficient || !b->joints.mark) return 0;
-    memcpy(body, from->body, (size_t)from->n * sizeof *body);
-    memcpy(coefficient, from->coefficient, (size_t)from->n * sizeof *coefficient);
-    *to = *from;
-    to->body = body;
-    to->coefficient = coefficient;
+    s->n = t->n;
+    PERP_TAKE(&b->arena, s->at, t->n);
+    PERP_TAKE(&b->arena, s->c, t->n);
+    if (!s->at || !s->c) return 0;
+    for (int i = 0; i < t->n; i++) s->at[i] = b->link[t->body[i]].v, s->c[i] = t->coefficient[i];
     return 1;
+}
+
+static int take_path(perp_bodies *b, const perp_tendon *t, perp__strand *s)
+{
+    perp_path_point *path;
+    int *mark = b->joints.mark, n = perp__path_velocities(b, t->path, t->npath, mark);
+    PERP_TAKE(&b->arena, path, t->npath);
+    PERP_TAKE(&b->arena, s->piece, t->npath);
+    PERP_TAKE(&b->arena, s->at, n + 1);
+    PERP_TAKE(&b->arena, s->c, n + 1);
+    if (!path || !s->piece || !s->at || !s->c) return 0;
+    for (int i = 0; i < t->npath; i++) {
+        path[i] = t->path[i];
+        if (!perp__quaternion_normalise(path[i].rotation)) path[i].rotation[0] = 1;
+    }
+    for (int k = 0; k < b->nv; k++)
+        if (mark[k]) s->at[s->n++] = k;
+    s->path = path;
+    s->npath = t->npath;
+    return 1;
+}
+
+static int take_strand(perp_bodies *b, const perp_tendon *t, perp__strand *s)
+{
+    perp__joints *j = &b->joints;
+    *s = (perp__strand){0};
+    if (!j->mark) PERP_TAKE(&b->arena, j->mark, b->nv + 1);
+    if (!j->dense) PERP_TAKE(&b->arena, j->dense, b->nv + 1);
+    return j->mark && j->dense && (t->npath ? take_path(b, t, s) : take_joints(b, t, s));
 }
 
 perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, perp_diag *diag)
@@ -53,51 +79,81 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
     if (!b || !tendon) return PERP_ERR_ARG;
     perp__joints *j = &b->joints;
     const char *fault = fault_of(b, tendon);
+    if (!fault && perp__grow(&j->tendon, &j->ctendon, j->ntendon + 1, sizeof *j->tendon) &&
+        perp__grow(&j->strand, &j->cstrand, j->ntendon + 1, sizeof *j->strand) &&
+        perp__grow(&j->kept, &j->ckept, perp__joints_kept(b) + PERP__OF_TENDON, sizeof *j->kept) &&
+        take_strand(b, tendon, &j->strand[j->ntendon])) {
+        if (!j->strand[j->ntendon].n) fault = "nothing on its path moves";
+    } else if (!fault) {
+        return perp__out_of_memory(diag, "bodies");
+    }
     if (fault)
         return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL), "tendon %d: %s\n", j->ntendon,
                             fault);
-    if (!perp__grow(&j->tendon, &j->ctendon, j->ntendon + 1, sizeof *j->tendon) ||
-        !perp__grow(&j->kept, &j->ckept, perp__joints_kept(b) + 3, sizeof *j->kept) ||
-        !copy_joints(b, tendon, &j->tendon[j->ntendon]))
-        return perp__out_of_memory(diag, "bodies");
-    memset(j->kept + perp__joints_kept(b), 0, 3 * sizeof *j->kept);
-    if (tendon->stiffness > 0 || tendon->damping > 0) b->equal.rows++, b->equal.soft++;
+    memset(j->kept + perp__joints_kept(b), 0, PERP__OF_TENDON * sizeof *j->kept);
+    j->tendon[j->ntendon] = *tendon;
+    j->tendon[j->ntendon].path = NULL; /* theirs: ours is the strand's */
+    j->tendon[j->ntendon].body = NULL;
+    j->tendon[j->ntendon].coefficient = NULL;
+    if ((tendon->stiffness > 0 && tendon->slack == 0) || tendon->damping > 0)
+        b->equal.rows++, b->equal.soft++;
     j->ntendon++;
     return PERP_OK;
 }
 
 /* Lengths -------------------------------------------------------------------------------------------- */
 
-static double sum_of(const perp_bodies *b, const perp_tendon *t, const double *x, int is_v)
+void perp__tendons_place(perp_bodies *b)
+{
+    for (int i = 0; i < b->joints.ntendon; i++)
+        if (b->joints.strand[i].path) perp__path_follow(b, &b->joints.strand[i]);
+}
+
+/* Of joints: at q. */
+static double length_at(const perp_bodies *b, const perp__strand *s, const double *q)
 {
     double sum = 0;
-    for (int i = 0; i < t->n; i++) {
-        const perp__link *l = &b->link[t->body[i]];
-        sum += t->coefficient[i] * x[is_v ? l->v : l->q];
-    }
-    return sum;
+    for (int i = 0; i < s->n && !s->path; i++) sum += s->c[i] * q[b->link[b->body_of[s->at[i]]].q];
+    return s->path ? s->length : sum;
 }
 
 double perp__tendon_length(const perp_bodies *b, int tendon)
 {
-    return sum_of(b, &b->joints.tendon[tendon - 1], b->here, 0);
+    return length_at(b, &b->joints.strand[tendon - 1], b->here);
 }
 
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 {
-    return sum_of(b, &b->joints.tendon[tendon - 1], v, 1);
+    const perp__strand *s = &b->joints.strand[tendon - 1];
+    double sum = 0;
+    for (int i = 0; i < s->n; i++) sum += s->c[i] * v[s->at[i]];
+    return sum;
 }
 
-double perp_bodies_tendon_length(const perp_bodies *b, int tendon)
+double perp_bodies_tendon_length(perp_bodies *b, int tendon)
 {
     if (!b || tendon < 0 || tendon >= b->joints.ntendon) return (double)NAN;
-    return sum_of(b, &b->joints.tendon[tendon], b->q, 0);
+    perp__strand *s = &b->joints.strand[tendon];
+    if (s->path) {
+        perp__bodies_place(b, b->q);
+        perp__path_follow(b, s);
+    }
+    return length_at(b, s, b->q);
+}
+
+perp_status perp_bodies_tendon_jacobian(perp_bodies *b, int tendon, double *J)
+{
+    if (!b || !J || isnan(perp_bodies_tendon_length(b, tendon))) return PERP_ERR_ARG;
+    const perp__strand *s = &b->joints.strand[tendon];
+    memset(J, 0, (size_t)b->nv * sizeof *J);
+    for (int i = 0; i < s->n; i++) J[s->at[i]] = s->c[i];
+    return PERP_OK;
 }
 
 void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau)
 {
-    const perp_tendon *t = &b->joints.tendon[tendon - 1];
-    for (int i = 0; i < t->n; i++) tau[b->link[t->body[i]].v] += t->coefficient[i] * force;
+    const perp__strand *s = &b->joints.strand[tendon - 1];
+    for (int i = 0; i < s->n; i++) tau[s->at[i]] += s->c[i] * force;
 }
 
 /* A step ----------------------------------------------------------------------------------------------- */
@@ -117,9 +173,10 @@ void perp__tendons_state(perp_bodies *b, int row)
     const perp__joints *j = &b->joints;
     for (int i = 0; i < j->ntendon; i++) {
         const perp_tendon *t = &j->tendon[i];
-        double slope = t->damping + b->o.step * t->stiffness;
+        double stiffness = t->slack > 0 ? 0 : t->stiffness,
+               slope = t->damping + b->o.step * stiffness;
         if (slope > 0)
-            state_row(b, row++, i + 1, 1, -t->stiffness * (perp__tendon_length(b, i + 1) - t->rest),
+            state_row(b, row++, i + 1, 1, -stiffness * (perp__tendon_length(b, i + 1) - t->rest),
                       slope);
     }
     for (int i = 0; i < j->nu; i++)
@@ -130,12 +187,12 @@ void perp__tendons_state(perp_bodies *b, int row)
 
 static perp__law law_of(const perp_bodies *b, int i, perp__law_kind kind, int kept)
 {
-    const perp_tendon *t = &b->joints.tendon[i];
+    int at = b->joints.strand[i].at[0];
     return (perp__law){.kind = kind,
-                       .body = t->body[0],
-                       .at = b->link[t->body[0]].v,
+                       .body = b->body_of[at],
+                       .at = at,
                        .tendon = i + 1,
-                       .kept = 3 * b->nv + b->joints.nu + 3 * i + kept,
+                       .kept = 3 * b->nv + b->joints.nu + PERP__OF_TENDON * i + kept,
                        .J = 1};
 }
 
@@ -149,20 +206,37 @@ int perp__tendons_dry(perp_bodies *b)
     return 1;
 }
 
+/* What may not be passed, or gives way there: as a limit, J (length - bound) + compliance h^2 force >= 0. 1: it was added; -1: memory is out. */
+static int add_bound(perp_bodies *b, int i, int kept, double J, double bound, double stiffness,
+                     const double *v)
+{
+    double h = b->o.step;
+    perp__law row = law_of(b, i, PERP__LIMIT, kept);
+    row.J = J;
+    row.shift = J * (perp__tendon_length(b, i + 1) - bound) / h;
+    if (stiffness > 0) row.compliance = 1 / (h * h * stiffness);
+    if (!(row.shift + J * perp__tendon_rate(b, i + 1, v) < 0) ||
+        perp__joints_is_stated(&b->joints, row.kept))
+        return 0;
+    return perp__joints_add_row(b, row) ? 1 : -1;
+}
+
+/* A spring with slack is bounds that give way. */
 int perp__tendons_limits(perp_bodies *b, const double *v)
 {
     int added = 0;
     for (int i = 0; i < b->joints.ntendon; i++) {
         const perp_tendon *t = &b->joints.tendon[i];
-        double length = perp__tendon_length(b, i + 1), rate = perp__tendon_rate(b, i + 1, v);
-        for (int side = 0; side < 2 && (t->lower != 0 || t->upper != 0); side++) {
-            perp__law row = law_of(b, i, PERP__LIMIT, side);
-            row.J = side ? -1 : 1;
-            row.shift = row.J * (length - (side ? t->upper : t->lower)) / b->o.step;
-            if (!(row.shift + row.J * rate < 0) || perp__joints_is_stated(&b->joints, row.kept))
-                continue;
-            if (!perp__joints_add_row(b, row)) return -1;
-            added++;
+        int has_limits = t->lower != 0 || t->upper != 0,
+            has_slack = t->slack > 0 && t->stiffness > 0 && !b->c.is_still;
+        for (int side = 0; side < 2; side++) {
+            double J = side ? -1 : 1;
+            int limit = has_limits ? add_bound(b, i, side, J, side ? t->upper : t->lower, 0, v) : 0,
+                spring = has_slack ? add_bound(b, i, 3 + side, J, t->rest + side * t->slack,
+                                               t->stiffness, v)
+                                   : 0;
+            if (limit < 0 || spring < 0) return -1;
+            added += limit + spring;
         }
     }
     return added;
@@ -170,12 +244,17 @@ int perp__tendons_limits(perp_bodies *b, const double *v)
 
 /* Verdict ------------------------------------------------------------------------------------------------ */
 
-static void judge_pull(perp_bodies *b, const perp_tendon *t, double force, double size)
+/* Of joints it acts in them, through space on the bodies at the ends of its pieces. */
+static void judge_pull(perp_bodies *b, int i, double force, double size)
 {
-    for (int i = 0; i < t->n; i++) {
-        int at = b->link[t->body[i]].v;
-        b->joints.force[at] += t->coefficient[i] * force;
-        b->joints.size[at] += fabs(t->coefficient[i]) * size;
+    const perp__strand *s = &b->joints.strand[i];
+    if (s->path) {
+        perp__path_load(b, s, force, size);
+        return;
+    }
+    for (int k = 0; k < s->n; k++) {
+        b->joints.force[s->at[k]] += s->c[k] * force;
+        b->joints.size[s->at[k]] += fabs(s->c[k]) * size;
     }
 }
 
@@ -183,28 +262,25 @@ void perp__tendons_judge(perp_bodies *b, const double *v)
 {
     for (int i = 0; i < b->joints.ntendon; i++) {
         const perp_tendon *t = &b->joints.tendon[i];
-        double rate = perp__tendon_rate(b, i + 1, v),
+        double stiffness = t->slack > 0 ? 0 : t->stiffness, rate = perp__tendon_rate(b, i + 1, v),
                length = perp__tendon_length(b, i + 1) + b->o.step * rate;
-        judge_pull(b, t, -t->stiffness * (length - t->rest) - t->damping * rate,
-                   t->stiffness * (fabs(length) + fabs(t->rest)) + t->damping * fabs(rate));
+        judge_pull(b, i, -stiffness * (length - t->rest) - t->damping * rate,
+                   stiffness * (fabs(length) + fabs(t->rest)) + t->damping * fabs(rate));
     }
 }
 
 double perp__tendon_terms(const perp_bodies *b, int tendon)
 {
-    const perp_tendon *t = &b->joints.tendon[tendon - 1];
+    const perp__strand *s = &b->joints.strand[tendon - 1];
     double sum = 0;
-    for (int i = 0; i < t->n; i++) {
-        int at = b->link[t->body[i]].v;
-        sum += fabs(t->coefficient[i]) * b->scale[at] * b->over[at];
-    }
+    for (int i = 0; i < s->n; i++) sum += fabs(s->c[i]) * b->scale[s->at[i]] * b->over[s->at[i]];
     return sum;
 }
 
 void perp__law_judge(perp_bodies *b, const perp__law *law, double force)
 {
     if (law->tendon) {
-        judge_pull(b, &b->joints.tendon[law->tendon - 1], force, fabs(force));
+        judge_pull(b, law->tendon - 1, force, fabs(force));
         return;
     }
     b->joints.force[law->at] += force;
@@ -213,5 +289,5 @@ void perp__law_judge(perp_bodies *b, const perp__law *law, double force)
 
 void perp__tendon_judge_drive(perp_bodies *b, int tendon, double force, double size)
 {
-    judge_pull(b, &b->joints.tendon[tendon - 1], force, size);
+    judge_pull(b, tendon - 1, force, size);
 }

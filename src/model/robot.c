@@ -403,6 +403,10 @@ static const char *reason_not_stated(const perp_robot_parts *p)
     for (int i = 0; i < p->nactuator; i++)
         if (p->actuator[i].pushes) return "an actuator of a site";
     for (int i = 0; i < p->ntendon; i++)
+        if (p->tendon[i].npath) return "a tendon that runs through space";
+    for (int i = 0; i < p->nequality; i++)
+        if (p->equality[i].kind == PERP_EQUALITY_TENDON) return "an equality of tendons";
+    for (int i = 0; i < p->ntendon; i++)
         if (!is_free_tendon(&p->tendon[i]))
             return "a tendon with a spring, a damper, dry friction or limits";
     return NULL;

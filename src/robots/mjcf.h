@@ -46,6 +46,8 @@ typedef struct mjcf_tendon {
     const char *name;
     const perp__xml_node *node;
     int number, is_spatial; /* number: of the robot's tendons, from 1; 0: none */
+    int rests_there; /* its spring has no force where those of the joints have none: a length that is found when all is read */
+    double force[2]; /* actuatorfrcrange; both 0: none */
 } mjcf_tendon;
 
 /* An actuator whose damping is a part of the critical one; or (actuator -1) a joint's spring and damper by their time and ratio. */
@@ -195,6 +197,8 @@ void mjcf_in_link(const mjcf *m, int body, const perp__pose *pose, perp__pose *i
 void mjcf_read_contact(mjcf *m, const perp__xml_node *node);
 void mjcf_take_contact(mjcf *m, const perp__xml_node *node); /* after shapes were added */
 void mjcf_read_equality(mjcf *m, const perp__xml_node *node);
+/* Couplings of tendons are about the lengths that these have at the beginning. */
+void mjcf_place_couples(mjcf *m, const double *length);
 void mjcf_read_key(mjcf *m, const perp__xml_node *node);
 /* The hinge or slide that an attribute names; -1, and said: there is none. */
 int mjcf_single_joint(mjcf *m, const perp__xml_node *node, const char *attribute);

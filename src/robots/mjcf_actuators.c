@@ -45,16 +45,95 @@ static int is_range(mjcf *m, const perp__xml_node *node, const char *attribute, 
     return holds;
 }
 
-/* Of a spatial tendon what acts; one that does not is only drawn. */
-static void read_spatial(mjcf *m, const perp__xml_node *node, const strand *s)
+/* The body that moves another: what is fixed to it is one. */
+static int mover_of(const mjcf *m, int body)
 {
-    if (is_range(m, node, "range", s->limited, s->range) || s->stiffness != 0 || s->damping != 0 ||
-        s->friction != 0 || s->armature != 0)
-        perp__robot_refuse(m->r, node, NULL,
-                           "spatial: the forces of tendons that run through space are not to be "
-                           "had; fixed ones, sums of joints, are");
-    else
-        perp__robot_ignore(m->r, node, NULL, "<spatial>: a tendon without forces");
+    int link = m->body[body].is_static ? 0 : m->body[body].link;
+    while (link && m->r->to->body[link - 1].joint == PERP_JOINT_FIXED)
+        link = m->r->to->body[link - 1].parent;
+    return link;
+}
+
+/* A site's place, of the point or of the side where what is wrapped is passed. */
+static int put_site(mjcf *m, const perp__xml_node *node, const char *attribute, int *body,
+                    double *position, int *mover)
+{
+    perp__pose pose;
+    int k = MJCF_FIND(m, node, attribute, site);
+    if (k < 0) return 0;
+    mjcf_in_link(m, m->site[k].body, &m->site[k].pose, &pose);
+    *body = m->body[m->site[k].body].link;
+    memcpy(position, pose.p, sizeof pose.p);
+    *mover = mover_of(m, m->site[k].body);
+    return 1;
+}
+
+static int put_obstacle(mjcf *m, const perp__xml_node *node, perp_path_point *x, int *mover)
+{
+    perp__pose pose;
+    int unused, k = MJCF_FIND(m, node, "geom", geom);
+    if (k < 0) return 0;
+    const mjcf_geom *g = &m->geom[k];
+    if ((g->kind != PERP_SHAPE_SPHERE && g->kind != PERP_SHAPE_CYLINDER) || g->mesh)
+        return perp__robot_refuse(m->r, node, "geom",
+                                  "geom: a tendon goes around spheres and cylinders");
+    mjcf_in_link(m, g->body, &g->pose, &pose);
+    x->kind = g->kind == PERP_SHAPE_SPHERE ? PERP_PATH_SPHERE : PERP_PATH_CYLINDER;
+    x->body = m->body[g->body].link;
+    x->radius = g->size[0];
+    memcpy(x->position, pose.p, sizeof pose.p);
+    perp__quaternion_of_rotation(pose.R, x->rotation);
+    *mover = mover_of(m, g->body);
+    x->has_side = perp__xml_get(node, "sidesite") != NULL;
+    return !x->has_side || put_site(m, node, "sidesite", &x->side_body, x->side, &unused);
+}
+
+/* Its points; 0: something is wrong and was said. *moves: not all of them are on one body. */
+static int read_path(mjcf *m, const perp__xml_node *node, perp_path_point *path, int *moves)
+{
+    int n = 0, ok = 1, first = -1;
+    for (const perp__xml_node *child = node->child; child; child = child->next, n++) {
+        perp_path_point *x = &path[n];
+        int mover = -1;
+        *x = (perp_path_point){.divisor = 1};
+        mjcf_check(m, child);
+        if (mjcf_is(child, "site")) {
+            ok &= put_site(m, child, "site", &x->body, x->position, &mover);
+        } else if (mjcf_is(child, "geom")) {
+            ok &= put_obstacle(m, child, x, &mover);
+        } else if (mjcf_is(child, "pulley")) {
+            x->kind = PERP_PATH_PULLEY;
+            if (!perp__read_number(m->r, child, "divisor", &x->divisor) || !(x->divisor > 0))
+                ok = perp__robot_refuse(m->r, child, NULL, "pulley: a divisor > 0 is expected");
+            continue;
+        } else {
+            ok = perp__robot_refuse(m->r, child, NULL,
+                                    "<%.60s>: site, geom or pulley is expected in spatial",
+                                    child->name);
+        }
+        if (first < 0) first = mover;
+        *moves |= mover != first;
+    }
+    return ok ? n : 0;
+}
+
+/* From site to site, with at most one thing to go around between two. */
+static int check_path(mjcf *m, const perp__xml_node *node, const perp_path_point *path, int n)
+{
+    int straight = 0;
+    for (int i = 0; i < n; i++) {
+        int is_site = path[i].kind == PERP_PATH_SITE, is_pulley = path[i].kind == PERP_PATH_PULLEY,
+            after = i ? (int)path[i - 1].kind : PERP_PATH_PULLEY,
+            before = i + 1 < n ? (int)path[i + 1].kind : PERP_PATH_PULLEY;
+        if (!is_site && !is_pulley && (after != PERP_PATH_SITE || before != PERP_PATH_SITE))
+            return perp__robot_refuse(m->r, node, NULL,
+                                      "spatial: a geom is expected between two sites");
+        if (is_pulley && (i + 1 == n || (i && after == PERP_PATH_PULLEY)))
+            return perp__robot_refuse(m->r, node, NULL,
+                                      "spatial: a pulley is expected between two branches");
+        straight += is_site && after != PERP_PATH_PULLEY;
+    }
+    return straight ? 1 : perp__robot_refuse(m->r, node, NULL, "spatial: two sites are expected");
 }
 
 /* Its joints, each once; 0: none, or something is wrong and was said. */
@@ -90,34 +169,59 @@ static double length_at_rest(const mjcf *m, const perp_tendon *t)
     return length;
 }
 
-static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, perp_tendon *t)
+static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, mjcf_tendon *own,
+                       perp_tendon *t)
 {
     int is_own = s->spring[0] == -1 && s->spring[1] == -1;
-    if (!is_own && s->stiffness != 0 && s->spring[0] != s->spring[1])
-        perp__robot_refuse(
-            m->r, node, "springlength",
-            "springlength: one length is expected, between two there would be slack");
+    if (!is_own && s->spring[0] > s->spring[1])
+        perp__robot_refuse(m->r, node, "springlength",
+                           "springlength: the first length is not above the second");
     if (s->armature != 0)
         perp__robot_refuse(m->r, node, "armature", "armature: of joints, not of tendons");
     if (s->stiffness < 0 || s->damping < 0 || s->friction < 0)
-        perp__robot_refuse(m->r, node, NULL, "fixed: stiffness, damping and frictionloss are >= 0");
+        perp__robot_refuse(m->r, node, NULL, "%s: stiffness, damping and frictionloss are >= 0",
+                           node->name);
     if (is_range(m, node, "actuatorfrcrange", s->force_limited, s->force))
-        perp__robot_refuse(m->r, node, "actuatorfrcrange",
-                           "actuatorfrcrange: of joints, not of tendons");
+        memcpy(own->force, s->force, sizeof own->force);
     t->stiffness = m->no_spring ? 0 : s->stiffness;
     t->damping = m->no_damper ? 0 : s->damping;
     t->friction = m->no_frictionloss ? 0 : s->friction;
-    t->rest = is_own ? length_at_rest(m, t) : s->spring[0];
-    if (t->stiffness == 0) t->rest = 0;
+    t->rest = !is_own ? s->spring[0] : t->npath ? 0 : length_at_rest(m, t);
+    t->slack = !is_own ? s->spring[1] - s->spring[0] : 0;
+    if (t->stiffness == 0) t->rest = t->slack = 0;
+    own->rests_there = is_own && t->npath && t->stiffness != 0;
     if (is_range(m, node, "range", s->limited, s->range) && !m->no_limit)
         t->lower = s->range[0], t->upper = s->range[1];
+}
+
+/* What a tendon goes along; 0: nothing that moves, or something is wrong and was said. */
+static int read_strand(mjcf *m, const perp__xml_node *node, const mjcf_tendon *own, perp_tendon *t)
+{
+    perp_path_point *path;
+    int most = 0, moves = 0, *body;
+    double *coefficient;
+    for (const perp__xml_node *child = node->child; child; child = child->next) most++;
+    PERP_TAKE(&m->r->to->arena, path, own->is_spatial ? most + 1 : 1);
+    PERP_TAKE(&m->r->to->arena, body, most + 1);
+    PERP_TAKE(&m->r->to->arena, coefficient, most + 1);
+    if (!path || !body || !coefficient) return perp__robot_no_memory(m->r);
+    if (!own->is_spatial) {
+        t->body = body;
+        t->coefficient = coefficient;
+        return t->n = read_strands(m, node, body, coefficient);
+    }
+    t->path = path;
+    t->npath = read_path(m, node, path, &moves);
+    if ((most && !t->npath) || !check_path(m, node, path, t->npath)) return 0;
+    if (!moves)
+        perp__robot_ignore(m->r, node, NULL, "<spatial>: a tendon whose length nothing changes");
+    return moves;
 }
 
 void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
 {
     strand s = {.limited = -1, .force_limited = -1, .spring = {-1, -1}};
-    int most = 0, *body;
-    double *coefficient;
+    perp_tendon t = {0};
     if (!mjcf_is(node, "fixed") && !mjcf_is(node, "spatial")) {
         perp__robot_refuse(m->r, node, NULL, "<%.60s>: fixed or spatial is expected", node->name);
         return;
@@ -127,21 +231,8 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
     *own = (mjcf_tendon){
         .name = perp__xml_get(node, "name"), .node = node, .is_spatial = mjcf_is(node, "spatial")};
     mjcf_resolve(m, node, 0, apply_tendon, &s);
-    if (own->is_spatial) {
-        read_spatial(m, node, &s);
-        return;
-    }
-    for (const perp__xml_node *child = node->child; child; child = child->next) most++;
-    PERP_TAKE(&m->r->to->arena, body, most + 1);
-    PERP_TAKE(&m->r->to->arena, coefficient, most + 1);
-    if (!body || !coefficient) {
-        perp__robot_no_memory(m->r);
-        return;
-    }
-    perp_tendon t = {
-        .n = read_strands(m, node, body, coefficient), .body = body, .coefficient = coefficient};
-    if (!t.n) return;
-    set_strand(m, node, &s, &t);
+    if (!read_strand(m, node, own, &t)) return;
+    set_strand(m, node, &s, own, &t);
     own->number = perp__add_tendon(m->r, &t) + 1;
 }
 
@@ -267,16 +358,15 @@ static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (perp__xml_get(node, others[i]))
             return perp__robot_refuse(m->r, node, others[i],
-                                      "actuator: of a joint, a fixed tendon or a site alone, not "
+                                      "actuator: of a joint, a tendon or a site alone, not "
                                       "of a %s",
                                       others[i]);
     a->gear = d->gear[0];
     if (perp__xml_get(node, "tendon")) {
         int k = MJCF_FIND(m, node, "tendon", tendon);
-        if (k >= 0 && m->tendon[k].is_spatial)
+        if (k >= 0 && m->tendon[k].is_spatial && !m->tendon[k].number && m->r->status == PERP_OK)
             return perp__robot_refuse(m->r, node, "tendon",
-                                      "tendon: it runs through space; of fixed ones, sums of "
-                                      "joints, actuators are to be had");
+                                      "tendon: nothing changes its length, so nothing is pulled");
         a->tendon = k >= 0 ? m->tendon[k].number : 0;
         return a->tendon > 0;
     }
@@ -358,15 +448,15 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
 }
 
 /* Its moments: gear times what its length has of each velocity; or the joint's own. */
-static void moments_of(const perp_robot *to, const perp_bodies *b, const mjcf_ratio *ratio,
-                       double *c)
+static void moments_of(const perp_robot *to, perp_bodies *b, const mjcf_ratio *ratio, double *c)
 {
     const perp_actuator *a = ratio->actuator < 0 ? NULL : &to->actuator[ratio->actuator];
-    const perp_tendon *t = a && a->tendon ? &to->tendon[a->tendon - 1] : NULL;
-    for (int i = 0; i < (t ? t->n : 1); i++)
-        c[perp_bodies_v_of(b, t   ? t->body[i]
-                              : a ? a->body
-                                  : ratio->body)] = (a ? a->gear : 1) * (t ? t->coefficient[i] : 1);
+    if (a && a->tendon) {
+        perp_bodies_tendon_jacobian(b, a->tendon - 1, c);
+        for (int k = 0; k < perp_bodies_nv(b); k++) c[k] *= a->gear;
+        return;
+    }
+    c[perp_bodies_v_of(b, a ? a->body : ratio->body)] = a ? a->gear : 1;
 }
 
 /* Of inertia m as it is felt: kv = 2 ratio sqrt(kp m); a spring m/(time ratio)^2 beside a damper 2 m/time. */
@@ -385,16 +475,47 @@ static void set_damping(mjcf *m, const mjcf_ratio *ratio, double mass)
     to->body[ratio->body - 1].damping = m->no_damper ? 0 : 2 * mass / ratio->time;
 }
 
+/* q of hinges and slides from a list, of each link or (there) of each joint. */
+static void put_positions(const perp_robot *to, perp_bodies *b, const double *x, double *q)
+{
+    memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
+    for (int i = 0; i < to->is.nbody; i++)
+        if (to->body[i].joint == PERP_JOINT_HINGE || to->body[i].joint == PERP_JOINT_SLIDE)
+            q[perp_bodies_q_of(b, i + 1)] = x[i];
+    perp_bodies_set(b, q, NULL);
+}
+
+/* Springs of tendons through space rest at the length that they have where the joints' springs rest. */
+static void rest_all(mjcf *m, perp_bodies *b, double *q)
+{
+    perp_robot *to = m->r->to;
+    put_positions(to, b, m->springref, q);
+    for (int i = 0; i < m->ntendon; i++) {
+        int k = m->tendon[i].number - 1;
+        if (m->tendon[i].rests_there) to->tendon[k].rest = perp_bodies_tendon_length(b, k);
+    }
+}
+
+/* Lengths of all tendons at the beginning; 0: memory is out. */
+static int couple_all(mjcf *m, perp_bodies *b, double *q)
+{
+    perp_robot *to = m->r->to;
+    double *length;
+    PERP_TAKE(&to->arena, length, to->is.ntendon + 1);
+    if (!length) return perp__robot_no_memory(m->r);
+    put_positions(to, b, to->ref, q);
+    for (int i = 0; i < to->is.ntendon; i++) length[i] = perp_bodies_tendon_length(b, i);
+    mjcf_place_couples(m, length);
+    return 1;
+}
+
 /* What each feels of the system where the file begins: 1/(c' inv(M) c) of its moments c. `room`: q, M, and two vectors. */
 static void damp_all(mjcf *m, perp_bodies *b, double *room)
 {
     const perp_robot *to = m->r->to;
     size_t nv = (size_t)perp_bodies_nv(b), nq = (size_t)perp_bodies_nq(b);
     double *q = room, *M = q + nq, *c = M + nv * nv, *x = c + nv;
-    memcpy(q, perp_bodies_q(b), nq * sizeof *q);
-    for (int i = 0; i < to->is.nbody; i++)
-        if (to->ref[i] != 0) q[perp_bodies_q_of(b, i + 1)] = to->ref[i];
-    perp_bodies_set(b, q, NULL);
+    put_positions(to, b, to->ref, q);
     perp_bodies_dynamics(b, M, NULL);
     int ok = perp__cholesky((int)nv, M, (int)nv, 0);
     for (int i = 0; i < m->nratio; i++) {
@@ -413,28 +534,84 @@ static void damp_all(mjcf *m, perp_bodies *b, double *room)
     }
 }
 
+/* The bodies and tendons alone: a system that cannot be is refused where it is made. */
+static perp_status make_mechanism(const perp_robot *to, perp_bodies **b, perp_diag *diag)
+{
+    perp_status status =
+        perp_bodies_create(to->body, to->is.nbody, NULL, 0, &to->is.options, b, diag);
+    for (int i = 0; i < to->is.ntendon && status == PERP_OK; i++)
+        status = perp_bodies_add_tendon(*b, &to->tendon[i], diag);
+    return status;
+}
+
 void mjcf_damp(mjcf *m)
 {
     perp_robot *to = m->r->to;
     perp_diag diag = {0};
     perp_bodies *b = NULL;
-    if (!m->nratio || m->r->status != PERP_OK) return;
-    perp_status status =
-        perp_bodies_create(to->body, to->is.nbody, NULL, 0, &to->is.options, &b, &diag);
+    int rests = 0, couples = 0;
+    for (int i = 0; i < m->ntendon; i++) rests |= m->tendon[i].rests_there;
+    for (int i = 0; i < to->is.nequality; i++)
+        couples |= to->equality[i].kind == PERP_EQUALITY_TENDON;
+    if ((!m->nratio && !rests && !couples) || m->r->status != PERP_OK) return;
+    perp_status status = make_mechanism(to, &b, &diag);
     size_t nv = b ? (size_t)perp_bodies_nv(b) : 0, nq = b ? (size_t)perp_bodies_nq(b) : 0;
     double *room = b ? calloc(nq + nv * (nv + 2) + 1, sizeof *room) : NULL;
     if (status == PERP_ERR_MEMORY || (b && !room)) perp__robot_no_memory(m->r);
-    if (room) damp_all(m, b, room); /* a system that cannot be is refused where it is made */
+    if (room && status == PERP_OK && rests) rest_all(m, b, room);
+    if (room && status == PERP_OK && couples) couple_all(m, b, room);
+    if (room && status == PERP_OK && m->nratio) damp_all(m, b, room);
     free(room);
     perp_bodies_destroy(b);
     perp_diag_clear(&diag);
 }
 
+/* The part that a bound of all actuators leaves to the only one. */
+static void bound_drive(mjcf *m, const perp__xml_node *node, perp_actuator *only,
+                        const double *force)
+{
+    double x = force[0] / only->gear, y = force[1] / only->gear, low = fmin(x, y),
+           high = fmax(x, y);
+    int has = only->lower != 0 || only->upper != 0;
+    only->lower = has ? fmax(low, only->lower) : low;
+    only->upper = has ? fmin(high, only->upper) : high;
+    if (!(only->lower < only->upper))
+        perp__robot_refuse(m->r, node, "actuatorfrcrange",
+                           "actuatorfrcrange: with forcerange nothing is left");
+}
+
+static void refuse_several(mjcf *m, const perp__xml_node *node)
+{
+    perp__robot_refuse(m->r, node, "actuatorfrcrange",
+                       "actuatorfrcrange: of a %s with one actuator, here it has several",
+                       mjcf_is(node, "joint") ? "joint" : "tendon");
+}
+
+static void bound_tendon(mjcf *m, const mjcf_tendon *tendon)
+{
+    perp_actuator *only = NULL;
+    for (int i = 0; i < m->r->to->is.nactuator; i++) {
+        perp_actuator *a = &m->r->to->actuator[i];
+        if (!a->tendon || a->tendon != tendon->number) continue;
+        if (only) {
+            refuse_several(m, tendon->node);
+            return;
+        }
+        only = a;
+    }
+    if (only) bound_drive(m, tendon->node, only, tendon->force);
+}
+
+/* Does an actuator's tendon pull a joint? One through space may pull all that its points hang on. */
 static int pulls(const perp_robot *to, const perp_actuator *a, int body)
 {
     const perp_tendon *t = &to->tendon[a->tendon - 1];
     for (int i = 0; i < t->n; i++)
         if (t->body[i] == body) return 1;
+    for (int i = 0; i < t->npath; i++)
+        for (int k = t->path[i].kind == PERP_PATH_PULLEY ? 0 : t->path[i].body; k;
+             k = to->body[k - 1].parent)
+            if (k == body) return 1;
     return 0;
 }
 
@@ -451,26 +628,19 @@ static void bound_joint(mjcf *m, const mjcf_joint *joint)
             return;
         }
         if (only) {
-            perp__robot_refuse(
-                m->r, joint->node, "actuatorfrcrange",
-                "actuatorfrcrange: of a joint with one actuator, here it has several");
+            refuse_several(m, joint->node);
             return;
         }
         only = a;
     }
-    if (!only) return;
-    double x = joint->force[0] / only->gear, y = joint->force[1] / only->gear, low = fmin(x, y),
-           high = fmax(x, y);
-    int has = only->lower != 0 || only->upper != 0;
-    only->lower = has ? fmax(low, only->lower) : low;
-    only->upper = has ? fmin(high, only->upper) : high;
-    if (!(only->lower < only->upper))
-        perp__robot_refuse(m->r, joint->node, "actuatorfrcrange",
-                           "actuatorfrcrange: with forcerange nothing is left");
+    if (only) bound_drive(m, joint->node, only, joint->force);
 }
 
 void mjcf_bound_joints(mjcf *m)
 {
     for (int i = 0; i < m->njoint; i++)
         if (m->joint[i].force[0] != 0 || m->joint[i].force[1] != 0) bound_joint(m, &m->joint[i]);
+    for (int i = 0; i < m->ntendon; i++)
+        if (m->tendon[i].force[0] != 0 || m->tendon[i].force[1] != 0)
+            bound_tendon(m, &m->tendon[i]);
 }

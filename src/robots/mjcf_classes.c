@@ -87,7 +87,10 @@ static const element couple = {"joint", "name class active joint1 joint2 polycoe
 static const element couple_tendons = {"tendon", "name class active tendon1 tendon2 polycoef",
                                        "solref solimp", ""};
 
-static const element strand = {"joint", "joint coef", "", ""};
+static const element strands[] = {{"joint", "joint coef", "", ""},
+                                  {"site", "site", "", ""},
+                                  {"geom", "geom sidesite", "", ""},
+                                  {"pulley", "divisor", "", ""}};
 
 static int has_word(const char *words, const char *word)
 {
@@ -105,7 +108,10 @@ void mjcf_check(mjcf *m, const perp__xml_node *node)
     int is_equality = node->parent && mjcf_is(node->parent, "equality");
     if (is_equality && mjcf_is(node, "joint")) e = &couple;
     if (is_equality && mjcf_is(node, "tendon")) e = &couple_tendons;
-    if (node->parent && mjcf_is(node->parent, "fixed") && mjcf_is(node, "joint")) e = &strand;
+    int is_strand =
+        node->parent && (mjcf_is(node->parent, "fixed") || mjcf_is(node->parent, "spatial"));
+    for (size_t i = 0; i < sizeof strands / sizeof *strands && is_strand; i++)
+        if (mjcf_is(node, strands[i].name)) e = &strands[i];
     for (int i = 0; e && i < node->nattribute; i++) {
         const char *name = node->attribute[i].name;
         if (has_word(e->used, name)) continue;

@@ -237,34 +237,42 @@ static int add_terms(const mjcf *m, int tendon, double slope, terms *sum)
     return 1;
 }
 
-/* The tendon that an attribute names; -1: there is none that is a sum of joints, which was said. */
-static int find_tendon(mjcf *m, const perp__xml_node *node, const char *attribute)
+/* Tendons as they are: l1 - l1_0 = sum a_k (l2 - l2_0)^k, with the lengths at the beginning. Those of joints are sums of refs, those through space are found
+ * when all is read. */
+static void couple_tendons(mjcf *m, int first, int second, const double *a, perp_equality *e)
 {
-    int k = MJCF_FIND(m, node, attribute, tendon);
-    if (k >= 0 && m->tendon[k].is_spatial)
-        perp__robot_refuse(m->r, node, attribute,
-                           "%s: it runs through space; fixed ones, sums of joints, can be coupled",
-                           attribute);
-    return k >= 0 && m->tendon[k].number ? k : -1;
+    e->kind = PERP_EQUALITY_TENDON;
+    e->body[0] = m->tendon[first].number;
+    e->body[1] = second < 0 ? 0 : m->tendon[second].number;
+    memcpy(e->polynomial, a, sizeof e->polynomial);
 }
 
-/* l1 - l1_0 = sum a_k (l2 - l2_0)^k where it is of two joints: one is then a polynomial of the other. */
+/* Where it is of two joints one is a polynomial of the other. */
 static void read_tendons(mjcf *m, const perp__xml_node *node, perp_equality *e)
 {
     const double *ref = m->r->to->ref;
     double a[5] = {0, 1, 0, 0, 0};
     terms sum = {0};
-    int first = find_tendon(m, node, "tendon1"),
+    int first = MJCF_FIND(m, node, "tendon1", tendon),
         has_second = perp__xml_get(node, "tendon2") != NULL,
-        second = has_second ? find_tendon(m, node, "tendon2") : -1;
+        second = has_second ? MJCF_FIND(m, node, "tendon2", tendon) : -1;
     perp__read_numbers(m->r, node, "polycoef", 1, 5, a);
-    if (first < 0 || (has_second && second < 0)) return;
-    int is_line = !has_second || (a[2] == 0 && a[3] == 0 && a[4] == 0),
-        ok = add_terms(m, first, 1, &sum) && (!has_second || add_terms(m, second, -a[1], &sum));
-    if (!is_line || !ok || !sum.n || sum.coefficient[0] == 0 ||
-        (sum.n == 2 && sum.coefficient[1] == 0)) {
-        perp__robot_refuse(m->r, node, NULL,
-                           "tendon: an equality of one or two joints is expected, and linear");
+    if (first < 0 || (has_second && second < 0) || m->r->status != PERP_OK) return;
+    if (first == second) {
+        perp__robot_refuse(m->r, node, "tendon2", "tendon: two tendons are expected");
+        return;
+    }
+    if (!m->tendon[first].number || (has_second && !m->tendon[second].number)) {
+        perp__robot_refuse(m->r, node, NULL, "tendon: nothing changes the length of one of them");
+        return;
+    }
+    if (!has_second) a[1] = a[2] = a[3] = a[4] = 0;
+    int is_space = m->tendon[first].is_spatial || (has_second && m->tendon[second].is_spatial),
+        is_line = a[2] == 0 && a[3] == 0 && a[4] == 0,
+        ok = !is_space && is_line && add_terms(m, first, 1, &sum) &&
+             (!has_second || add_terms(m, second, -a[1], &sum));
+    if (!ok || !sum.n || sum.coefficient[0] == 0 || (sum.n == 2 && sum.coefficient[1] == 0)) {
+        couple_tendons(m, first, second, a, e);
         return;
     }
     double c = sum.coefficient[0], line[5] = {a[0] / c};
@@ -273,6 +281,19 @@ static void read_tendons(mjcf *m, const perp__xml_node *node, perp_equality *e)
     if (sum.n == 2) e->body[1] = sum.link[1], line[1] = -sum.coefficient[1] / c;
     expand_polynomial(line, sum.n == 2 ? ref[sum.link[1] - 1] : 0, ref[sum.link[0] - 1],
                       e->polynomial);
+}
+
+void mjcf_place_couples(mjcf *m, const double *length)
+{
+    perp_robot *to = m->r->to;
+    for (int i = 0; i < to->is.nequality; i++) {
+        perp_equality *e = &to->equality[i];
+        double a[5];
+        if (e->kind != PERP_EQUALITY_TENDON) continue;
+        memcpy(a, e->polynomial, sizeof a);
+        expand_polynomial(a, e->body[1] ? length[e->body[1] - 1] : 0, length[e->body[0] - 1],
+                          e->polynomial);
+    }
 }
 
 static void apply_active(mjcf *m, const perp__xml_node *node, void *to)
@@ -300,10 +321,10 @@ void mjcf_read_equality(mjcf *m, const perp__xml_node *node)
         if (!mjcf_is(node, known[i].name)) continue;
         known[i].read(m, node, &e);
         if (m->r->diag->errors > n) return;
-        if (e.body[0] == e.body[1])
-            perp__robot_refuse(m->r, node, NULL, "%s: two bodies are expected", node->name);
-        else
+        if (e.body[0] != e.body[1])
             perp__add_equality(m->r, &e);
+        else if (e.body[0] || m->r->status == PERP_OK) /* else what it names was wrong */
+            perp__robot_refuse(m->r, node, NULL, "%s: two bodies are expected", node->name);
         return;
     }
     perp__robot_refuse(m->r, node, NULL, "<%.60s> of equality is not to be had", node->name);

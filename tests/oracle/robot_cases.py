@@ -46,6 +46,32 @@ CLASSES = """<default><geom density="500" friction="0.5"/><joint damping="1"/>
 <default class="x"><joint damping="2" armature="3"/><geom size="0.2" density="700"/><default class="y"><joint armature="4"/><geom friction="0.7"/></default></default>
 <default class="z"><joint stiffness="2"/></default></default>"""
 
+def rope(path, attributes="", after="", before="", joints='range="-90 45"'):
+    """A tendon through space on the arm: sites of the world and of both bodies, a ball and a rod to go around, and points of their sides."""
+    return f"""<mujoco>{before}<worldbody><site name="w" pos="-0.2 0.1 1.3"/><site name="low" pos="0.1 0.05 0.6"/>
+<body name="a" pos="0 0 1"><joint name="a" axis="0.1 1 0.2"/><geom name="ga" type="capsule" size="0.05" fromto="0 0 0 0.4 0 0"/>
+<geom name="ball" size="0.12" pos="0.2 0.02 0.05" contype="0" conaffinity="0"/><site name="up" pos="0.2 0 0.3"/><site name="down" pos="0.2 0 -0.3"/>
+<site name="middle" pos="0.2 0.03 0.06"/>
+<body name="b" pos="0.5 0 0"><joint name="b" axis="0 1 0" {joints}/><geom name="gb" type="box" size="0.1 0.05 0.02" pos="0.1 0.02 0"/>
+<geom name="rod" type="cylinder" size="0.08 0.1" quat="1 1 0.1 0" pos="0.02 0 0" contype="0" conaffinity="0"/><site name="ring" pos="0.02 0.01 0.01"/>
+<site name="over" pos="0 0 0.2"/><site name="tip" pos="0.3 0.05 0.02"/><site name="end" pos="0.35 -0.05 -0.1"/></body></body></worldbody>
+<tendon><spatial name="t" {attributes}>{path}</spatial></tendon>{after}</mujoco>"""
+
+
+def sites(*names):
+    """A path by words: sites, `ball` and `rod` with a side after a colon, numbers are pulleys."""
+    out = ""
+    for name in names:
+        geom, _, side = name.partition(":")
+        if geom in ("ball", "rod"):
+            out += f'<geom geom="{geom}"' + (f' sidesite="{side}"' if side else "") + "/>"
+        elif geom[0].isdigit():
+            out += f'<pulley divisor="{geom}"/>'
+        else:
+            out += f'<site site="{geom}"/>'
+    return out
+
+
 REPLICATE = '''<mujoco>{1}<worldbody><replicate count="3" offset="0.1 0.2 0.3" euler="10 20 30" {0}><body name="b" pos="1 2 3"><joint name="j"/>
 <geom name="g" size="0.1" pos="0.1 0 0"/></body></replicate><body name="after"><joint name="last" axis="1 2 3"/><geom name="last" size="0.2" pos="1 2 3"/></body></worldbody></mujoco>'''
 
@@ -193,6 +219,28 @@ face="0 2 1 0 3 2 0 5 3 3 5 4 6 7 8 6 8 9 6 9 11 9 10 11 0 1 7 0 7 6 1 2 8 1 8 7
     ("no gravity", joint("", '<option><flag gravity="disable"/></option>')),
     # tendons
     ("a tendon's laws", drive('<motor tendon="t"/>', '<default><tendon range="-1 2" stiffness="3" damping="4" frictionloss="5"/></default>')),
+    ("through space: straight", rope(sites("w", "tip"))),
+    ("through space: three sites", rope(sites("w", "up", "tip"))),
+    ("through space: within a body", rope(sites("w", "up", "down", "tip", "end"))),
+    ("through space: a ball", rope(sites("w", "ball", "tip"))),
+    ("through space: a ball's side", rope(sites("w", "ball:up", "tip"))),
+    ("through space: a ball's other side", rope(sites("w", "ball:down", "tip"))),
+    ("through space: through a ball", rope(sites("w", "ball:middle", "tip"))),
+    ("through space: a rod", rope(sites("up", "rod", "tip"))),
+    ("through space: a rod's side", rope(sites("up", "rod:over", "end"))),
+    ("through space: through a rod", rope(sites("up", "rod:ring", "end"))),
+    ("through space: a ball, a rod", rope(sites("w", "ball:up", "up", "rod:over", "tip", "end"))),
+    ("through space: pulleys", rope(sites("w", "up", "2", "low", "ball", "tip", "0.5", "down", "end"))),
+    ("through space: a pulley first", rope(sites("3", "w", "tip"))),
+    ("through space: laws", rope(sites("w", "ball", "tip"), 'range="0.1 2" stiffness="3" damping="4" frictionloss="5" springlength="0.3"')),
+    ("through space: slack", rope(sites("w", "tip"), 'stiffness="3" springlength="0.3 0.5"')),
+    ("through space: rests where its joints' springs do", rope(sites("w", "tip"), 'stiffness="3"', joints='springref="20" ref="5"')),
+    ("through space: a servo", rope(sites("w", "ball", "tip"), 'range="0.2 2"', '<actuator><position tendon="t" kp="7" dampratio="0.8" gear="2" inheritrange="1"/></actuator>')),
+    ("through space: a bound of actuators", rope(sites("w", "tip"), 'actuatorfrcrange="-2 3"', '<actuator><motor tendon="t" forcerange="-2 3"/></actuator>')),
+    ("through space: tied to its start", rope(sites("w", "tip"), after='<equality><tendon tendon1="t" polycoef="0.1"/></equality>', joints='ref="20"')),
+    ("through space: tied to joints", rope(sites("w", "tip"), joints='ref="20"', after="""<tendon><fixed name="s"><joint joint="b" coef="3"/><joint joint="a" coef="1"/></fixed></tendon>
+<equality><tendon tendon1="t" tendon2="s" polycoef="0.1 2 0.3 0.01 0.02"/></equality>""")),
+    ("a slack spring", drive('<motor tendon="t"/>', '<default><tendon stiffness="3" springlength="0.4 0.6"/></default>')),
     ("a tendon rests where its joints' springs do", drive('<motor tendon="t"/>', '<default><tendon stiffness="3"/></default>', 'springref="20" ref="5"')),
     ("springlength", drive('<motor tendon="t"/>', '<default><tendon stiffness="3" springlength="0.4"/></default>')),
     # actuators
@@ -258,6 +306,13 @@ face="0 2 1 0 3 2 0 5 3 3 5 4 6 7 8 6 8 9 6 9 11 9 10 11 0 1 7 0 7 6 1 2 8 1 8 7
 ]
 
 WRONG = [
+    ("through space: one site", rope(sites("w"))),
+    ("through space: a ball at the end", rope(sites("w", "tip", "ball"))),
+    ("through space: two balls in a row", rope(sites("w", "ball", "rod", "tip"))),
+    ("through space: a pulley at the end", rope(sites("w", "tip", "2"))),
+    ("through space: a site that is not there", rope(sites("w", "nowhere"))),
+    ("through space: around a box", rope('<site site="w"/><geom geom="gb"/><site site="tip"/>')),
+    ("through space: no divisor", rope('<site site="w"/><site site="tip"/><pulley divisor="0"/><site site="w"/><site site="end"/>')),
     ("a range that is not said to hold", joint('range="-1 1"', '<compiler autolimits="false"/>')),
     ("a class that is not there", joint('class="nowhere"')),
     ("a class twice", joint("", '<default><default class="x"/><default class="x"/></default>')),

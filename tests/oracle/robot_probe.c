@@ -27,6 +27,16 @@ static void print_bodies(perp_bodies *b, const perp_robot_parts *parts, double *
     }
 }
 
+static void print_tendons(perp_bodies *b, const perp_robot_parts *parts, double *J, int nv)
+{
+    for (int i = 0; i < parts->ntendon; i++) {
+        double length = perp_bodies_tendon_length(b, i);
+        perp_bodies_tendon_jacobian(b, i, J);
+        print("length", &length, 1);
+        print("moment", J, nv);
+    }
+}
+
 static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_diag *diag)
 {
     const perp_touch *t;
@@ -53,8 +63,9 @@ static void print_law(const perp_robot_parts *parts, int i)
 
 static void print_tendon(const perp_tendon *t, int nbody)
 {
-    double x[] = {t->lower, t->upper, t->rest, t->stiffness, t->friction, t->damping};
-    print("tendon", x, 6);
+    double x[] = {t->lower,     t->upper,    t->rest,   t->rest + t->slack,
+                  t->stiffness, t->friction, t->damping};
+    print("tendon", x, 7);
     for (int body = 1; body <= nbody; body++)
         for (int i = 0; i < t->n; i++)
             if (t->body[i] == body) print("strand", &t->coefficient[i], 1);
@@ -101,7 +112,10 @@ static void print_parts(const perp_robot *robot, const perp_robot_parts *p, perp
         double x[13] = {e->body[0], e->body[1]};
         for (int k = 0; k < 11; k++)
             x[2 + k] = k < 6 ? e->point[k / 3][k % 3] : e->polynomial[k - 6];
-        print(e->kind == PERP_EQUALITY_JOINT ? "coupling" : perp_equality_name(e->kind), x, 13);
+        print(e->kind == PERP_EQUALITY_JOINT    ? "coupling"
+              : e->kind == PERP_EQUALITY_TENDON ? "tied"
+                                                : perp_equality_name(e->kind),
+              x, 13);
     }
     print_keys(robot, b);
     printf("read\n");
@@ -133,6 +147,7 @@ int main(int argc, char **argv)
         print("M", M, nv * nv);
         print("c", c, nv);
         print_bodies(b, &parts, J, nv);
+        print_tendons(b, &parts, J, nv);
         print_touches(b, &parts, &diag);
         printf("end\n");
         fflush(stdout);

@@ -717,8 +717,14 @@ static void equalities_of_tendons_couple_their_joints(void **state)
             assert_near(p.equality[i].polynomial[k], line[i][k], 1e-15);
         }
     perp_robot_destroy(robot);
-    refuses(TIE("<tendon tendon1='s' tendon2='t' polycoef='0 1 1'/>"), PERP_ERR_MODEL,
-            "an equality of one or two joints is expected, and linear");
+    /* what is no line, or of more joints, stays one of tendons, about their lengths at the beginning */
+    p = parts_of(TIE("<tendon tendon1='s' tendon2='t' polycoef='0 1 1'/>"), &robot);
+    assert_int_equal(p.equality[0].kind, PERP_EQUALITY_TENDON);
+    assert_int_equal(p.equality[0].body[0], 2);
+    assert_int_equal(p.equality[0].body[1], 1);
+    const double square[] = {3.75, 4, 1}; /* (x + 1.5) + (x + 1.5)^2 */
+    for (int k = 0; k < 3; k++) assert_near(p.equality[0].polynomial[k], square[k], 1e-14);
+    perp_robot_destroy(robot);
     p = parts_of(WITH("<default><equality active='false'/></default><equality><joint joint1='j'/>"
                       "<joint joint1='k' active='true'/></equality>"),
                  &robot);
@@ -1110,7 +1116,7 @@ static void kinds_run(void **state)
     (void)state;
     static const char *const files[] = {"quadruped.xml", "arm_gripper.xml", "four_bar.xml",
                                         "biped.xml",     "base.xml",        "drone.xml",
-                                        "fixed.xml"};
+                                        "fixed.xml",     "tendon_hand.xml"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[256];
         perp_robot *robot;

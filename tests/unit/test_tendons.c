@@ -308,12 +308,13 @@ static void what_is_wrong_is_refused(void **state)
         perp_tendon is;
         const char *why;
     } wrong[] = {
-        {{.n = 0}, "a joint is expected"},
+        {{.n = 0}, "joints or a path"},
         {{.n = 2, .body = twice, .coefficient = one}, "named once"},
         {{.n = 2, .body = none, .coefficient = one}, "hinges and slides"},
         {{.n = 2, .body = BOTH, .coefficient = zero}, "not 0"},
         {{.n = 2, .body = BOTH, .coefficient = one, .lower = 1, .upper = -1}, "below"},
         {{.n = 2, .body = BOTH, .coefficient = one, .friction = -1}, ">= 0"},
+        {{.n = 2, .body = BOTH, .coefficient = one, .slack = -1}, ">= 0"},
         {{.n = 2, .body = BOTH, .coefficient = one, .rest = (double)NAN}, "finite"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -412,11 +413,9 @@ static void fixed_tendons_of_mjcf(void **state)
     refuses(GRIP("", "<fixed name='t'/>", ""), "no joint has a coef");
     refuses(GRIP("", "<fixed><joint joint='x' coef='1'/></fixed>", ""), "there is no joint 'x'");
     refuses(GRIP("", FIXED("range='2 1'"), ""), "range: a lower and a greater");
-    refuses(GRIP("", FIXED("stiffness='1' springlength='1 2'"), ""), "slack");
+    refuses(GRIP("", FIXED("stiffness='1' springlength='2 1'"), ""), "not above the second");
     refuses(GRIP("", FIXED("armature='1'"), ""), "armature: of joints");
-    refuses(GRIP("", "<spatial stiffness='1'/>", ""), "1:323: spatial: the forces of tendons");
-    refuses(GRIP("", "<spatial name='t'/>", "<actuator><motor tendon='t'/></actuator>"),
-            "tendon: it runs through space");
+    refuses(GRIP("", "<spatial stiffness='1'/>", ""), "1:323: spatial: two sites are expected");
 }
 
 static void actuators_of_tendons_and_sites(void **state)
