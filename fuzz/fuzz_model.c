@@ -1,4 +1,4 @@
-/* The language front end under arbitrary bytes: parse, with an outline and without, and if that succeeds prepare a run and take
+/* The language front end under arbitrary bytes: parse, with an outline and without, and if that succeeds check it, prepare a run and take
  * a few steps, and plan it if it has a plan. With libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays
  * the files it is given, as the tests do. */
 
@@ -34,6 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         o.from = 0;
         o.to = 0.3;
         o.step = 0.1;
+        perp_check_report report;
+        if (is_small(model)) perp_check(model, &o, &report, &diag);
         if (is_small(model) && perp_simulation_create(model, &o, &sim, &diag) == PERP_OK)
             perp_simulation_run(sim, NULL, NULL, &diag);
         perp_simulation_destroy(sim);

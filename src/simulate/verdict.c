@@ -250,28 +250,37 @@ void perp__step_size(perp__step *s)
     for (int j = 0; j < s->ny; j++) s->sizes.own[j] = fmax(s->sizes.own[j], s->sizes.declared[j]);
 }
 
-/* The terms of all conditions at the present point, after the evaluation of s->tape.check. Equations are held to the sums of their
- * terms as they are, or as declared scales make them; sides of pairs, and rounding, count unknowns with their sizes. */
-static void find_terms(perp__step *s)
+/* Equations are held to the sums of their terms. */
+static void scale_equations(perp__step *s)
 {
     const int *out = s->tape.check.out;
-    for (int i = 0; i < s->sym.n; i++)
-        s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
-    if (!s->nonlinear) s->sizes.term[SYM_H].rounding = 0; /* data, as a number would be */
-    for (int j = 0; j < s->ny; j++) {
-        double *scale = &s->sizes.term[s->sym.y + j].scale;
-        *scale = fmax(*scale, s->sizes.declared[j]);
-    }
-    perp__tape_complete(&s->tape.check, s->ws);
-    perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
     for (int i = 0; i < s->nown; i++)
         s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
+}
+
+/* The terms of all conditions at the present point, after the evaluation of s->tape.check: those of equations as they are, or as declared scales
+ * make them; sides of pairs, and rounding, count unknowns with their sizes. Without pairs both are one pass: no scale comes of rounding, nor
+ * rounding of scales. */
+static void find_terms(perp__step *s)
+{
+    const perp__tape *check = &s->tape.check;
+    perp__terms *term = s->sizes.term, *of_y = term + s->sym.y;
+    int has_sides = s->model->npair > 0 || s->ncone > 0;
+    for (int i = 0; i < s->sym.n; i++) term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
+    if (!s->nonlinear) term[SYM_H].rounding = 0; /* data, as a number would be */
+    for (int j = 0; j < s->ny; j++) of_y[j].scale = fmax(of_y[j].scale, s->sizes.declared[j]);
+    perp__tape_complete(check, s->ws);
+    if (has_sides) {
+        perp__tape_terms(check, s->ws, s->marks.before, term);
+        scale_equations(s);
+    }
     perp__step_size(s);
     for (int j = 0; j < s->ny; j++) {
-        double scale = fmax(fabs(s->ws[s->sym.y + j]), s->sizes.own[j]);
-        s->sizes.term[s->sym.y + j] = (perp__terms){scale, rounded_size(s, j)};
+        of_y[j].rounding = rounded_size(s, j);
+        if (has_sides) of_y[j].scale = fmax(fabs(s->ws[s->sym.y + j]), s->sizes.own[j]);
     }
-    perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
+    perp__tape_terms(check, s->ws, s->marks.before, term);
+    if (!has_sides) scale_equations(s);
 }
 
 /* Row r for unknown j: y_j = -(c + the others) / its coefficient. 0 where that is 0. */
