@@ -23,6 +23,12 @@ static perp__terms moved(double f, double slope, perp__terms A)
                          fabs(f) + finite_or_0(slope * A.rounding)};
 }
 
+/* Of a sine f the |cosine|, of a cosine the |sine|: not below it, as f is rounded, and 2^-25 above it at most. A third of the time of another call. */
+static double beside(double f)
+{
+    return sqrt((1 - f) * (1 + f)) + 0x1p-26;
+}
+
 /* The angle f of the vector (b, a). */
 static perp__terms moved_by_both(double f, double a, double b, perp__terms A, perp__terms B)
 {

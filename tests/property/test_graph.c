@@ -561,9 +561,37 @@ static void the_terms_of_every_function_bound_its_rounding(void **state)
     }
 }
 
+/* The slope of a sine is taken from its value, which is rounded: never below the true one, also where that tends to 0, and close to it. */
+static void slopes_of_sines_are_not_below_those_of_other_calls(void **state)
+{
+    (void)state;
+    static const double from[] = {0, 1.5707963267948966, 3.141592653589793, 1e3, -1e8};
+    for (int op = PERP__SIN; op <= PERP__COS; op++) {
+        for (int k = 0; k < 2000; k++) {
+            double ws[3] = {from[k % 5] + (k % 2 ? -1 : 1) * pow(10, -k / 100.0)};
+            perp__terms term[3] = {{INFINITY, 1}};
+            perp__graph g;
+            perp__tape tape;
+            assert_true(perp__graph_init(&g));
+            perp_expr e = perp__unary(&g, op, perp__symbol(&g, 0));
+            assert_true(perp__tape_compile(&tape, &g, &e, 1, 1));
+            perp__tape_eval(&tape, ws);
+            perp__tape_terms(&tape, ws, NULL, term);
+            double true_one = fabs(op == PERP__SIN ? cos(ws[0]) : sin(ws[0])), ulp = 0x1p-52,
+                   slope = term[tape.out[0]].rounding - fabs(ws[tape.out[0]]);
+            if (!(slope >= true_one - ulp && slope <= true_one + 0x1p-25))
+                fail_msg("%s(%.17g): slope %.17g, not %.17g", perp__op_text(op), ws[0], slope,
+                         true_one);
+            perp__tape_clear(&tape);
+            perp__graph_clear(&g);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slopes_of_sines_are_not_below_those_of_other_calls),
         cmocka_unit_test(the_terms_of_every_function_bound_its_rounding),
         cmocka_unit_test(gradients_equal_complex_step_derivatives),
         cmocka_unit_test(every_operation_has_its_derivative),
