@@ -28,7 +28,11 @@ int perp__code_write(perp__code *c, perp__text *header, perp__text *source, perp
  * what is there already gets a number. NULL when memory is out. */
 char *perp__code_names(const char *const *name, int n);
 
-/* The same of step.c, for every model. */
-extern const unsigned char perp__step_text[];
+/* code_pairs.c: for code in floats, take_gaps of step.c, which evaluates rows made of positions in pairs of floats, and what it calls. How many rows. plain: the
+ * lines of conditions that stay floats, since some function has no pair. place: of slots in the workspace. */
+int perp__code_pairs(const perp__code *c, const int *place, perp__text *to, perp__text *plain);
+
+/* The same for every model: step.c, and pairs.c, which stands before it where there are pairs. */
+extern const unsigned char perp__step_text[], perp__pairs_text[];
 
 #endif

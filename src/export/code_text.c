@@ -19,7 +19,9 @@ typedef struct writer {
     const perp__tape *tape[TAPES];
     perp__tape inputs; /* those functions of time that inputs are, at the end of a step alone */
     int *slot;         /* scratch: places to be written as a table */
-    int nconstant;
+    perp__text pairs,
+        plain; /* of code in floats: what take_gaps is, and what it has no pairs for */
+    int nsharp, nconstant;
     double *constant; /* values; places in slot order of constant_place */
     int *constant_place;
 } writer;
@@ -384,11 +386,12 @@ static int list_members(const writer *w, member *list)
                           {"@_real", "own", ny},
                           {"@_real", "least", ny},
                           {"@_real", "other", ny},
-                          {"@_real", "base", s->nonlinear ? ny : 1},
+                          {"@_real", "base", s->nonlinear || w->nsharp ? ny : 1},
                           {"@_real", "full", ny},
                           {"@_real", "largest", s->nx},
                           {"@_real", "lost", s->nx},
                           {"@_real", "lost_before", s->nx},
+                          {"@_real", "early", w->nsharp ? s->nx : 1},
                           {"@_real", "tableau", np * (2 * np + 2)},
                           {"@_real", "column_scale", np},
                           {"@_real", "z", np},
@@ -413,6 +416,7 @@ static int list_members(const writer *w, member *list)
                           {"int", "norder", -1},
                           {"int", "is_triangular", -1},
                           {"int", "closed", -1},
+                          {"int", "moves", -1},
                           {"int", "pivots", -1},
                           {"signed char", "known", ny},
                           {"signed char", "is_taken", ny},
@@ -471,7 +475,18 @@ static void put_header(const writer *w)
            " *\n"
            " * Nothing is allocated, and nothing but libm is called. Instances may be used side by "
            "side by several threads. With $_FLOAT defined, here and for\n"
-           " * the source, numbers are floats. */\n\n"
+           " * the source, numbers are floats");
+    if (w->nsharp)
+        perp__text_format(w->to,
+                          ", and %d condition%s made of positions %s evaluated in pairs of them",
+                          w->nsharp, w->nsharp > 1 ? "s" : "", w->nsharp > 1 ? "are" : "is");
+    put(w, ".");
+    if (w->plain.length)
+        perp__text_format(w->to,
+                          " In line %s a function of positions has no such\n * pair: there "
+                          "floats leave an error of some 1e-7, which over a step is a velocity.",
+                          w->plain.at);
+    put(w, " Not for -ffast-math. */\n\n"
            "#ifndef $_H\n#define $_H\n\n"
            "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
            "#ifdef $_FLOAT\ntypedef float @_real;\n#else\ntypedef double @_real;\n#endif\n\n"
@@ -565,17 +580,21 @@ static void put_begin(const writer *w)
 {
     const perp__code *c = w->c;
     put(w, "/* Made by perp, with @.h. */\n\n#include \"@.h\"\n\n#include <math.h>\n\n"
+           "#ifdef __FAST_MATH__\n#error \"compile without -ffast-math: verdicts ask whether a "
+           "number is one\"\n#endif\n\n"
            "typedef @_real real;\ntypedef @_model work;\ntypedef @_place place;\n\n"
            "#define R(x) ((real)(x))\n"
            "#ifdef $_FLOAT\n#define MATH(name) name##f\n"
            "#define EPSILON R(1.1920929e-7)\n#define COMPENSATES 1\n#define TOL ");
     perp__emit_number(w->to, fmax(c->o.tol, 1e-4));
-    put(w, "\n#define TOL_KEPT R(1e-6)\n#define SINGULAR_BELOW R(1e-6)\n#define TIED "
+    put(w, "\n#define TOL_KEPT R(1e-6)\n#define SINGULAR_BELOW R(1e-6)\n#define LEAST_PIVOT "
+           "R(1e-20)\n#define TIED "
            "R(1e-5)\n#define PIVOT_ABOVE R(1e-5)\n"
            "#else\n#define MATH(name) name\n#define EPSILON R(2.220446049250313e-16)\n#define "
            "COMPENSATES 0\n#define TOL ");
     perp__emit_number(w->to, c->o.tol);
-    put(w, "\n#define TOL_KEPT R(1e-13)\n#define SINGULAR_BELOW R(1e-13)\n"
+    put(w, "\n#define TOL_KEPT R(1e-13)\n#define SINGULAR_BELOW R(1e-13)\n#define LEAST_PIVOT "
+           "SINGULAR_BELOW\n"
            "#define TIED R(1e-11)\n#define PIVOT_ABOVE R(1e-12)\n"
            "#endif\n#define ROUNDING (2 * EPSILON)\n#define STEP ");
     perp__emit_number(w->to, c->o.step);
@@ -599,6 +618,19 @@ static void put_calls(const writer *w, int cut)
                       cut ? "#define COMMON_ROWS(w) tape%da(w)\n\n"
                           : "#define COMMON_ROWS(w) (void)(w)\n\n",
                       ROWS);
+}
+
+/* Those of code in floats; else none. */
+static void put_pairs_of_floats(const writer *w)
+{
+    if (w->nsharp) {
+        put(w, "#ifdef $_FLOAT\n");
+        perp__text_format(w->to, "#define NSHARP %d\n", w->nsharp);
+        perp__text_bytes(w->to, w->pairs.at, w->pairs.length);
+        put(w, "#else\n");
+    }
+    put(w, "#define NSHARP 0\n\nstatic void take_gaps(work *s)\n{\n    (void)s;\n}\n");
+    put(w, w->nsharp ? "#endif\n\n" : "\n");
 }
 
 static void put_functions(const writer *w)
@@ -699,6 +731,7 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
     put_places(w, "constant_at", w->constant_place, w->nconstant);
     put_numbers(w, "constant_value", w->constant, w->nconstant);
     perp__text_format(&tables, "enum { NCONSTANT = %d };\n\n", w->nconstant);
+    w->nsharp = perp__code_pairs(w->c, w->style.place, &w->pairs, &w->plain);
     w->c->info.unknowns = s->ny, w->c->info.pairs = s->np;
     w->c->info.pivots = 10 * s->np + 200;
     w->to = header, put_header(w);
@@ -708,10 +741,14 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
         perp__text_bytes(source, statements.at, statements.length);
     }
     put_calls(w, s->newton.nrow_code);
+    put_pairs_of_floats(w);
     perp__text_put(source, (const char *)perp__step_text);
     put_functions(w);
     w->to = program, put_program(w);
-    ok = ok && !tables.failed && !header->failed && !source->failed && !program->failed;
+    ok = ok && !tables.failed && !w->pairs.failed && !w->plain.failed && !header->failed &&
+         !source->failed && !program->failed;
+    perp__text_clear(&w->pairs);
+    perp__text_clear(&w->plain);
     perp__text_clear(&statements);
     perp__text_clear(&tables);
     return ok;

@@ -115,33 +115,73 @@ static void name_symbols(study *s, size_t n)
     }
 }
 
-int perp__contacts_find(perp__step *step, const perp_model *m)
+static int begin_study(study *s, const perp_model *m)
 {
     size_t n = (size_t)m->nsymbol + 1;
-    study s = {.model = m};
+    *s = (study){.model = m};
+    s->moves_by_vars = calloc(3 * n, 1);
+    s->defined_by = malloc(4 * n * sizeof(int));
+    if (!s->moves_by_vars || !s->defined_by) return 0;
+    name_symbols(s, n);
+    for (int i = 0; i < m->nequation; i++) study_equation(s, i);
+    return 1;
+}
+
+static void end_study(study *s)
+{
+    free(s->moves_by_vars);
+    free(s->defined_by);
+}
+
+/* Which side of a pair is a gap: 1 or 2, else 0. */
+static char side_of_gap(study *s, const perp__pair *pair)
+{
+    return pair->two_sided ? 0 : is_gap(s, pair->a, 0) ? 1 : is_gap(s, pair->b, 0) ? 2 : 0;
+}
+
+int perp__contacts_find(perp__step *step, const perp_model *m)
+{
+    study s;
     step->gaps.side = calloc((size_t)m->npair + 1, 1);
     step->gaps.damped = calloc((size_t)m->nequation + 1, 1);
-    s.moves_by_vars = calloc(3 * n, 1);
-    s.defined_by = malloc(4 * n * sizeof(int));
-    int ok = step->gaps.side && step->gaps.damped && s.moves_by_vars && s.defined_by;
-    if (ok && step->scheme.theta < 1 && m->kind == PERP_CONTINUOUS) {
-        name_symbols(&s, n);
-        for (int i = 0; i < m->nequation; i++) study_equation(&s, i);
-        for (int i = 0; i < m->npair; i++) {
-            const perp__pair *pair = &m->pair[i];
-            int side = pair->two_sided          ? 0
-                       : is_gap(&s, pair->a, 0) ? 1
-                       : is_gap(&s, pair->b, 0) ? 2
-                                                : 0;
-            if (!side) continue;
-            is_gap(&s, side == 1 ? pair->a : pair->b, 1);
-            step->gaps.side[i] = (char)side;
-            step->gaps.n++;
-        }
-        if (step->gaps.n) mark_equations(&s, step);
+    if (!step->gaps.side || !step->gaps.damped) return 0;
+    if (step->scheme.theta >= 1 || m->kind != PERP_CONTINUOUS) return 1;
+    int ok = begin_study(&s, m);
+    for (int i = 0; ok && i < m->npair; i++) {
+        const perp__pair *pair = &m->pair[i];
+        char side = side_of_gap(&s, pair);
+        if (!side) continue;
+        is_gap(&s, side == 1 ? pair->a : pair->b, 1);
+        step->gaps.side[i] = side;
+        step->gaps.n++;
     }
-    free(s.moves_by_vars);
-    free(s.defined_by);
+    if (ok && step->gaps.n) mark_equations(&s, step);
+    end_study(&s);
+    return ok && !s.failed;
+}
+
+static int has_rate(study *s, int equation)
+{
+    const perp_expr sides[] = {s->model->equation[equation].left,
+                               s->model->equation[equation].right};
+    int n, found = 0, *symbol = symbols_of(s, sides, 2, &n);
+    for (int k = 0; k < n; k++) found |= s->rate[symbol[k]] >= 0;
+    free(symbol);
+    return found;
+}
+
+int perp__positions_find(const perp_model *m, char *side, char *equation)
+{
+    study s;
+    int ok = begin_study(&s, m);
+    for (int i = 0; ok && i < m->npair; i++) side[i] = side_of_gap(&s, &m->pair[i]);
+    for (int i = 0; ok && i < m->nequation; i++) {
+        int positions = 0;
+        s.gaps++;
+        equation[i] =
+            (char)(!has_rate(&s, i) && reads_positions(&s, 0, i, 0, &positions) && positions > 0);
+    }
+    end_study(&s);
     return ok && !s.failed;
 }
 

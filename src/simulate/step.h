@@ -485,6 +485,9 @@ int perp__step_undetermined(const perp__step *step, const char *is_open, char *v
  * step that was solved last? */
 int perp__contacts_find(perp__step *step, const perp_model *model);
 int perp__contacts_closed(const perp__step *step);
+/* Whatever the method: which side of each pair, 1 or 2, is made of positions alone (side: npair), and which equations are (nequation). 0 when
+ * memory is out. */
+int perp__positions_find(const perp_model *model, char *side, char *equation);
 
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
 int perp__sparse_allocate(perp__step *step);

@@ -105,6 +105,8 @@ static void raise_least(work *s, const place *row, const place *at, int n)
 static void find_sizes(work *s)
 {
     for (int j = 0; j < NY; j++) s->own[j] = larger(size_of(s->w[W_Y + j]), declared[j]);
+    for (int j = 0; NSHARP > 0 && s->moves && j < NY; j++)
+        s->own[j] = larger(s->own[j], size_of(s->base[j]));
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < NDEFINED; i++) {
             int j = column[defined_at[i]];
@@ -214,13 +216,13 @@ static int choose_row(const work *s, int *at)
             entries++;
             if (x > largest) largest = x, first = j;
         }
-        if (entries == 1 && largest > SINGULAR_BELOW) {
+        if (entries == 1 && largest > LEAST_PIVOT) {
             *at = first;
             return i;
         }
         if (largest > most) most = largest, best = i, *at = first;
     }
-    return most > SINGULAR_BELOW ? best : -1;
+    return most > LEAST_PIVOT ? best : -1;
 }
 
 static void exchange(real *a, real *b)
@@ -260,7 +262,10 @@ static int invert(work *s)
             real *row = s->inverse + i * NY, f = row[c];
             if (i == r || f == 0) continue;
             row[c] = 0;
-            for (int j = 0; j < NY; j++) row[j] -= f * pivot[j];
+            for (int j = 0; j < NY; j++) {
+                real x = row[j] - f * pivot[j];
+                row[j] = COMPENSATES && size_of(x) <= SINGULAR_BELOW * size_of(row[j]) ? 0 : x;
+            }
         }
     }
     for (int i = 0; i < NY; i++) { /* columns into the order of the right-hand sides */
@@ -368,7 +373,7 @@ static void solve_rows(work *s)
 /* Conditions, as they were written or inside of Newton's iteration linear. */
 static int answer_holds(work *s, real below)
 {
-    if (NONLINEAR)
+    if (NONLINEAR || (NSHARP > 0 && s->moves))
         take_linear(s);
     else
         take_conditions(s);
@@ -627,9 +632,47 @@ static void evaluate_guards(work *s)
         s->on[p] = (signed char)(guard_at[p] < 0 || s->w[guard_at[p]] > 0);
 }
 
-static real evaluate(work *s)
+/* Conditions where gaps are evaluated in pairs of floats: values of all rows at y and what it lost; states were `early` off before the step. */
+static void take_exactly(work *s)
 {
     take_conditions(s);
+    for (int r = 0; NSHARP > 0 && r < NROW; r++)
+        for (int k = row_start[r]; k < row_start[r + 1]; k++)
+            if (column[k] < NX) s->value[r] += s->a[k] * (s->lost[column[k]] - s->early[column[k]]);
+    take_gaps(s);
+}
+
+/* There, after take_exactly: the linear conditions for what y moves by from here, numbers as small as the residuals, so that forces and sides are those of
+ * exact gaps. carries: what states lose is kept. */
+static int move_on(work *s, int carries)
+{
+    enum { SLACK = NY - 2 * (NEQUATION - NOWN) };
+    real *y = s->w + W_Y;
+    for (int p = 0; p < NP; p++) {
+        int a = pair_a[p], b = pair_b[p], at = row_start[a], to = row_start[b];
+        if (at < row_start[a + 1] && column[at] >= SLACK) y[column[at]] = s->value[a];
+        if (to < row_start[b + 1] && column[to] >= SLACK) y[column[to]] = s->value[b];
+    }
+    for (int r = 0; r < NROW; r++) s->c[r] = s->value[r];
+    for (int j = 0; j < NY; j++) s->base[j] = y[j], y[j] = 0;
+    s->moves = 1;
+    int outcome = solve_linear(s);
+    s->moves = 0;
+    for (int j = 0; j < NY; j++) {
+        real d = outcome == SOLVED ? y[j] : 0, from = s->base[j];
+        int is_carried = carries && outcome == SOLVED && j < NX;
+        if (is_carried && !(from == 0 && d == 0)) d += s->lost[j];
+        y[j] = from + d;
+        if (is_carried) s->lost[j] = d - (y[j] - from);
+    }
+    for (int r = 0; r < NROW; r++)
+        s->c[r] = s->w[row_at[r]] - (NONLINEAR ? row_times(s, r, s->base) : 0);
+    return outcome;
+}
+
+static real evaluate(work *s)
+{
+    take_exactly(s);
     return merit_of(s);
 }
 
@@ -656,7 +699,7 @@ static int solve_newton(work *s)
         COMMON_SLOPES(s->w);
         if (!take_rows(s)) return BAD_NUMBER;
         for (int j = 0; j < NY; j++) s->base[j] = y[j];
-        int outcome = solve_linear(s);
+        int outcome = NSHARP > 0 ? move_on(s, 0) : solve_linear(s);
         if (outcome != SOLVED) return outcome;
         merit = evaluate(s);
         if ((merit == 0 || merit > share * before) && all_hold(s, TOL)) return SOLVED;
@@ -697,6 +740,24 @@ static void compensate(work *s)
     if (!holds) take_conditions(s);
 }
 
+/* Once for the sides, and once where these have changed. */
+static void sharpen(work *s)
+{
+    real *y = s->w + W_Y;
+    int ok = 1;
+    for (int j = 0; j < NY; j++) s->full[j] = y[j];
+    for (int round = 0; round < 2 && ok; round++) {
+        take_exactly(s);
+        ok = move_on(s, 1) == SOLVED;
+    }
+    take_exactly(s);
+    if (ok && all_hold(s, TOL)) return;
+    for (int j = 0; j < NX; j++) s->lost[j] = 0;
+    for (int j = 0; j < NY; j++) y[j] = s->full[j];
+    take_conditions(s);
+    (void)all_hold(s, TOL);
+}
+
 static int solve_once(work *s)
 {
     for (int j = 0; j < NX; j++) s->largest[j] = larger(s->largest[j], size_of(s->w[W_PRE + j]));
@@ -711,7 +772,6 @@ static int solve_once(work *s)
         COMMON_SLOPES(s->w);
         if (take_rows(s)) outcome = solve_linear(s);
     }
-    if (COMPENSATES && outcome == SOLVED && s->holds != NOTHING) compensate(s);
     return outcome;
 }
 
@@ -732,8 +792,13 @@ static int solve_step(work *s)
         s->w[W_THETA] = 1;
         outcome = solve_once(s);
     }
-    if (outcome == SOLVED) s->closed = is_closed(s);
-    return outcome;
+    if (outcome != SOLVED) return outcome;
+    if (NSHARP > 0)
+        sharpen(s);
+    else if (COMPENSATES && s->holds != NOTHING)
+        compensate(s);
+    s->closed = is_closed(s);
+    return SOLVED;
 }
 
 /* Inputs ---------------------------------------------------------------------------------------- */
@@ -818,6 +883,7 @@ static void begin(work *s, const real *param)
 static int advance(work *s, real t0, real t1, real h)
 {
     for (int j = 0; j < NX; j++) s->w[W_PRE + j] = s->w[W_Y + j];
+    for (int j = 0; NSHARP > 0 && j < NX; j++) s->early[j] = s->lost[j];
     s->w[W_T] = t1, s->w[W_T_PRE] = t0, s->w[W_H] = h;
     s->w[W_THETA] = s->closed ? 1 : THETA;
     put_inputs(s, t0, t1);
