@@ -362,11 +362,20 @@ static double error_of(const perp_plan *plan, const perp_plan_result *result)
                : error;
 }
 
-/* What is accurate already is not given up for a plan that costs more: another minimum. */
+/* Is what the method's rule counts of the cost's integrals all that there is of them? -1: memory. */
+static int counts_integrals(const perp_plan *plan)
+{
+    double off, counted;
+    if (!perp__plan_quadrature(plan, &off, &counted)) return -1;
+    return !(fabs(off) > plan->options.motion_tol * counted);
+}
+
+/* What is accurate already is not given up for a plan that costs more: another minimum. -1: memory. */
 static int is_no_worse(const perp_plan *plan, const perp_plan_result *finer,
                        const perp_plan_result *now)
 {
-    int is_accurate = error_of(plan, now) <= plan->options.motion_tol;
+    int is_accurate = error_of(plan, now) <= plan->options.motion_tol ? counts_integrals(plan) : 0;
+    if (is_accurate < 0) return -1;
     if (is_accurate && finer->cost > now->cost + DEARER * fabs(now->cost)) return 0;
     return perp_plan_holds(finer->outcome) &&
            (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
@@ -382,8 +391,8 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
     if (!steps || gains) return 0; /* free lengths gain from what a method of order 1 is off by */
     perp_status status = create_finer(u, steps, &finer);
     if (status == PERP_OK) status = perp__plan_run_starts(finer, &next);
-    int is_finer = status == PERP_OK && is_no_worse(plan, &next, result);
-    if (is_finer) {
+    int is_finer = status == PERP_OK ? is_no_worse(plan, &next, result) : 0;
+    if (is_finer > 0) {
         next.iterations += result->iterations;
         next.starts += result->starts;
         next.meshes = result->meshes + 1;

@@ -1083,16 +1083,19 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
                       plan->model->source.name, result->cost);
 }
 
-/* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. Where that is more than all that is
- * counted, the cost is not the motion's: it may have a pole between two nodes. */
+/* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. Where that is more than half of what
+ * is counted, the cost is not the motion's: it may have a pole between two nodes, or swing within each step. Where a tolerance is asked for, so much more
+ * than that of what is counted is too much. */
 static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
+    const double MOST = 0.5, MORE = 10, tol = plan->options.motion_tol;
     double off, counted;
     if (plan->model->kind == PERP_DISCRETE) return PERP_OK;
     if (!perp__plan_quadrature(plan, &off, &counted)) return PERP_ERR_MEMORY;
     if (isfinite(off)) result->cost_error += fabs(off);
     if (result->outcome >= PERP_PLAN_FEASIBLE_ON_MESH ||
-        !(fabs(off) > fmax(counted, fabs(result->cost))))
+        !(fabs(off) >
+          (tol > 0 ? fmin(MOST, MORE * tol) : MOST) * fmax(counted, fabs(result->cost))))
         return PERP_OK;
     perp__diag_append(diag,
                       "%s: along the motion the integrals of the cost are another by %.3g, for a "
