@@ -85,7 +85,7 @@ static void say_assembly(const perp_robot *robot, const perp_bodies *b, const pe
         say_shape(robot, shape[0]);
         cli_say(" and ");
         say_shape(robot, shape[1]);
-        cli_say(" overlap by %.3g m and have no room to move apart: they do not touch\n", overlap);
+        cli_say(" overlap by %.3g m and are not apart anywhere near: they do not touch\n", overlap);
     }
     if (is->overlap == 0 && is->limit == 0 && is->loop == 0) return;
     if (is->is_assembled && is->moved == 0) return; /* all of it had no room */

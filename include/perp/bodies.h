@@ -199,7 +199,7 @@ typedef struct perp_assembly {
 
 /// Moves q to where limits hold, loops are closed and nothing overlaps, to where a step would leap: joints to the limits that they are past, then all by the
 /// least motion in the metric of the masses. Nothing that is right already is moved. Two shapes of one tree, or one of what stays and one of a tree that hangs on it, which overlap and have no
-/// room to move apart, as hulls of links about one axis, touch no more from now on, but for pairs that were added; perp_bodies_jammed lists them.
+/// room to move apart, as hulls of links about one axis, or would have to go further than 0.05 m or rad, touch no more from now on, but for pairs that were added; perp_bodies_jammed lists them.
 ///
 /// @param assembly  nullable
 /// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY

@@ -76,21 +76,17 @@ static perp_status look(perp_bodies *b, perp_assembly *is, double *off)
 }
 
 /* From `here` to where all holds, or no nearer. */
-static perp_status approach(perp_bodies *b, perp_assembly *is, double *off)
+static perp_status approach(perp_bodies *b, double *off)
 {
     enum { MOST = 60, PATIENCE = 3 };
     const double AT_ONCE = 1, BETTER = 0.7;
     double best = INFINITY;
     int tired = 0;
     for (int pass = 0;; pass++) {
-        perp_status status = look(b, pass ? NULL : is, off);
+        perp_status status = look(b, NULL, off);
         tired = *off < BETTER * best ? 0 : tired + 1;
         best = fmin(best, *off);
         if (status != PERP_OK || *off == 0 || pass == MOST || tired == PATIENCE) return status;
-        if (!pass && limits_off(b, NULL) > 0) {
-            meet_limits(b);
-            continue;
-        }
         int is_moved;
         status = perp__bodies_move_apart(b, AT_ONCE, &is_moved);
         if (status != PERP_OK || !is_moved) return status;
@@ -108,11 +104,10 @@ static int is_of_one(const perp_bodies *b, const perp_touch *t)
     return x->root == y->root;
 }
 
-/* Of those that overlap where it got no nearer the worst, and what is nearly as bad, touch no more; none where the worst is a pair that touches
- * whatever else is said. 0: none; -1: memory is out. */
-static int jam(perp_bodies *b)
+/* Of those that overlap the worst, and what is at least `nearly` as bad, touch no more; none where the worst is a pair that touches whatever else is
+ * said. 0: none; -1: memory is out. */
+static int jam(perp_bodies *b, double nearly)
 {
-    const double NEARLY = 0.5;
     double most = 1;
     int before = b->filter.njammed, is_said = 0;
     for (int pass = 0; pass < 2 && !is_said; pass++)
@@ -122,43 +117,69 @@ static int jam(perp_bodies *b)
             int is_named = perp__bodies_is_named(b, t->shape[0], t->shape[1]);
             if (depth <= 1 || !is_of_one(b, t)) continue;
             if (!pass && depth > most) most = depth, is_said = is_named;
-            if (!pass || is_named || depth < NEARLY * most) continue;
+            if (!pass || is_named || depth < nearly * most) continue;
             if (!perp__bodies_jam(b, t)) return -1;
         }
     return b->filter.njammed - before;
 }
 
-static void see_moved(const perp_bodies *b, perp_assembly *is)
+/* How far a position has moved from another, or a joint or a body turned. */
+static double moved(const perp_bodies *b, const double *from)
 {
+    double most = 0;
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
         int places = l->is.joint == PERP_JOINT_FREE ? 3 : perp__is_single(l);
-        for (int k = l->q; k < l->q + places; k++)
-            is->moved = fmax(is->moved, fabs(b->here[k] - b->begun[k]));
+        for (int k = l->q; k < l->q + places; k++) most = fmax(most, fabs(b->here[k] - from[k]));
         for (int k = l->q + places; l->nv >= 3 && k < l->q + places + 4; k++)
-            is->moved = fmax(is->moved, 2 * fabs(b->here[k] - b->begun[k]));
+            most = fmax(most, 2 * fabs(b->here[k] - from[k]));
+    }
+    return most;
+}
+
+/* From where limits are met, `from`: pairs that have no room, or need much of it, touch no more; again as long as there are such. *off: what is left, then `here`
+ * is where it got. */
+static perp_status make_room(perp_bodies *b, const double *from, double *off)
+{
+    const double FAR = 0.05, NEARLY = 0.5;
+    size_t bytes = (size_t)b->nq * sizeof *from;
+    for (int is_content = 0;;) {
+        memcpy(b->here, from, bytes);
+        perp_status status = approach(b, off);
+        int is_far = status == PERP_OK && *off == 0 && moved(b, from) > FAR;
+        if (status != PERP_OK || (*off == 0 && (!is_far || is_content))) return status;
+        if (is_far) {
+            double start;
+            memcpy(b->here, from, bytes);
+            status = look(b, NULL, &start);
+            if (status != PERP_OK) return status;
+        }
+        int jammed = jam(b, is_far ? 0 : NEARLY);
+        if (jammed < 0) return PERP_ERR_MEMORY;
+        if (!jammed && !is_far) return PERP_OK;
+        is_content = !jammed;
     }
 }
 
 perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_diag *diag)
 {
     perp_assembly is = {0};
-    double off;
+    double off = 0;
     if (!b) return PERP_ERR_ARG;
-    memcpy(b->begun, b->q, (size_t)b->nq * sizeof *b->q);
-    for (int jammed = 1; jammed;) {
-        memcpy(b->here, b->begun, (size_t)b->nq * sizeof *b->q);
-        perp_status status = approach(b, is.jammed ? NULL : &is, &off);
-        jammed = status == PERP_OK && off > 0 ? jam(b) : 0;
-        if (status != PERP_OK || jammed < 0) {
-            perp_bodies_set(b, b->begun, NULL);
-            return perp__out_of_memory(diag, "bodies");
-        }
-        is.jammed += jammed;
-    }
-    is.is_assembled = off == 0;
-    if (is.is_assembled) see_moved(b, &is);
-    perp_bodies_set(b, is.moved > 0 ? b->here : b->begun, NULL);
+    size_t bytes = (size_t)b->nq * sizeof *b->q;
+    int before = b->filter.njammed;
+    double *start = b->begun, *within = b->last;
+    memcpy(start, b->q, bytes);
+    memcpy(b->here, b->q, bytes);
+    perp_status status = look(b, &is, &off);
+    if (limits_off(b, NULL) > 0) meet_limits(b);
+    memcpy(within, b->here, bytes);
+    if (status == PERP_OK && off > 0) status = make_room(b, within, &off);
+    is.is_assembled = status == PERP_OK && off == 0;
+    is.moved = is.is_assembled ? moved(b, start) : 0;
+    is.jammed = b->filter.njammed - before;
+    perp_bodies_set(b, is.moved > 0 ? b->here : start, NULL);
+    if (status != PERP_OK) return perp__out_of_memory(diag, "bodies");
     if (assembly) *assembly = is;
     return PERP_OK;
 }

@@ -154,27 +154,35 @@ static void hulls_about_one_axis_touch_no_more(void **state)
                               .axis = {0, 0, 1},
                               .mass = 1,
                               .inertia = {1, 1, 1}};
-    const perp_shape shape[] = {
-        {.kind = PERP_SHAPE_SPHERE, .body = 1, .size = {0.1}},
-        {.kind = PERP_SHAPE_SPHERE, .body = 3, .size = {0.08}},
-        {.kind = PERP_SHAPE_SPHERE, .body = 1, .size = {0.1}, .position = {1, 0, 0}},
-        {.kind = PERP_SHAPE_SPHERE, .body = 3, .size = {0.1}, .position = {1, 0.1, 0}}};
-    for (int named = 0; named < 2; named++) {
+    for (int kind = 0; kind < 3; kind++) {
+        int is_named = kind == 1, is_far = kind == 2, pair[2] = {-1, -1};
+        const perp_shape shape[] = {
+            {.kind = PERP_SHAPE_SPHERE, .body = 1, .size = {0.1}},
+            {.kind = PERP_SHAPE_SPHERE, .body = 3, .size = {0.08}},
+            {.kind = PERP_SHAPE_SPHERE, .body = 1, .size = {0.1}, .position = {1, 0, 0}},
+            {.kind = PERP_SHAPE_SPHERE,
+             .body = 3,
+             .size = {0.1},
+             .position = {1, is_far ? 0.1 : 0.17, 0}}};
         perp_bodies *b = make(body, 3, shape, 4);
-        int pair[2] = {-1, -1};
         double overlap = 0;
-        if (named) assert_int_equal(perp_bodies_add_pair(b, 0, 1, 0.5), PERP_OK);
+        if (is_named) assert_int_equal(perp_bodies_add_pair(b, 0, 1, 0.5), PERP_OK);
         perp_assembly is = assemble(b);
-        if (named) { /* said by name, it holds: it cannot be */
+        if (is_named) { /* said by name, it holds: it cannot be */
             assert_true(!is.is_assembled && !perp_bodies_jammed(b, 0, NULL, NULL));
             perp_bodies_destroy(b);
             continue;
         }
-        assert_true(is.is_assembled && is.jammed == 1);
+        assert_true(is.is_assembled);
+        assert_int_equal(is.jammed, is_far ? 2 : 1);
         assert_int_equal(perp_bodies_jammed(b, 0, pair, &overlap), 1);
-        assert_true(pair[0] == 0 && pair[1] == 1 && !perp_bodies_jammed(b, 1, NULL, NULL));
+        assert_true(pair[0] == 0 && pair[1] == 1);
         assert_near(overlap, 0.18, 1e-12);
-        assert_true(is.moved > 0.04); /* the other two went apart */
+        assert_int_equal(perp_bodies_jammed(b, 1, pair, &overlap), is_far);
+        if (is_far)
+            assert_true(pair[0] == 2 && pair[1] == 3 && is.moved == 0);
+        else
+            assert_true(is.moved > 0.01); /* the other two went apart */
         run(b, 20);
         perp_bodies_destroy(b);
     }
