@@ -53,6 +53,8 @@ static void read_compiler(mjcf *m, const perp__xml_node *node)
     perp__read_number(m->r, node, "settotalmass", &m->total);
     mjcf_read_flag(m, node, "balanceinertia", &m->is_balanced);
     refuse_true(m, node, "alignfree", "free bodies keep the frame that is written");
+    for (const perp__xml_node *child = node->child; child; child = child->next)
+        perp__robot_ignore(m->r, child, NULL, "<%.60s>: has no part in the motion", child->name);
 }
 
 static void read_flags(mjcf *m, const perp__xml_node *node)

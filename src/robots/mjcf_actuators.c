@@ -239,7 +239,7 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
 /* Actuators ---------------------------------------------------------------------------------------------------- */
 
 typedef struct drive {
-    double gear[6], gain[3], bias[3], control[2], force[2], timeconst, inherit;
+    double gear[6], gain[3], bias[3], control[2], force[2], timeconst, inherit, armature, damping;
     int control_limited, force_limited, gain_type, bias_type, dynamic;
     const char *servo; /* NULL, or which one its gains were written for last */
 } drive;
@@ -312,6 +312,8 @@ static void apply_drive(mjcf *m, const perp__xml_node *node, void *to)
     perp__read_numbers(r, node, "forcerange", 2, 2, d->force);
     mjcf_read_auto(m, node, "ctrllimited", &d->control_limited);
     mjcf_read_auto(m, node, "forcelimited", &d->force_limited);
+    perp__read_number(r, node, "armature", &d->armature);
+    perp__read_number(r, node, "damping", &d->damping);
     if (mjcf_is(node, "position") || mjcf_is(node, "velocity")) apply_servo(m, node, d);
     if (mjcf_is(node, "general")) apply_general(m, node, d);
     if (!mjcf_is(node, "motor")) return;
@@ -415,6 +417,24 @@ static void check_push(mjcf *m, const perp__xml_node *node, perp_actuator *a)
     if (a->kv != 0) perp__robot_refuse(m->r, node, NULL, "actuator: of a site, kv = 0 is expected");
 }
 
+/* What turns with it, seen through the gear: of the joint's own, or of the tendon's. */
+static void add_rotor(mjcf *m, const perp__xml_node *node, const drive *d, const perp_actuator *a)
+{
+    perp_robot *to = m->r->to;
+    double gears = a->gear * a->gear, damping = m->no_damper ? 0 : gears * d->damping;
+    if (d->armature < 0 || d->damping < 0)
+        perp__robot_refuse(m->r, node, NULL, "actuator: armature and damping are >= 0");
+    if ((d->armature != 0 && (a->tendon || a->pushes)) || (d->damping != 0 && a->pushes))
+        perp__robot_refuse(m->r, node, d->armature != 0 ? "armature" : "damping",
+                           "actuator: armature is of joints, damping of joints and tendons");
+    else if (a->tendon)
+        to->tendon[a->tendon - 1].damping += damping;
+    else if (!a->pushes) {
+        to->body[a->body - 1].armature += gears * d->armature;
+        to->body[a->body - 1].damping += damping;
+    }
+}
+
 void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
 {
     static const char *const known[] = {"motor", "position", "velocity", "general"};
@@ -436,6 +456,7 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
     if (a.gear == 0) perp__robot_refuse(m->r, node, "gear", "gear: it is not 0");
     if (d.bias_type) a.bias = d.bias[0], a.kp = -d.bias[1], a.kv = has_ratio(&d) ? 0 : -d.bias[2];
     if (a.pushes) check_push(m, node, &a);
+    add_rotor(m, node, &d, &a);
     if (d.inherit > 0) inherit_range(m, node, &a, &d);
     if (is_range(m, node, "ctrlrange", d.control_limited, d.control) && !m->no_clampctrl)
         a.control_lower = d.control[0], a.control_upper = d.control[1];

@@ -17,7 +17,7 @@ typedef struct element {
 #define TURNED "pos quat axisangle xyaxes zaxis euler"
 #define DRIVE                                                                                      \
     "name class joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited tendon "    \
-    "site refsite body slidersite cranksite"
+    "site refsite body slidersite cranksite armature damping"
 #define STRAND                                                                                     \
     "name class limited range stiffness damping frictionloss armature springlength "               \
     "actuatorfrcrange actuatorfrclimited"
@@ -30,7 +30,7 @@ static const element elements[] = {
      "angle autolimits eulerseq coordinate meshdir assetdir strippath inertiafromgeom "
      "inertiagrouprange boundmass boundinertia balanceinertia settotalmass alignfree fitaabb",
      "",
-     "texturedir discardvisual usethread fusestatic saveinertial "
+     "texturedir discardvisual usethread fusestatic saveinertial savecompiled savecanonical "
      "exactmeshinertia convexhull"},
     {"option", "timestep gravity density viscosity wind",
      "impratio o_margin o_solref o_solimp o_friction cone jacobian solver iterations tolerance "
@@ -42,7 +42,7 @@ static const element elements[] = {
      "constraint equality frictionloss limit contact passive spring damper gravity clampctrl "
      "filterparent actuation",
      "warmstart refsafe eulerdamp nativeccd multiccd island override midphase autoreset "
-     "invdiscrete sleep",
+     "invdiscrete sleep diagexact speculative",
      "sensor energy fwdinv"},
     {"body", "name childclass mocap gravcomp " TURNED, "", "user sleep"},
     {"frame", "name childclass " TURNED, "", ""},
@@ -56,8 +56,9 @@ static const element elements[] = {
     {"geom",
      "name class type size fromto contype conaffinity condim priority friction mass density group "
      "shellinertia mesh hfield fitscale " TURNED,
-     "solmix solref solimp margin gap", "rgba material user fluidshape fluidcoef surfacevel"},
-    {"site", "name class fromto " TURNED, "", "type size group material rgba user"},
+     "solmix solref solimp margin gap",
+     "rgba material user fluidshape fluidcoef surfacevel castshadow"},
+    {"site", "name class fromto " TURNED, "", "type size group material rgba user mesh"},
     {"mesh",
      "name class file vertex face scale refpos refquat inertia builtin content_type maxhullvert",
      "", "normal texcoord smoothnormal material params octree_maxdepth needsdf"},
@@ -147,8 +148,9 @@ static void add_node(mjcf *m, int class, perp__xml_node *node)
 /* What no robot of this kernel has may have defaults; what it would be is refused where it is used. */
 static void check_defaults(mjcf *m, const perp__xml_node *node)
 {
-    static const char *const other[] = {"light",    "camera", "material", "intvelocity", "damper",
-                                        "cylinder", "muscle", "adhesion", "dcmotor"};
+    static const char *const other[] = {"light",       "camera",      "material", "texture",
+                                        "intvelocity", "orientation", "pid",      "damper",
+                                        "cylinder",    "muscle",      "adhesion", "dcmotor"};
     for (const perp__xml_node *child = node->child; child; child = child->next) {
         int known = mjcf_is(child, "default");
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) known |= mjcf_is(child, other[i]);

@@ -240,6 +240,9 @@ face="0 2 1 0 3 2 0 5 3 3 5 4 6 7 8 6 8 9 6 9 11 9 10 11 0 1 7 0 7 6 1 2 8 1 8 7
     ("through space: tied to its start", rope(sites("w", "tip"), after='<equality><tendon tendon1="t" polycoef="0.1"/></equality>', joints='ref="20"')),
     ("through space: tied to joints", rope(sites("w", "tip"), joints='ref="20"', after="""<tendon><fixed name="s"><joint joint="b" coef="3"/><joint joint="a" coef="1"/></fixed></tendon>
 <equality><tendon tendon1="t" tendon2="s" polycoef="0.1 2 0.3 0.01 0.02"/></equality>""")),
+    ("armature and damping of an actuator", drive('<motor joint="b" gear="3" armature="0.5" damping="0.7"/><position joint="b" kp="2" armature="0.1"/>')),
+    ("damping of a tendon's actuator", drive('<motor tendon="t" gear="3" damping="0.7"/>', '<default><motor armature="0"/></default>')),
+    ("a compiler's lengthrange", drive('<motor tendon="t"/>', '<compiler><lengthrange mode="none"/></compiler><default><texture type="2d"/></default>')),
     ("a slack spring", drive('<motor tendon="t"/>', '<default><tendon stiffness="3" springlength="0.4 0.6"/></default>')),
     ("a tendon rests where its joints' springs do", drive('<motor tendon="t"/>', '<default><tendon stiffness="3"/></default>', 'springref="20" ref="5"')),
     ("springlength", drive('<motor tendon="t"/>', '<default><tendon stiffness="3" springlength="0.4"/></default>')),

@@ -88,6 +88,14 @@ def disabled(model, *names):
     return any(flag is not None and model.opt.disableflags & flag for flag in flags)
 
 
+def rotor(model, kind, index):
+    """Damping and armature of the actuators of a joint or a tendon, through their gears."""
+    if not hasattr(model, "actuator_armature"):
+        return np.zeros(2)
+    mine = [i for i in range(model.nu) if model.actuator_trntype[i] == kind and model.actuator_trnid[i][0] == index]
+    return sum((model.actuator_gear[i][0] ** 2 * np.array([np.ravel(model.actuator_damping[i])[0], model.actuator_armature[i]]) for i in mine), np.zeros(2))
+
+
 def joint_rows(model):
     """Per joint what `law` of robot_probe has: limits, rest and stiffness of the spring, dry friction, damping, armature."""
     rows = []
@@ -99,7 +107,8 @@ def joint_rows(model):
         stiffness = 0 if no_spring else model.jnt_stiffness[j]
         rest = model.qpos_spring[model.jnt_qposadr[j]] if stiffness and single else 0
         friction = 0 if disabled(model, "FRICTIONLOSS") else model.dof_frictionloss[v]
-        rows.append([low, high, rest, stiffness, friction, 0 if no_damper else model.dof_damping[v], model.dof_armature[v]])
+        damping, armature = [model.dof_damping[v], model.dof_armature[v]] + rotor(model, mujoco.mjtTrn.mjTRN_JOINT, j)
+        rows.append([low, high, rest, stiffness, friction, 0 if no_damper else damping, armature])
     return rows
 
 
@@ -115,7 +124,7 @@ def tendon_rows(model):
         for w in range(first, first + n):
             j = int(model.wrap_objid[w])
             coefficient[j] = coefficient.get(j, 0) + model.wrap_prm[w]
-        rows.append(([low, high, *rest, model.tendon_stiffness[t], model.tendon_frictionloss[t], model.tendon_damping[t]],
+        rows.append(([low, high, *rest, model.tendon_stiffness[t], model.tendon_frictionloss[t], model.tendon_damping[t] + rotor(model, mujoco.mjtTrn.mjTRN_TENDON, t)[0]],
                      [coefficient[j] for j in sorted(coefficient) if coefficient[j]]))
     return rows
 
