@@ -101,6 +101,29 @@ static void a_passed_limit_is_met(void **state)
     perp_bodies_destroy(b);
 }
 
+/* A joint alone goes to its limit: what hangs on it goes along, and what it hangs on stays to the bit. */
+static void a_limit_moves_no_other_joint(void **state)
+{
+    (void)state;
+    perp_body body[3];
+    for (int i = 0; i < 3; i++)
+        body[i] = (perp_body){.parent = i,
+                              .joint = PERP_JOINT_HINGE,
+                              .axis = {0, 1, 0},
+                              .position = {i ? 0.3 : 0, 0, 0},
+                              .mass = 1,
+                              .center = {0.2, 0, 0}};
+    perp_bodies *b = make(body, 3, NULL, 0);
+    const perp_joint_law law = {.lower = 0.5, .upper = 1};
+    const double q[] = {0.1, 0.2, 0.3};
+    assert_int_equal(perp_bodies_set_joint(b, 2, &law, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+    assert_true(assemble(b).is_assembled);
+    assert_true(perp_bodies_q(b)[0] == q[0] && perp_bodies_q(b)[1] == 0.5 &&
+                perp_bodies_q(b)[2] == q[2]);
+    perp_bodies_destroy(b);
+}
+
 static const perp_body free_box = {
     .joint = PERP_JOINT_FREE, .mass = 1, .inertia = {0.01, 0.01, 0.01}, .position = {0, 0, 0.06}};
 static const perp_shape floor_and_box[] = {
@@ -201,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_loop_closes_at_the_mean_of_the_masses),
         cmocka_unit_test(a_connect_closes),
         cmocka_unit_test(a_passed_limit_is_met),
+        cmocka_unit_test(a_limit_moves_no_other_joint),
         cmocka_unit_test(what_overlaps_is_moved_out),
         cmocka_unit_test(what_cannot_be_stays_as_it_is),
         cmocka_unit_test(what_is_right_stays_to_the_bit),
