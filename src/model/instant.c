@@ -90,6 +90,48 @@ perp_expr perp__instant_param(perp__instant *at, int i)
     return translate(at, item->expr, at->known);
 }
 
+/* The numbers are symbols, by their index; all others expressions of these. */
+static perp_expr param_of_numbers(perp__instant *at, int i)
+{
+    int is_number = perp__is_number(at->model, &at->model->item[PERP_PARAM][i]);
+    return is_number ? perp__symbol(at->graph, i) : perp__instant_param(at, i);
+}
+
+int perp__params_move(const perp_model *m, const double *seed, double *move)
+{
+    int n = m->nitem[PERP_PARAM], symbols = n + m->nitem[PERP_STATE];
+    perp__graph graph = {0};
+    perp__scheme scheme = perp__scheme_make("backward-euler", 1);
+    perp__instant at;
+    perp__sparse_row slope = {0};
+    double *value = calloc((size_t)symbols + 1, sizeof *value), term;
+    int *column = malloc(((size_t)symbols + 1) * sizeof *column);
+    (void)perp__const(&graph, 0); /* an adjoint that is none yet */
+    int ok = perp__instant_create(&at, m, &graph, &scheme, n, symbols) && value && column;
+    for (int i = 0; i < symbols && ok; i++) {
+        column[i] = i < n ? i : -1;
+        if (i < n) value[i] = m->item[PERP_PARAM][i].value;
+    }
+    for (int i = 0; i < n && ok; i++) {
+        perp_expr e = param_of_numbers(&at, i);
+        at.known[m->item[PERP_PARAM][i].symbol] = e;
+        move[i] = 0;
+        ok = perp__gradient(&graph, e, column, &slope);
+        for (int k = 0; k < slope.count && ok; k++) {
+            if (seed[slope.column[k]] == 0) continue;
+            ok = perp__graph_value(&graph, slope.entry[k], value, &term);
+            if (ok) move[i] += term * seed[slope.column[k]];
+        }
+    }
+    ok = ok && !graph.failed;
+    perp__sparse_row_clear(&slope);
+    perp__instant_clear(&at);
+    perp__graph_clear(&graph);
+    free(column);
+    free(value);
+    return ok;
+}
+
 /* theta now + (1 - theta) before */
 static perp_expr weigh(const perp__instant *at, perp__reading reading, perp_expr now,
                        perp_expr before)

@@ -54,6 +54,10 @@ void perp__instant_clear(perp__instant *at);
 /* Parameter i of the model, if it is not chosen: its number, or what it is written in. Those before it must be known. */
 perp_expr perp__instant_param(perp__instant *at, int i);
 
+/* How parameters that follow from others move with those that are numbers: move and seed have one entry a parameter; those of the numbers are their
+ * seeds. Derivatives at the present values. 0 when memory is out. */
+int perp__params_move(const perp_model *model, const double *seed, double *move);
+
 /* What stands for each symbol of the model at a point; -1: it has no value there. Made when it is first asked for. */
 const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int point);
 

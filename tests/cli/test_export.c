@@ -639,6 +639,46 @@ static void derivatives_of_the_start_are_there_in_the_initialization(void **stat
     unload(f);
 }
 
+/* Parameters that follow from others, through others that do, and an initial state that follows from one. */
+static void derivatives_of_calculated_parameters_are_there(void **state)
+{
+    (void)state;
+    fmu *f = load(3, cli_file("calculated.perp",
+                              "model calculated\nparam a = 2, b = 3, n = 2\nparam c = a^2*b, d = "
+                              "sqrt(c + 4)*sin(b), e[n] = [c/a, 7], r = sqrt(a - 2)\n"
+                              "state x = d*a\nder(x) = -x*e[1]\n"
+                              "simulate to 1 step 0.1 method backward-euler\n"));
+    void *one = make(f, f->token, 0);
+    unsigned known[] = {reference(f, "a"), reference(f, "b")},
+             unknown[] = {reference(f, "c"),    reference(f, "d"), reference(f, "e[1]"),
+                          reference(f, "e[2]"), reference(f, "x"), reference(f, "a")},
+             r = reference(f, "r"), n = reference(f, "n");
+    double seed[] = {0.5, -0.25}, d[6], set_to = 1, dc, dd;
+    assert_int_equal(f->fmi3EnterInitializationMode(one, false, 0, 0, true, 1), fmi3OK);
+    for (int turn = 0; turn < 2; turn++) { /* at the model's values; where b was set */
+        double b = turn ? 1 : 3, c = 4 * b;
+        dc = 2 * 2 * b * 0.5 - 4 * 0.25;
+        dd = dc / (2 * sqrt(c + 4)) * sin(b) - sqrt(c + 4) * cos(b) * 0.25;
+        assert_int_equal(f->fmi3GetDirectionalDerivative(one, unknown, 6, known, 2, seed, 2, d, 6),
+                         fmi3OK);
+        assert_near(d[0], dc, 1e-14);
+        assert_near(d[1], dd, 1e-14);
+        assert_near(d[2], dc / 2 - c / 4 * 0.5, 1e-14);
+        assert_near(d[3], 0, 0);
+        assert_near(d[4], dd * 2 + sqrt(c + 4) * sin(b) * 0.5, 1e-13);
+        assert_near(d[5], 0.5, 0);
+        assert_int_equal(f->fmi3SetFloat64(one, known + 1, 1, &set_to, 1), fmi3OK);
+    }
+    assert_int_equal(f->fmi3GetDirectionalDerivative(one, &r, 1, known, 1, seed, 1, d, 1),
+                     fmi3Error); /* the root of 0 has no slope */
+    assert_int_equal(f->fmi3GetDirectionalDerivative(one, &n, 1, known, 1, seed, 1, d, 1),
+                     fmi3Error);
+    assert_int_equal(f->fmi3GetDirectionalDerivative(one, known, 1, unknown, 1, seed, 1, d, 1),
+                     fmi3Error); /* by one that follows from others: nothing sets it */
+    destroy(f, one);
+    unload(f);
+}
+
 static void *run_alone(void *given)
 {
     fmu *f = given;
@@ -786,6 +826,7 @@ int main(void)
         cmocka_unit_test(steps_end_early_where_a_contact_changes),
         cmocka_unit_test(derivatives_are_those_of_the_last_step),
         cmocka_unit_test(derivatives_of_the_start_are_there_in_the_initialization),
+        cmocka_unit_test(derivatives_of_calculated_parameters_are_there),
         cmocka_unit_test(instances_run_in_threads),
         cmocka_unit_test(zip_files_have_sums_and_a_directory),
         cmocka_unit_test(misuse_is_said),

@@ -3,6 +3,7 @@
 #include "export/fmu/instance.h"
 #include "base/base.h"
 #include "export/export.h"
+#include "model/instant.h"
 
 #include <errno.h>
 #include <math.h>
@@ -522,12 +523,13 @@ typedef struct moved {
     int *parameter, *input; /* indices */
     const char **name;      /* of the parameters */
     double *of_parameter, *of_input, *of_state, *matrix;
+    double *of_all; /* parameters of the model, also those that follow from others */
 } moved;
 
 static void clear_moved(moved *m)
 {
     free(m->parameter), free(m->input), free(m->name), free(m->of_parameter), free(m->of_input);
-    free(m->of_state), free(m->matrix);
+    free(m->of_state), free(m->matrix), free(m->of_all);
 }
 
 static perp_status sort_known(const perp__fmu *f, const unsigned *known, size_t n,
@@ -582,19 +584,32 @@ static perp_status move_start(perp__fmu *f, moved *m, double *row, perp_diag *di
     return status == PERP_OK ? perp_simulation_jvp(f->sim, &none, &change, row, diag) : status;
 }
 
-/* Those of the unknown ones; an input's is its seed. */
+static perp_status move_parameters(const perp__fmu *f, moved *m)
+{
+    size_t n = (size_t)perp_model_count(f->model, PERP_PARAM);
+    double *seed = calloc(2 * n + 1, sizeof *seed);
+    if (!seed) return PERP_ERR_MEMORY;
+    for (int k = 0; k < m->nparameter; k++) seed[m->parameter[k]] += m->of_parameter[k];
+    m->of_all = seed;
+    return perp__params_move(f->model, seed, seed + n) ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+/* Those of the unknown ones; an input's or a parameter's is its seed. */
 static perp_status read_moved(perp__fmu *f, const unsigned *unknown, size_t n, const double *row,
                               const moved *m, double *derivative)
 {
+    int parameters = perp_model_count(f->model, PERP_PARAM);
     for (size_t k = 0; k < n; k++) {
         const perp__fmu_variable *v = is_variable(f, unknown[k]) ? &f->variable[unknown[k]] : NULL;
-        if (!v || v->kind == PERP_PARAM || v->role == PERP__FMU_IMPULSE) return PERP_ERR_ARG;
-        derivative[k] = row[column_of(f, v)];
+        if (!v || v->role == PERP__FMU_CONSTANT || v->role == PERP__FMU_IMPULSE)
+            return PERP_ERR_ARG;
+        derivative[k] =
+            v->kind == PERP_PARAM ? m->of_all[parameters + v->index] : row[column_of(f, v)];
         for (int i = 0; i < m->ninput && v->role == PERP__FMU_INPUT; i++)
             if (m->input[i] == v->index) derivative[k] = m->of_input[i];
         if (isfinite(derivative[k])) continue;
-        say(f, PERP__FMU_ERROR, "'%s' has no value before the first step, so no derivative",
-            v->name);
+        say(f, PERP__FMU_ERROR, "'%s' has no %s, so no derivative", v->name,
+            v->kind == PERP_PARAM ? "finite slope" : "value before the first step");
         return PERP_ERR_ARG;
     }
     return PERP_OK;
@@ -613,6 +628,7 @@ static perp__fmu_status derive_start(perp__fmu *f, const unsigned *unknown, size
         status = row ? sort_known(f, known, nknown, seed, &m) : PERP_ERR_MEMORY;
     }
     if (status == PERP_OK) status = move_start(f, &m, row, &diag);
+    if (status == PERP_OK) status = move_parameters(f, &m);
     if (status == PERP_OK) status = read_moved(f, unknown, nunknown, row, &m, derivative);
     if (status != PERP_OK)
         say(f, PERP__FMU_ERROR, "no derivative of these by these at the start: %s%s",
