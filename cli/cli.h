@@ -55,6 +55,8 @@ int cli_read_shard(const char *command, const char *text, int *shard, int *shard
 /* Under a launcher of several processes: refuse (a command that does not share its work), or join them. `instead` ends the sentence of one that
  * cannot. CLI_DONE, or the exit code after saying why. */
 int cli_refuse_ranks(const char *command);
+/* Does this process say what all of a launcher would say? The first of them, by what it wrote into the environment. */
+int cli_speaks(void);
 int cli_join_ranks(const char *command, const char *instead, int *rank, int *ranks,
                    perp_diag *diag);
 

@@ -4,11 +4,25 @@
 #include "cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+int cli_speaks(void)
+{
+    static const char *const name[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+                                       "SLURM_PROCID"};
+    if (perp_ranks_launched() < 2) return 1;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const char *text = getenv(name[i]);
+        if (text) return atoi(text) == 0;
+    }
+    return 1;
+}
 
 int cli_refuse_ranks(const char *command)
 {
     int n = perp_ranks_launched();
     if (n < 2) return CLI_DONE;
+    if (!cli_speaks()) return CLI_BAD_INPUT;
     cli_say(
         "perp %s: one of %d processes that a launcher began, each of which would do the same: this "
         "command runs as one process\n",

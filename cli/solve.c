@@ -547,6 +547,7 @@ static int check_method(const char *method)
     for (int k = 0; k < n; k++) {
         if (strcmp(method, known[k]) == 0) return CLI_DONE;
     }
+    if (!cli_speaks()) return CLI_USAGE;
     cli_say("perp solve: %s\n",
             perp_unknown_word("method", method, known, n, "perp solvers", text, sizeof text));
     return CLI_USAGE;
