@@ -728,8 +728,11 @@ static void print_kinds(FILE *out, const perp_simulation *sim, const followed *f
                     since);
         if (kind > PERP_DERIVATIVE_NONE && kind < PERP_DERIVATIVE_OF_STEPS)
             fprintf(out,
-                    "derivatives by %s: from t = %g on one-sided, %s: both sides of a pair are 0 "
-                    "there\n",
+                    kind == PERP_DERIVATIVE_NO_SIDE
+                        ? "derivatives by %s: from t = %g on not known (%s): both sides of a pair "
+                          "are 0 there, or a guard is on its bound\n"
+                        : "derivatives by %s: from t = %g on one-sided, %s: both sides of a pair "
+                          "are 0 there, or a guard is on its bound\n",
                     f->name[k], since, perp_derivative_kind_name(kind));
     }
 }

@@ -64,6 +64,9 @@ perp_expr perp__mul(perp__graph *graph, perp_expr a, perp_expr b);
 perp_expr perp__div(perp__graph *graph, perp_expr a, perp_expr b);
 perp_expr perp__neg(perp__graph *graph, perp_expr a);
 
+/* This guard, each a <= b in it true up to what its terms may be rounded by. */
+perp_expr perp__with_margins(perp__graph *graph, perp_expr guard);
+
 int perp__is_const(const perp__graph *graph, perp_expr e, double value);
 int perp__op_arity(int op);
 const char *perp__op_text(int op);  /* the function's word; NULL: it is none */

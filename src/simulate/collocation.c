@@ -17,6 +17,9 @@
 /* Unknowns from which the matrix is factored as a sparse one. */
 enum { COLLOCATION_SPARSE_FROM = 40, START = 0, LENGTH = 1, BEFORE = 2 };
 
+/* Roundings of a row that Newton's iteration may leave, times what they grow by in a solve. */
+enum { NOISE = 64 };
+
 /* What is needed only while the rows are written. */
 typedef struct writing {
     perp__collocation *at;
@@ -731,6 +734,65 @@ double perp__collocation_terms(const perp__collocation *a, int c, int p, int k)
     return row_terms(a, c * a->nrow + a->neq + PERP__PAIR_ROWS * p + k);
 }
 
+/* A^-T eta by the factors of the rows in force, divided by their largest entries; 0: it is not finite. */
+static int solve_transposed(perp__collocation *a, double *eta)
+{
+    if (a->matrix.lu) {
+        if (!perp__sparse_lu_solve_transposed(a->matrix.lu, eta)) return 0;
+    } else {
+        perp__lu_solve_transposed(a->n, a->matrix.dense, a->n, a->matrix.swap, eta);
+    }
+    return perp__are_finite(a->n, eta);
+}
+
+double perp__collocation_noise_of(perp__collocation *a, int r)
+{
+    double *eta = a->rest, sum = 0, most = 0;
+    memset(eta, 0, (size_t)a->n * sizeof *eta);
+    perp__collocation_add_unknowns(a, r, 1, eta);
+    if (!solve_transposed(a, eta)) return (double)INFINITY;
+    for (int i = 0; i < a->n; i++) {
+        sum += fabs(eta[i]);
+        most = fmax(most, row_terms(a, a->active[i]) / a->matrix.unit[i]);
+    }
+    return NOISE * PERP_ROUNDING * most * sum;
+}
+
+double perp__collocation_noise(perp__collocation *a, int c, int p, int k)
+{
+    return perp__collocation_noise_of(a, perp__collocation_row(a, c, p, k));
+}
+
+/* The largest slope of row r by a state. */
+static double steepest(const perp__collocation *a, int r)
+{
+    double most = 0;
+    for (int k = a->start[r]; k < a->start[r + 1]; k++)
+        if (a->state_of[a->column[k]] < a->nx) most = fmax(most, fabs(a->value[k]));
+    return most;
+}
+
+int perp__collocation_is_flat(perp__collocation *a, int c, int p, int k)
+{
+    const double little = 1e-6, nearby = 1e-3;
+    int r = perp__collocation_row(a, c, p, k);
+    double here = steepest(a, r), *y = a->ws + a->y, most = 0;
+    for (int e = a->start[r]; e < a->start[r + 1]; e++)
+        if (a->constant[e] != 0 && a->state_of[a->column[e]] < a->nx) return 0;
+    if (a->start[r] == a->start[r + 1]) return 0;
+    memcpy(a->rest, y, (size_t)a->n * sizeof *y);
+    for (int i = 0; i < a->n; i++) most = fmax(most, fmax(fabs(y[i]), a->size[a->state_of[i]]));
+    for (int i = 0; i < a->n; i++)
+        if (a->state_of[i] < a->nx) y[i] += nearby * (fabs(y[i]) + (most > 0 ? nearby * most : 1));
+    perp__tape_eval(&a->tape, a->ws);
+    for (int e = 0, nrow = a->scheme.npoint * a->nrow; e < a->nentry; e++)
+        a->value[a->entry[e]] = a->ws[a->tape.out[nrow + e]];
+    double there = steepest(a, r);
+    memcpy(y, a->rest, (size_t)a->n * sizeof *y);
+    evaluate(a);
+    return here <= little * there;
+}
+
 double perp__collocation_length(const perp__collocation *a)
 {
     return a->ws[LENGTH];
@@ -886,12 +948,7 @@ int perp__collocation_slopes_solve(perp__collocation_slopes *s, const double *mo
 int perp__collocation_slopes_back(perp__collocation_slopes *s, double *eta, double *move)
 {
     perp__collocation *a = s->at;
-    if (a->matrix.lu) {
-        if (!perp__sparse_lu_solve_transposed(a->matrix.lu, eta)) return 0;
-    } else {
-        perp__lu_solve_transposed(a->n, a->matrix.dense, a->n, a->matrix.swap, eta);
-    }
-    if (!perp__are_finite(a->n, eta)) return 0;
+    if (!solve_transposed(a, eta)) return 0;
     for (int i = 0; i < a->n; i++)
         perp__collocation_slopes_add(s, a->active[i], -s->unit[i] * eta[i], move);
     return 1;

@@ -120,6 +120,15 @@ void perp__collocation_stand(perp__collocation *at, double t, const double *x, c
 /* Row k of pair p at point c, and the sum of the |terms| of its linearisation. */
 double perp__collocation_side(const perp__collocation *at, int c, int p, int k);
 double perp__collocation_terms(const perp__collocation *at, int c, int p, int k);
+/* What the rounding of all rows of the step that was solved leaves in this one, which is none of them: |A^-T slope| eps times the
+ * largest terms, since a solve leaves the rounding of each row in others. */
+double perp__collocation_noise(perp__collocation *at, int c, int p, int k);
+
+/* The same of row r. */
+double perp__collocation_noise_of(perp__collocation *at, int r);
+
+/* Do all slopes of this row by states vanish at the points as they are, though not near them, as those of x^2 at 0? */
+int perp__collocation_is_flat(perp__collocation *at, int c, int p, int k);
 
 /* States and, behind them, vars at point c; the slope of state i there with the sum of its |terms|. */
 static inline const double *perp__collocation_point(const perp__collocation *at, int c)

@@ -5,6 +5,7 @@
 #include "simulate/events.h"
 
 #include "base/tol.h"
+#include <stdio.h>
 #include "simulate/collocation.h"
 
 #include <float.h>
@@ -90,7 +91,12 @@ struct perp__events {
     int has_mode, was_in_mode; /* was: `mode` held up to e->t */
     int has_pre, has_past; /* do conditions read pre(x); is a side of a pair made of that alone: */
     char *past;            /* of these? */
-    char *mode, *former, *held; /* held: guards that are on, whatever their gaps drifted */
+    char *mode, *former,
+        *held; /* held: guards that are on, > 0, or off, < 0, whatever their gaps drifted */
+    /* Open pairs whose guards hold on their bounds, too: was it on where the step began? Do guard and side become negative in this step together, so that the
+     * side is what ends it? -1: they seemed to. */
+    char *closed, *on, *tied, *sinks, *off; /* sinks, off: scratch */
+    int *group;                             /* the first pair with the same guard */
     double t, *x, *var;
     double *at_lo; /* CHECKS of each pair, where the search has no event */
     double *last;  /* pair -> the time of its last event, */
@@ -186,6 +192,25 @@ static const perp__contact *first_cone(const perp_model *m)
     return NULL;
 }
 
+/* Mark the one-sided pairs whose guards are made of <= and >= alone, so that they hold on their bounds. 0 when memory is out. */
+static int find_closed(perp__events *e)
+{
+    const perp_model *m = e->model;
+    int ok = 1;
+    for (int p = 0; p < m->npair && ok; p++) {
+        int n, *reach, has_le = 0, has_lt = 0;
+        if (m->pair[p].guard < 0 || m->pair[p].two_sided) continue;
+        ok = (reach = perp__graph_reach(&m->graph, &m->pair[p].guard, 1, &n)) != NULL;
+        for (int k = 0; ok && k < n; k++) {
+            has_le |= m->graph.node[reach[k]].op == PERP__LE;
+            has_lt |= m->graph.node[reach[k]].op == PERP__LT;
+        }
+        e->closed[p] = (char)(has_le && !has_lt);
+        free(reach);
+    }
+    return ok;
+}
+
 /* What an instant has no meaning for. */
 static perp_status check_model(perp__events *e, perp_integrator integrator, perp_diag *diag)
 {
@@ -193,7 +218,8 @@ static perp_status check_model(perp__events *e, perp_integrator integrator, perp
     const char *word = perp_integrator_name(integrator);
     const perp__contact *cone = first_cone(m);
     int has_h;
-    if (!find_readers(m, &has_h, &e->has_pre) || !find_past(e)) return PERP_ERR_MEMORY;
+    if (!find_readers(m, &has_h, &e->has_pre) || !find_past(e) || !find_closed(e))
+        return PERP_ERR_MEMORY;
     if (cone)
         return perp__refuse(
             diag, PERP_ERR_MODEL, perp__source_place(&m->source, cone->at),
@@ -238,12 +264,20 @@ static int take_memory(perp__events *e)
     PERP_TAKE(&e->arena, e->former, np + 1);
     PERP_TAKE(&e->arena, e->past, np + 1);
     PERP_TAKE(&e->arena, e->held, np + 1);
+    PERP_TAKE(&e->arena, e->closed, np + 1);
+    PERP_TAKE(&e->arena, e->on, np + 1);
+    PERP_TAKE(&e->arena, e->tied, np + 1);
+    PERP_TAKE(&e->arena, e->sinks, np + 1);
+    PERP_TAKE(&e->arena, e->off, np + 1);
+    PERP_TAKE(&e->arena, e->group, np + 1);
     PERP_TAKE(&e->arena, e->x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->var, e->model->nitem[PERP_VAR] + 1);
     PERP_TAKE(&e->arena, e->past_x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->at_lo, CHECKS * np + 1);
     PERP_TAKE(&e->arena, e->last, np + 1);
     PERP_TAKE(&e->arena, e->quick, np + 1);
+    for (int p = 0; p < np && !e->arena.failed; p++)
+        while (e->model->pair[e->group[p]].guard != e->model->pair[p].guard) e->group[p]++;
     return !e->arena.failed;
 }
 
@@ -287,6 +321,7 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     e->has_pre = of->has_pre, e->has_past = of->has_past;
     perp_status status = take_memory(e) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) memcpy(e->past, of->past, (size_t)e->model->npair);
+    if (status == PERP_OK) memcpy(e->closed, of->closed, (size_t)e->model->npair);
     for (int k = 0; k < 2 && status == PERP_OK; k++) {
         o.step = e->short_h / (1 + k);
         status = perp__step_share(&e->probe[k], &of->probe[k], &o);
@@ -309,7 +344,9 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_ints(pass, &e->has_mode, 1, 0, 1);
     perp__pass_ints(pass, &e->was_in_mode, 1, 0, 1);
     perp__pass_chars(pass, e->mode, (size_t)np, 0, PERP__ROW_HI);
-    perp__pass_chars(pass, e->held, (size_t)np, 0, 2);
+    perp__pass_chars(pass, e->held, (size_t)np, -1, 2);
+    perp__pass_chars(pass, e->on, (size_t)np, 0, 1);
+    perp__pass_chars(pass, e->tied, (size_t)np, -1, 1);
     perp__pass_doubles(pass, e->var, (size_t)e->at->nv);
     perp__pass_doubles(pass, e->at->size, (size_t)e->at->nx);
     perp__pass_doubles(pass, e->last, (size_t)np);
@@ -378,6 +415,8 @@ void perp__events_forget(perp__events *e)
     for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
     memset(e->held, 0, (size_t)e->model->npair);
+    memset(e->on, 0, (size_t)e->model->npair);
+    memset(e->tied, 0, (size_t)e->model->npair);
     memset(e->at->size, 0, (size_t)e->model->nitem[PERP_STATE] * sizeof(double));
     e->has_mode = e->was_in_mode = e->is_short = e->flips = e->wide.is_known = 0,
     e->at_once = e->hit = -1;
@@ -494,6 +533,19 @@ static void read_mode(perp__events *e, const perp__step *s, int past_only)
     }
 }
 
+/* Which guards that hold on their bounds are on where the next step begins, by the last short step. */
+static void read_guards(perp__events *e)
+{
+    const perp__step *s = &e->probe[1];
+    for (int q = 0; q < s->np; q++) {
+        int p = s->pair[q].of;
+        if (!e->closed[p]) continue;
+        e->on[p] |= s->on[q]; /* jumps may be rounding; what went off with one, is_no_tie finds */
+        if (e->mode[p] == PERP__ROW_A && e->held[p] > 0)
+            e->held[p] = 0; /* find_ties looks after it */
+    }
+}
+
 /* A contact stated by positions makes velocities of the rounding of its gap: no jump is less than that. */
 static double least_jump(const perp__events *e)
 {
@@ -508,15 +560,18 @@ static double least_jump(const perp__events *e)
 /* Add to the states what two short steps say that they do at once. Was there such a thing? */
 static int jump(perp__events *e)
 {
-    const double *a = e->probe[0].ws + e->probe[0].sym.y, *b = e->probe[1].ws + e->probe[1].sym.y;
-    int jumped = 0;
+    perp__step *s = &e->probe[0];
+    const double *a = s->ws + s->sym.y, *b = e->probe[1].ws + e->probe[1].sym.y;
+    int jumped = 0, is_sized = 0;
     double least = least_jump(e);
     for (int i = 0; i < e->at->nx; i++) {
         double x = e->x[i], at_once = 2 * b[i] - a[i] - x;
-        double size = fmax(fabs(x), e->probe[0].sizes.history[i]);
+        double size = fmax(fabs(x), s->sizes.history[i]);
         if (fabs(b[i] - x) <= JUMP * fabs(a[i] - x) ||
             fabs(at_once) <= 16 * DBL_EPSILON * size + least)
             continue;
+        if (!is_sized++) perp__step_size(s);
+        if (fabs(at_once) <= PERP_TOL_SAME * s->sizes.own[i]) continue; /* what forces leave */
         e->x[i] = 2 * b[i] - a[i];
         jumped = 1;
     }
@@ -532,17 +587,37 @@ static int row_of_check(const perp__events *e, int p, int k)
     return mode != PERP__ROW_B ? PERP__ROW_B : k ? PERP__ROW_HI : PERP__ROW_LO;
 }
 
-/* Pairs that were closed up to here have their guards on, but the one whose guard ended that; and so have others with the same guard. */
+/* Pairs that were closed up to here have their guards on, but the one whose guard ended that, and one whose side ended the step with its guard on its bound; and so
+ * have others with the same guard. */
 static void hold_guards(perp__events *e)
 {
     const perp_model *m = e->model;
+    int is_opened = e->hit >= 0 && e->mode[e->hit] != PERP__ROW_A &&
+                    row_of_check(e, e->hit, e->hit_check) == PERP__ROW_GUARD;
     for (int p = 0; p < m->npair; p++) {
-        int is_opened = e->hit == p && row_of_check(e, p, e->hit_check) == PERP__ROW_GUARD;
-        e->held[p] = (char)(e->was_in_mode && e->mode[p] != PERP__ROW_A && !is_opened);
+        int is_kept = e->mode[p] != PERP__ROW_A || (e->hit == p && e->tied[p] == 1);
+        e->held[p] = (char)(e->was_in_mode && is_kept);
     }
     for (int p = 0; p < m->npair; p++)
         for (int q = 0; q < m->npair && !e->held[p] && m->pair[p].guard >= 0; q++)
             e->held[p] = m->pair[q].guard == m->pair[p].guard && e->held[q] == 1 ? 2 : 0;
+    for (int p = 0; p < m->npair && is_opened; p++)
+        if (e->group[p] == e->group[e->hit]) e->held[p] = -1;
+}
+
+/* Guards that hold on their bounds, and were on, stay on for another short step while they are off by no more than what short steps leave. */
+static void keep_guards(perp__events *e)
+{
+    int is_known = 0;
+    for (int p = 0; p < e->model->npair; p++) {
+        e->held[p] = 0;
+        if (!e->closed[p]) continue;
+        if (!is_known++) perp__collocation_stand(e->at, e->t, e->x, e->var);
+        double guard = perp__collocation_side(e->at, 0, p, PERP__ROW_GUARD);
+        double nothing = e->probe[0].tol * perp__collocation_terms(e->at, 0, p, PERP__ROW_GUARD);
+        e->held[p] = e->on[p] && guard < 0 && guard >= -nothing;
+        e->on[p] = guard >= -nothing;
+    }
 }
 
 /* Past an accumulation of events by short steps, at most to t1. */
@@ -550,7 +625,6 @@ static perp__step_result pass(perp__events *e, double t1)
 {
     perp__step_result r = {.outcome = PERP_SOLVED};
     perp__step *s = &e->probe[0];
-    memset(e->held, 0, (size_t)e->model->npair);
     e->was_in_mode = 0;
     int n = e->pass < MOST_PASS ? e->pass : MOST_PASS;
     if (e->pass * e->short_h >= e->step) { /* no faster than backward Euler */
@@ -560,6 +634,7 @@ static perp__step_result pass(perp__events *e, double t1)
     double h = e->short_h * (e->pass / n);
     for (int k = 0; k < n && e->t < t1; k++) {
         double t = fmin(e->t + h, t1);
+        keep_guards(e);
         r = probe(e, 0, t - e->t);
         if (r.outcome != PERP_SOLVED) return r;
         memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
@@ -567,6 +642,7 @@ static perp__step_result pass(perp__events *e, double t1)
         e->t = t;
         if (e->saltation) perp__saltation_short(e->saltation, t >= t1);
     }
+    memset(e->held, 0, (size_t)e->model->npair);
     e->passed++;
     e->is_short = 1;
     e->pass *= 2;
@@ -590,6 +666,7 @@ static perp__step_result find_mode(perp__events *e, double t1)
     perp__step_result r = {.outcome = PERP_SOLVED};
     int solves = 0, is_settled = np == 0;
     hold_guards(e);
+    if (np) memset(e->on, 0, np);
     for (int k = 0; !is_settled; k++) {
         for (int i = 0; i < 2; i++) {
             r = probe(e, i, e->short_h / (1 + i));
@@ -599,8 +676,10 @@ static perp__step_result find_mode(perp__events *e, double t1)
         memcpy(e->former, e->mode, np);
         read_mode(e, &e->probe[1], 0);
         read_vars(e, &e->probe[1]);
+        read_guards(e);
         if (e->saltation) perp__saltation_jump(e->saltation);
         is_settled = !jump(e);
+        if (e->saltation) perp__saltation_settle(e->saltation, !is_settled);
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */
     }
@@ -626,7 +705,8 @@ static int row_of_hit(const perp__events *e)
 {
     int p = e->hit, c = e->at->scheme.npoint - 1, row = row_of_check(e, p, e->hit_check);
     const perp__pair *pair = &e->model->pair[p];
-    if (row == PERP__ROW_B && e->mode[p] == PERP__ROW_A && pair->guard >= 0 && !e->held[p] &&
+    if (row == PERP__ROW_B && e->mode[p] == PERP__ROW_A && pair->guard >= 0 && e->held[p] <= 0 &&
+        e->tied[p] != 1 &&
         -perp__collocation_side(e->at, c, p, PERP__ROW_GUARD) >=
             perp__collocation_side(e->at, c, p, row))
         row = PERP__ROW_GUARD; /* the later one of guard and side */
@@ -642,7 +722,7 @@ static double check(const perp__events *e, int c, int p, int k)
     double guard = pair->guard < 0 ? none : perp__collocation_side(at, c, p, PERP__ROW_GUARD);
     double b = perp__collocation_side(at, c, p, PERP__ROW_B);
     if (!pair->two_sided) {
-        int is_on = isinf(guard) || e->held[p];
+        int is_on = isinf(guard) || e->held[p] > 0 || e->tied[p] == 1;
         if (e->mode[p] == PERP__ROW_A) return k ? none : is_on ? b : fmax(-guard, b);
         return k == 0 ? perp__collocation_side(at, c, p, PERP__ROW_A) : k == 1 ? guard : none;
     }
@@ -656,19 +736,26 @@ static double check(const perp__events *e, int c, int p, int k)
     }
 }
 
-/* A guard of a closed pair opens where it moves: a gap that the pair keeps as it is drifts by what steps leave, at no rate. */
-static int is_opening(const perp__events *e, int c, int p)
+/* A guard of a closed pair opens where it moves: a gap that the pair keeps as it is drifts by what steps leave, at no rate, or at one that is rounding of the step. */
+static int is_opening(perp__events *e, int c, int p)
 {
     double rate = perp__collocation_side(e->at, c, p, PERP__ROW_GUARD_RATE);
-    return rate < -STANDS * perp__collocation_terms(e->at, c, p, PERP__ROW_GUARD_RATE);
+    return rate < -STANDS * perp__collocation_terms(e->at, c, p, PERP__ROW_GUARD_RATE) &&
+           rate < -perp__collocation_noise(e->at, c, p, PERP__ROW_GUARD_RATE);
 }
 
-static int is_violated(const perp__events *e, int c, int p, int k)
+/* By its sign; a guard of a closed pair, where it is opening. */
+static int is_negative(perp__events *e, int c, int p, int k)
+{
+    int is_kept = row_of_check(e, p, k) == PERP__ROW_GUARD && e->mode[p] != PERP__ROW_A;
+    return check(e, c, p, k) < 0 && (!is_kept || is_opening(e, c, p));
+}
+
+static int is_violated(perp__events *e, int c, int p, int k)
 {
     double value = check(e, c, p, k);
-    if (!(value < 0)) return 0;
+    if (!is_negative(e, c, p, k)) return 0;
     int row = row_of_check(e, p, k), is_open = e->mode[p] == PERP__ROW_A;
-    if (row == PERP__ROW_GUARD && !is_open && !is_opening(e, c, p)) return 0;
     double side = row == PERP__ROW_B && is_open
                       ? perp__collocation_side(e->at, c, p, row) /* not the guard beside it */
                       : value;
@@ -692,6 +779,38 @@ static int first_violated(perp__events *e, int has_lo)
         if (least < 2) return c;
     }
     return -1;
+}
+
+/* A guard that holds on its bound was on where the step began, and at the first point at which it is off its side is negative, too. Either it went off before, and
+ * nothing follows; or both came to 0 at once, the step ends there, and the pair holds: its guard was on up to then, as at the beginning of any step that would follow. */
+static void find_ties(perp__events *e)
+{
+    for (int p = 0; p < e->model->npair; p++) {
+        if (e->mode[p] != PERP__ROW_A || !e->on[p] || e->held[p] > 0 || e->tied[p]) continue;
+        int c = 0, last = e->at->scheme.npoint - 1;
+        while (c < last && perp__collocation_side(e->at, c, p, PERP__ROW_GUARD) >= 0) c++;
+        e->tied[p] = (char)(perp__collocation_side(e->at, c, p, PERP__ROW_GUARD) < 0 &&
+                            perp__collocation_side(e->at, c, p, PERP__ROW_B) < 0);
+    }
+}
+
+/* By its terms, at the end of the step. */
+static int is_on_or_at_bound(const perp__events *e, int p)
+{
+    int last = e->at->scheme.npoint - 1;
+    double guard = perp__collocation_side(e->at, last, p, PERP__ROW_GUARD);
+    return guard >= 0 ||
+           -guard <= e->probe[0].tol * perp__collocation_terms(e->at, last, p, PERP__ROW_GUARD);
+}
+
+/* At the end of the step a side is 0 of which that was said: is its guard on its bound there, or on? */
+static int is_no_tie(perp__events *e)
+{
+    int last = e->at->scheme.npoint - 1, p = e->hit;
+    if (p < 0 || e->mode[p] != PERP__ROW_A || e->tied[p] != 1) return 0;
+    return !is_on_or_at_bound(e, p) &&
+           perp__collocation_side(e->at, last, p, PERP__ROW_GUARD) <
+               -perp__collocation_noise(e->at, last, p, PERP__ROW_GUARD);
 }
 
 /* Where between the points, as a part of the step, a check seems to be violated, by the polynomial through its values there; 1: nowhere. */
@@ -742,7 +861,9 @@ static int is_at_zero(const perp__events *e, double value)
 /* A guard must have changed where the step ends; a force, or a gap, is better not negative there. */
 static int is_far(const perp__events *e)
 {
-    return e->model->pair[e->hit].guard >= 0;
+    int p = e->hit, is_open = e->mode[p] == PERP__ROW_A;
+    if (e->model->pair[p].guard < 0) return 0;
+    return is_open ? e->tied[p] != 1 : row_of_check(e, p, e->hit_check) == PERP__ROW_GUARD;
 }
 
 /* In a step of length h a check is violated: the longest step that ends where the first one changes its sign. By
@@ -754,7 +875,7 @@ static double locate(perp__events *e, double h)
     int hit = -1, hit_check = -1, side = 0, ok = 1;
     for (int i = 0; i < 200; i++) {
         double next = (lo + hi) / 2;
-        if (ok && c < 0 && hit >= 0 && check(e, last, hit, hit_check) < 0)
+        if (ok && c < 0 && hit >= 0 && is_negative(e, last, hit, hit_check))
             c = last, e->hit = hit, e->hit_check = hit_check; /* by its sign, to the last bit */
         if (!ok || (c >= 0 && c < last)) { /* an event before the end, or none can be seen */
             hi = length, hit = -1;
@@ -797,7 +918,18 @@ static double locate(perp__events *e, double h)
 
 /* Points as steps of backward Euler: the conditions of a point are those of one that ends there with the same slopes ------------- */
 
-static void put_point(const perp__events *e, int c, perp__step *s)
+/* At which of the open pairs is the guard off at this point, or on and the second side negative, of rounding? */
+static void find_off(perp__events *e, int c)
+{
+    memset(e->off, 0, (size_t)e->model->npair);
+    for (int p = 0; p < e->model->npair; p++)
+        if (e->model->pair[p].two_sided ||
+            perp__collocation_side(e->at, c, p, PERP__ROW_GUARD) < 0 ||
+            perp__collocation_side(e->at, c, p, PERP__ROW_B) < 0)
+            e->off[e->group[p]] = 1;
+}
+
+static void put_point(perp__events *e, int c, perp__step *s)
 {
     const perp__collocation *at = e->at;
     const double *y = perp__collocation_point(at, c), h = e->step;
@@ -814,10 +946,12 @@ static void put_point(const perp__events *e, int c, perp__step *s)
     put_vars(s, y + at->nx);
     put_tables(e, s, t, t);
     perp__tape_eval(&s->tape.guards, ws);
+    find_off(e, c);
     for (int p = 0; p < s->model->npair; p++) {
         const perp__pair *pair = &s->model->pair[p];
         double b = perp__collocation_side(at, c, p, PERP__ROW_B);
-        int g = s->tape.guard_of[p], is_on = e->mode[p] != PERP__ROW_A || e->held[p];
+        int g = s->tape.guard_of[p];
+        int is_on = e->mode[p] != PERP__ROW_A || e->held[p] > 0 || !e->off[e->group[p]];
         if (pair->two_sided) ws[split++] = fmax(b, 0), ws[split++] = fmax(-b, 0);
         if (g >= 0 && (ws[s->tape.guards.out[g]] > 0) != is_on) ws[s->tape.guards.out[g]] = is_on;
     }
@@ -860,6 +994,7 @@ static int take_step(perp__events *e, double h)
     memcpy(e->x, y, (size_t)e->at->nx * sizeof(double));
     memcpy(e->var, y + e->at->nx, (size_t)e->at->nv * sizeof(double));
     e->t += h;
+    for (int p = 0; p < e->model->npair; p++) e->on[p] = e->closed[p] && is_on_or_at_bound(e, p);
     return 1;
 }
 
@@ -906,10 +1041,20 @@ static void keep_wide(perp__events *e, double h)
     memcpy(e->wide.y, perp__collocation_point(e->at, 0), (size_t)e->at->n * sizeof(double));
 }
 
+/* A gap that ends the step grows there: it was negative at a point within, as those of a method of order 3 are where it opens, and nothing happens. */
+static int is_moving_away(const perp__events *e)
+{
+    int last = e->at->scheme.npoint - 1, p = e->hit;
+    return e->mode[p] == PERP__ROW_A && e->at->gap[p] == PERP__ROW_B + 1 &&
+           perp__collocation_side(e->at, last, p, PERP__ROW_RATE) >= 0;
+}
+
 /* The derivatives of the step that was just taken. */
 static void follow_step(perp__events *e, double h)
 {
-    if (e->saltation) perp__saltation_step(e->saltation, e->hit < 0 ? -1 : row_of_hit(e));
+    int row = e->hit < 0 || is_moving_away(e) ? -1 : row_of_hit(e);
+    int tied = e->hit >= 0 && e->mode[e->hit] == PERP__ROW_A && e->tied[e->hit] == 1 ? e->hit : -1;
+    if (e->saltation) perp__saltation_step(e->saltation, row, tied);
     e->past_t = e->t, e->past_h = h;
     memcpy(e->past_x, e->x, (size_t)e->at->nx * sizeof(double));
     keep_wide(e, h);
@@ -934,6 +1079,41 @@ static void follow_event_at_once(perp__events *e, int row)
     perp__saltation_again(e->saltation, is == PERP__COLLOCATED, row);
 }
 
+/* How far the step of length h that was solved goes: to its end, or to its first event. 0: steps are not solved. */
+static double find_end(perp__events *e, double h)
+{
+    for (;;) {
+        double taken = first_violated(e, 0) >= 0 ? locate(e, h) : h;
+        if (taken == 0 || !is_no_tie(e)) return taken;
+        e->tied[e->hit] = -1, e->hit = -1;
+        if (solve(e, h) != PERP__COLLOCATED) return 0;
+    }
+}
+
+/* Short steps left this pair open, and its side is negative at the end of the step and all along the one that was located within their length, or no more than rounding in
+ * it: they could not tell. */
+static int is_misjudged(const perp__events *e, double taken)
+{
+    int p = e->hit, is_less = taken < e->short_h;
+    if (!e->is_fresh || p < 0 || e->mode[p] != PERP__ROW_A || !e->sinks[p] ||
+        row_of_check(e, p, e->hit_check) != PERP__ROW_B)
+        return 0;
+    for (int c = 0; c < e->at->scheme.npoint && !is_less; c++)
+        if (fabs(perp__collocation_side(e->at, c, p, PERP__ROW_B)) >
+            4 * PERP_ROUNDING * perp__collocation_terms(e->at, c, p, PERP__ROW_B))
+            return 0;
+    return 1;
+}
+
+/* Of which open pairs is the second side negative at the end of this step? */
+static void find_sinking(perp__events *e)
+{
+    int last = e->at->scheme.npoint - 1;
+    for (int p = 0; p < e->model->npair && e->is_fresh; p++)
+        e->sinks[p] =
+            e->mode[p] == PERP__ROW_A && perp__collocation_side(e->at, last, p, PERP__ROW_B) < 0;
+}
+
 /* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1. 0: it cannot be. */
 static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
 {
@@ -941,20 +1121,25 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
     double h = end - e->t, whole = h;
     for (int k = 0; k <= HALVINGS; k++, h /= 2) {
         e->hit = -1;
+        memset(e->tied, 0, (size_t)e->model->npair);
         guess(e, h);
         perp__collocated is = solve(e, h);
         e->wide.is_known &= is == PERP__COLLOCATED;
         r->solves++;
         sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
         if (is != PERP__COLLOCATED) continue;
+        find_ties(e);
+        find_sinking(e);
         double share = first_violated(e, 0) < 0 ? dip(e) : 1;
         h *= share;
         if (share < 1 && solve(e, h) != PERP__COLLOCATED) continue;
-        double taken = first_violated(e, 0) >= 0 ? locate(e, h) : h;
+        double taken = find_end(e, h);
         if (taken == 0) continue;
+        if (is_misjudged(e, taken)) return 1;
         if (is_nothing(e, taken)) {
             int row = e->hit < 0 ? -1 : row_of_hit(e);
             take_nothing(e, taken);
+            if (e->hit >= 0) close_gap(e); /* it closed at the end of the step before */
             follow_event_at_once(e, row);
             return 1;
         }
@@ -1017,6 +1202,7 @@ static perp__step_result go_on(perp__events *e, double taken, double t1)
 {
     perp__step_result r = {.outcome = PERP_SOLVED};
     int is_again = is_nothing(e, taken) && e->at_once == e->hit;
+
     e->at_once = is_nothing(e, taken) && !is_again ? e->hit : -1;
     if (!is_nothing(e, taken)) e->flips = 0;
     if (is_again) {

@@ -127,12 +127,31 @@ static perp_expr equation_row(plan *p, int i)
     return row;
 }
 
+/* Does e read the step's length? -1 when memory is out. */
+static int reads_h(const plan *p, perp_expr e)
+{
+    int n, found = 0, *reach = perp__graph_reach(&p->graph, &e, 1, &n);
+    for (int k = 0; reach && k < n; k++)
+        found |= p->graph.node[reach[k]].op == PERP__SYMBOL && p->graph.node[reach[k]].a == SYM_H;
+    free(reach);
+    return reach ? found : -1;
+}
+
+/* A guard includes its bound, up to rounding; one that looks ahead, as z + h v <= 0, is not kept on it by what it guards. */
+static perp_expr translate_guard(plan *p, perp_expr e)
+{
+    perp_expr guard = translate(p, e, PERP__AT_POINT);
+    int is_ahead = reads_h(p, guard);
+    if (is_ahead < 0) p->graph.failed = 1;
+    return is_ahead ? guard : perp__with_margins(&p->graph, guard);
+}
+
 /* The most that friction may be; 0 where its guard is off. */
 static perp_expr bound_of(plan *p, const perp__contact *contact)
 {
     perp_expr bound = translate(p, contact->bound, PERP__AT_POINT);
     if (contact->guard < 0) return bound;
-    return perp__mul(&p->graph, bound, translate(p, contact->guard, PERP__AT_POINT));
+    return perp__mul(&p->graph, bound, translate_guard(p, contact->guard));
 }
 
 /* The pair of the step for this pair of the model; of a two-sided one, the first of its two. */
@@ -539,8 +558,7 @@ static void add_reports(plan *p)
     p->graph.strict = 0;
     for (int i = 0; i < m->npair; i++) {
         s->tape.guard_of[i] = m->pair[i].guard >= 0 ? p->root[GUARDS].n : -1;
-        if (m->pair[i].guard >= 0)
-            add_root(p, GUARDS, translate(p, m->pair[i].guard, PERP__AT_POINT));
+        if (m->pair[i].guard >= 0) add_root(p, GUARDS, translate_guard(p, m->pair[i].guard));
     }
     for (int i = 0; i < m->nitem[PERP_INPUT] + m->nitem[PERP_OUTPUT]; i++)
         add_root(p, OUTPUTS, reported(p, i));

@@ -11,6 +11,8 @@
 #include "simulate/run.h"
 #include "simulate/saltation.h"
 
+#include "base/tol.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +23,14 @@
 /* ... and what is 0 there and grows is, by the polynomial, less than this part of what it comes to. */
 #define SHARE 0.05
 
+/* A guard that is on its bound is not moved by less than this part of what the states in it have been moved by: what short steps leave. */
+#define KEPT 1e-5
+
 /* The rate of a guard, or of what ends a step, is none below this part of what it is made of. */
 #define STANDS 1e-9
+
+/* At the start a guard is on its bound; and all its slopes are 0; the second side is 0. */
+enum { GUARD_TOUCHED = 1, FLAT = 2, SIDE_TOUCHED = 4 };
 
 struct perp__saltation {
     perp__collocation_slopes *slopes;
@@ -32,16 +40,20 @@ struct perp__saltation {
     double *dx, *dt;               /* nx by np; np */
     double *before, *dt_before;    /* the same before the last step in a mode */
     double *dY, *dh;               /* n by np; np: its unknowns and length */
+    double *most;                  /* nx by np: the largest |dx| so far */
     double *by_length, length;     /* n; of the step in a mode that was taken last */
     double *move, *x, *var, *row;  /* a direction; scratch; nv by np; twice nx by np */
     char *choice;
-    char *touched; /* pairs: at the start the guard is on its bound; */
-    int ntouched;  /* ... how many, -1: not looked at yet */
+    char *touched; /* pairs at the start, bits: */
+    char *jumped;  /* np: the direction did, in the last two short steps */
+    int ntouched;  /* ... how many guards, -1: not looked at yet */
     perp__sensitivity *run;
     perp__backward *back; /* NULL: forward */
     const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
     const double *now, *before_now; /* ... what tables were set to */
     int is_new;                     /* no step was taken yet that could have ended at an event */
+    int is_fresh;                   /* no step was taken since the sides were found */
+    int has_jumped;                 /* there */
     int is_start; /* what short steps find now is no event: the run begins, or was moved */
     perp__arena arena;
 };
@@ -55,6 +67,7 @@ static int take_memory(perp__saltation *s)
     PERP_TAKE(a, s->before, nx * np + 1);
     PERP_TAKE(a, s->dt_before, np + 1);
     PERP_TAKE(a, s->dY, n * np + 1);
+    PERP_TAKE(a, s->most, nx * np + 1);
     PERP_TAKE(a, s->dh, np + 1);
     PERP_TAKE(a, s->by_length, n + 1);
     PERP_TAKE(a, s->move, perp__collocation_slopes_columns(s->slopes) + 1);
@@ -63,6 +76,7 @@ static int take_memory(perp__saltation *s)
     PERP_TAKE(a, s->row, 2 * nx * np + 1);
     PERP_TAKE(a, s->choice, s->step->np + 1);
     PERP_TAKE(a, s->touched, s->slopes->at->model->npair + 1);
+    PERP_TAKE(a, s->jumped, np + 1);
     return !a->failed;
 }
 
@@ -143,6 +157,7 @@ void perp__saltation_pass(perp__saltation *s, perp__pass *pass)
     perp__pass_doubles(pass, s->dt, (size_t)s->np);
     perp__pass_doubles(pass, s->before, (size_t)s->nx * (size_t)s->np);
     perp__pass_doubles(pass, s->dt_before, (size_t)s->np);
+    perp__pass_doubles(pass, s->most, (size_t)s->nx * (size_t)s->np);
 }
 
 void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
@@ -152,7 +167,9 @@ void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
     if (s->back) return;
     s->known = perp__sensitivity_known(s->run);
     s->is_start = is_start, s->ntouched = is_start ? -1 : 0;
+    s->has_jumped = 0;
     if (is_moved) perp__saltation_forget(s);
+    if (is_start) memset(s->most, 0, (size_t)s->nx * (size_t)s->np * sizeof *s->most);
     for (int i = 0; i < s->nx * s->np; i++)
         if (s->dt[i % s->np] == 0) s->dx[i] = state[i];
 }
@@ -239,7 +256,8 @@ static int move_length(perp__saltation *s, int row, double *rate)
     for (int k = a->start[row]; k < a->start[row + 1]; k++)
         size += fabs(a->value[k] * s->by_length[a->column[k]]);
     *rate = row_moves(s, row, s->by_length);
-    return isfinite(*rate) && fabs(*rate) > STANDS * size;
+    return isfinite(*rate) && fabs(*rate) > STANDS * size &&
+           fabs(*rate) * a->step > perp__collocation_noise_of(s->slopes->at, row);
 }
 
 static int move_direction(perp__saltation *s, int j, int row, double rate)
@@ -257,18 +275,26 @@ static int move_direction(perp__saltation *s, int j, int row, double rate)
 }
 
 /* The rows of pair p, of which `zero` is 0 in the step that was solved last, that have to be >= 0 in it; how many. */
-static int other_rows(const perp__collocation *a, int p, int zero, int other[2])
+static int other_rows(const perp__collocation *a, int p, int zero, int other[3])
 {
-    int last = a->scheme.npoint - 1;
+    const perp__pair *pair = &a->model->pair[p];
+    int last = a->scheme.npoint - 1, n = 0;
     if (zero == PERP__ROW_RATE) zero = a->gap[p] - 1;
-    if (a->model->pair[p].two_sided) {
-        if (zero == PERP__ROW_A) return 0;
-        other[0] = zero == PERP__ROW_B ? PERP__ROW_LO : PERP__ROW_B, other[1] = PERP__ROW_HI;
-        return zero == PERP__ROW_B ? 2 : 1;
+    if (zero == PERP__ROW_A) {
+        double guard = perp__collocation_side(a, last, p, PERP__ROW_GUARD);
+        if (pair->two_sided ||
+            guard < -PERP_TOL_STEP * perp__collocation_terms(a, last, p, PERP__ROW_GUARD))
+            return 0;
+        other[0] = PERP__ROW_B;
+        return 1;
     }
-    if (zero == PERP__ROW_A && perp__collocation_side(a, last, p, PERP__ROW_GUARD) < 0) return 0;
-    other[0] = zero == PERP__ROW_A ? PERP__ROW_B : PERP__ROW_A;
-    return 1;
+    if (pair->two_sided)
+        other[n++] = zero == PERP__ROW_B ? PERP__ROW_LO : PERP__ROW_B;
+    else
+        other[n++] = PERP__ROW_A;
+    if (pair->two_sided && zero == PERP__ROW_B) other[n++] = PERP__ROW_HI;
+    if (pair->guard >= 0) other[n++] = PERP__ROW_GUARD;
+    return n;
 }
 
 /* The |terms| of row k of pair p at point c, each state with what it was made of in this step. */
@@ -300,17 +326,89 @@ static double moves_at(const perp__saltation *s, int r, int j, double *size)
     return moves;
 }
 
-/* Both sides are 0 all along the step: does a change in direction j move this one below 0 at its end? At HI of a two-sided pair B is <= 0. */
+/* Does a direction move states that a guard reads, or parameters in it? */
+static int reads_what_moves(const perp__saltation *s, int r, int j)
+{
+    const perp__collocation *a = s->slopes->at;
+    for (int e = a->start[r]; e < a->start[r + 1]; e++) {
+        int i = a->state_of[a->column[e]];
+        if (s->dY[a->column[e] * s->np + j] != 0) return 1;
+        if (i < a->nx && s->before[i * s->np + j] != 0) return 1;
+    }
+    put_direction(s, j);
+    for (int e = s->slopes->start[r]; e < s->slopes->start[r + 1]; e++)
+        if (s->slopes->column[e] >= a->y && s->move[s->slopes->column[e]] != 0) return 1;
+    return 0;
+}
+
+/* The least by which a guard is moved: states that are kept where they are move by what short steps leave of what they have been moved by, and by the rounding of
+ * what moves far. */
+static double least_move(const perp__saltation *s, int r, int j)
+{
+    const perp__collocation *a = s->slopes->at;
+    double sum = 0, far = 0;
+    for (int i = 0; i < a->n; i++) far = fmax(far, fabs(s->dY[i * s->np + j]));
+    for (int e = a->start[r]; e < a->start[r + 1]; e++) {
+        int i = a->state_of[a->column[e]];
+        if (i < a->nx)
+            sum += fabs(a->value[e]) * fmax(KEPT * s->most[i * s->np + j], LITTLE * STANDS * far);
+    }
+    return sum;
+}
+
+/* The guard of a pair that it keeps closed is on its bound at the end of the step: which signs of direction j take it off? */
+static int against_guard(const perp__saltation *s, int p, int j)
+{
+    perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1, r = perp__collocation_row(a, last, p, PERP__ROW_GUARD);
+    double size, moves = moves_at(s, r, j, &size);
+    if (perp__collocation_is_flat(a, last, p, PERP__ROW_GUARD))
+        return reads_what_moves(s, r, j) ? PERP__NOT_UP | PERP__NOT_DOWN : 0;
+    return fabs(moves) <= least_move(s, r, j) ? 0 : perp__against(moves, size);
+}
+
+/* Is row k of pair p 0 all along the step, up to rounding? */
+static int is_nothing(const perp__saltation *s, int p, int k)
+{
+    perp__collocation *a = s->slopes->at;
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        double off = fabs(perp__collocation_side(a, c, p, k));
+        if (off > s->step->tol * terms_of(a, c, p, k) && off > perp__collocation_noise(a, c, p, k))
+            return 0;
+    }
+    return 1;
+}
+
+/* Both sides are 0 all along the step, or the guard is on its bound: does a change in direction j move this one below 0 at its end? At HI of a two-sided pair B is <= 0. */
 static int against(const perp__saltation *s, int p, int zero, int k, int j)
 {
     const perp__collocation *a = s->slopes->at;
     int last = a->scheme.npoint - 1;
     double moves = 0, size = 0;
+    if (k == PERP__ROW_GUARD) return is_nothing(s, p, k) ? against_guard(s, p, j) : 0;
     for (int c = 0; c <= last; c++)
         if (fabs(perp__collocation_side(a, c, p, k)) > s->step->tol * terms_of(a, c, p, k))
             return 0;
     moves = moves_at(s, perp__collocation_row(a, last, p, k), j, &size);
     return perp__against(zero == PERP__ROW_HI ? -moves : moves, size);
+}
+
+/* A side ended the step with the guard on its bound. A change that moves the guard up, beside the side, leaves that as it is; one that moves it down has it off before.
+ * Where the guard stands still, too, nothing is known. */
+static void note_tie(perp__saltation *s, int p)
+{
+    perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1, r = perp__collocation_row(a, last, p, PERP__ROW_GUARD);
+    double rate = fabs(perp__collocation_side(a, last, p, PERP__ROW_GUARD_RATE)),
+           terms = perp__collocation_terms(a, last, p, PERP__ROW_GUARD_RATE);
+    int stands = rate <= LITTLE * STANDS * terms ||
+                 rate <= perp__collocation_noise(a, last, p, PERP__ROW_GUARD_RATE);
+    for (int j = 0; j < s->np; j++) {
+        double size, moves = moves_at(s, r, j, &size);
+        int bits = perp__against(moves, size);
+        if (bits && stands) bits = PERP__NOT_UP | PERP__NOT_DOWN;
+        perp__sensitivity_doubt(s->run, j, bits, a->ws[a->time + last]);
+    }
 }
 
 static void note_kinks(perp__saltation *s)
@@ -319,7 +417,7 @@ static void note_kinks(perp__saltation *s)
     int npair = a->model->npair, first = (a->scheme.npoint - 1) * (a->neq + npair) + a->neq;
     double t = a->ws[a->time + a->scheme.npoint - 1];
     for (int p = 0; p < npair; p++) {
-        int base = perp__collocation_row(a, a->scheme.npoint - 1, p, 0), other[2];
+        int base = perp__collocation_row(a, a->scheme.npoint - 1, p, 0), other[3];
         int zero = a->active[first + p] - base, n = other_rows(a, p, zero, other);
         for (int i = 0; i < n * s->np; i++)
             perp__sensitivity_doubt(s->run, i % s->np,
@@ -334,6 +432,26 @@ static double at_start(const perp__saltation *s, const double *value, double ter
     double most = 0, x = perp__scheme_between(scheme, value, 0);
     for (int c = 0; c < scheme->npoint; c++) most = fmax(most, fabs(value[c]));
     return fabs(x) > SHARE * most && fabs(x) > LITTLE * terms ? x : 0;
+}
+
+/* A guard that was on its bound all along the step ended it: it opens with no speed, and the time of that moves infinitely fast. */
+static void note_opening(perp__saltation *s, int row)
+{
+    const perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1, k = row - last * a->nrow - a->neq, p = k / PERP__PAIR_ROWS;
+    if (k < 0 || k % PERP__PAIR_ROWS != PERP__ROW_GUARD || !is_nothing(s, p, PERP__ROW_GUARD))
+        return;
+    double value[PERP__MOST_POINTS];
+    for (int c = 0; c <= last; c++)
+        value[c] = perp__collocation_side(a, c, p, PERP__ROW_GUARD_RATE);
+    if (fabs(value[0]) <= STANDS * fabs(value[last])) return; /* of min or max: another one began */
+    for (int j = 0; j < s->np; j++) {
+        int is_moved = 0;
+        for (int i = 0; i < a->n; i++) is_moved |= s->dY[i * s->np + j] != 0;
+        if (is_moved)
+            perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN,
+                                    a->ws[a->time + last]);
+    }
 }
 
 /* How row k of pair p moves with direction j at the start of the step that was solved last: of_states: by the states that were there, not by those of the
@@ -362,51 +480,94 @@ static double moves_at_start(const perp__saltation *s, int p, int k, int j, int 
  * other one; where it went with no speed, a change of that speed does, too, and which side it is, nothing tells. */
 static void note_touched(perp__saltation *s, int p)
 {
-    const perp__collocation *a = s->slopes->at;
+    perp__collocation *a = s->slopes->at;
     double value[PERP__MOST_POINTS];
-    for (int c = 0; c < a->scheme.npoint; c++) {
+    int last = a->scheme.npoint - 1, is_flat = s->touched[p] & FLAT, moves = 0;
+    for (int c = 0; c <= last; c++) {
+        double terms = perp__collocation_terms(a, c, p, PERP__ROW_GUARD_RATE),
+               noise = perp__collocation_noise(a, c, p, PERP__ROW_GUARD_RATE);
         value[c] = perp__collocation_side(a, c, p, PERP__ROW_GUARD_RATE);
-        if (fabs(value[c]) < STANDS * perp__collocation_terms(a, c, p, PERP__ROW_GUARD_RATE))
-            value[c] = 0;
+        moves |= fabs(value[c]) > fmax(STANDS * terms, noise);
     }
-    double rate = at_start(s, value, 0), t = a->ws[a->time];
+    double rate = moves ? at_start(s, value, 0) : 0, t = a->ws[a->time];
+    int zero = a->active[a->neq + p] - perp__collocation_row(a, 0, p, 0);
+    int is_on = zero != PERP__ROW_A || rate > 0;
     for (int j = 0; j < s->np; j++) {
         double by = moves_at_start(s, p, PERP__ROW_GUARD, j, 1);
-        int bits = by == 0                  ? 0
-                   : rate == 0              ? PERP__NOT_UP | PERP__NOT_DOWN
-                   : (by > 0) == (rate > 0) ? PERP__NOT_DOWN
-                                            : PERP__NOT_UP;
+        int bits = by == 0                      ? 0
+                   : rate == 0 || s->has_jumped ? PERP__NOT_UP | PERP__NOT_DOWN
+                   : (by > 0) == is_on          ? PERP__NOT_DOWN
+                                                : PERP__NOT_UP;
         if (rate == 0 && moves_at_start(s, p, PERP__ROW_GUARD_RATE, j, 0) != 0)
+            bits = PERP__NOT_UP | PERP__NOT_DOWN;
+        if (is_flat && reads_what_moves(s, perp__collocation_row(a, last, p, PERP__ROW_GUARD), j))
             bits = PERP__NOT_UP | PERP__NOT_DOWN;
         perp__sensitivity_doubt(s->run, j, bits, t);
     }
 }
 
-/* Which guards are on their bounds at the start, of which the two short steps tell the vars. */
+/* The sides were found with the second one of pair p at 0. Where it is not held, but has to be >= 0 (at HI: <= 0), a change that moves it the other way is met by the
+ * pair; where it is, as it is and not by its rate, a change that moves it is met by a jump that the run does not have. */
+static void note_other_side(perp__saltation *s, int p)
+{
+    const perp__collocation *a = s->slopes->at;
+    int zero = a->active[a->neq + p] - perp__collocation_row(a, 0, p, 0);
+    int r = perp__collocation_row(a, a->scheme.npoint - 1, p, PERP__ROW_B);
+    if (zero == PERP__ROW_RATE || (zero == PERP__ROW_A && a->model->pair[p].two_sided)) return;
+    for (int j = 0; j < s->np; j++) {
+        double by = moves_at_start(s, p, PERP__ROW_B, j, 1);
+        if (fabs(by) <= least_move(s, r, j)) continue;
+        if (zero == PERP__ROW_HI) by = -by;
+        int bits = by < 0 ? PERP__NOT_UP : by > 0 ? PERP__NOT_DOWN : 0;
+        if (bits && zero == PERP__ROW_B) bits = PERP__NOT_UP | PERP__NOT_DOWN;
+        perp__sensitivity_doubt(s->run, j, bits, a->ws[a->time]);
+    }
+}
+
+/* Which second sides are 0 where the sides were found now, of which the two short steps tell the vars; and at the start, which guards are on their bounds. */
 static void find_touched(perp__saltation *s)
 {
     perp__collocation *a = s->slopes->at;
     const perp__step *step = &s->step[1];
+    int is_first = s->is_start && s->ntouched < 0;
     for (int v = 0; v < s->nv; v++) s->x[v] = step->ws[step->sym.y + step->sym.var_at[v]];
     perp__collocation_stand(a, step->ws[SYM_T_PRE], step->ws + step->sym.pre, s->x);
-    s->ntouched = 0;
+    if (is_first) s->ntouched = 0;
     for (int p = 0; p < a->model->npair; p++) {
-        double guard = fabs(perp__collocation_side(a, 0, p, PERP__ROW_GUARD));
-        double terms = perp__collocation_terms(a, 0, p, PERP__ROW_GUARD);
-        s->touched[p] = a->model->pair[p].guard >= 0 && guard <= step->tol * terms;
-        s->ntouched += s->touched[p];
+        double guard = perp__collocation_side(a, 0, p, PERP__ROW_GUARD),
+               side = fabs(perp__collocation_side(a, 0, p, PERP__ROW_B)),
+               nothing = step->tol * perp__collocation_terms(a, 0, p, PERP__ROW_GUARD);
+        int is_on_bound = a->model->pair[p].guard >= 0 && fabs(guard) <= nothing;
+        int bits = is_first ? 0 : s->touched[p] & (GUARD_TOUCHED | FLAT);
+        if (is_first && is_on_bound) bits |= GUARD_TOUCHED, s->ntouched++;
+        if (is_first && is_on_bound && perp__collocation_is_flat(a, 0, p, PERP__ROW_GUARD))
+            bits |= FLAT;
+        if (guard >= -nothing && side <= step->tol * perp__collocation_terms(a, 0, p, PERP__ROW_B))
+            bits |= SIDE_TOUCHED;
+        s->touched[p] = (char)bits;
+    }
+    s->is_fresh = 1;
+}
+
+/* What the first step with these sides tells of changes where it began. */
+static void note_start(perp__saltation *s, int is_start)
+{
+    const perp__collocation *a = s->slopes->at;
+    for (int p = 0; p < a->model->npair; p++) {
+        if (is_start && s->touched[p] & GUARD_TOUCHED) note_touched(s, p);
+        if (s->touched[p] & SIDE_TOUCHED) note_other_side(s, p);
     }
 }
 
-void perp__saltation_step(perp__saltation *s, int row)
+void perp__saltation_step(perp__saltation *s, int row, int tied)
 {
     const perp__collocation *a = s->slopes->at;
     double rate = 1;
     size_t np = (size_t)s->np, states = (size_t)s->nx * np;
     int last = (a->scheme.npoint - 1) * (a->nx + a->nv);
     if (s->back) perp__backward_note_in_mode(s->back, PERP__NOTED_IN_MODE, row);
-    int has_touched = s->is_start && s->ntouched > 0;
-    s->is_new = s->is_start = 0;
+    int is_start = s->is_start && s->ntouched >= 0, is_fresh = s->is_fresh;
+    s->is_new = s->is_start = s->is_fresh = 0;
     if (!s->known || s->back) return;
     s->length = perp__collocation_length(a);
     s->known = perp__collocation_slopes_take(s->slopes) && move_length(s, row, &rate);
@@ -414,9 +575,11 @@ void perp__saltation_step(perp__saltation *s, int row)
     memcpy(s->dt_before, s->dt, np * sizeof(double));
     for (int j = 0; j < s->np && s->known; j++) s->known = move_direction(s, j, row, rate);
     if (s->known) note_kinks(s);
-    for (int p = 0; p < a->model->npair && has_touched && s->known; p++)
-        if (s->touched[p]) note_touched(s, p);
+    if (s->known && tied >= 0) note_tie(s, tied);
+    if (s->known && row >= 0) note_opening(s, row);
+    if (is_fresh && s->known) note_start(s, is_start);
     if (s->known && states) memcpy(s->dx, s->dY + (size_t)last * np, states * sizeof(double));
+    for (size_t i = 0; i < states && s->known; i++) s->most[i] = fmax(s->most[i], fabs(s->dx[i]));
 }
 
 void perp__saltation_again(perp__saltation *s, int is_solved, int row)
@@ -426,7 +589,7 @@ void perp__saltation_again(perp__saltation *s, int is_solved, int row)
     s->known = s->known && is_solved;
     memcpy(s->dx, s->before, (size_t)s->nx * (size_t)s->np * sizeof(double));
     memcpy(s->dt, s->dt_before, (size_t)s->np * sizeof(double));
-    perp__saltation_step(s, row);
+    perp__saltation_step(s, row, -1);
 }
 
 /* Short step k moves as what is before it does. */
@@ -468,13 +631,26 @@ static int jumps(const perp__saltation *s, const double *a, const double *b, int
     return 0;
 }
 
+void perp__saltation_settle(perp__saltation *s, int has_jumped)
+{
+    const perp__collocation *a = s->slopes->at;
+    if (has_jumped) s->has_jumped |= s->is_start;
+    if (has_jumped || !s->known || s->back) return;
+    for (int p = 0; p < a->model->npair; p++)
+        if (a->gap[p]) return; /* velocities jump with the rounding of how gaps move */
+    for (int j = 0; j < s->np; j++)
+        if (s->jumped[j])
+            perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN,
+                                    s->step->ws[SYM_T_PRE]);
+}
+
 void perp__saltation_jump(perp__saltation *s)
 {
     if (s->back) {
         perp__backward_note_short(s->back, PERP__NOTED_JUMP, 0);
         return;
     }
-    if (s->is_start && s->ntouched < 0) find_touched(s);
+    if (s->known) find_touched(s);
     perp__sensitivity_forget_doubts(s->probe[1]);
     for (int k = 0; k < 2 && s->known; k++) s->known = advance_short(s, k);
     if (!s->known) return;
@@ -488,6 +664,7 @@ void perp__saltation_jump(perp__saltation *s)
             perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN,
                                     s->step->ws[SYM_T_PRE]);
     }
+    for (int j = 0; j < s->np; j++) s->jumped[j] = (char)jumps(s, a, b, j, LITTLE);
     for (int i = 0; i < s->nx * s->np; i++) s->dx[i] = 2 * b[i] - a[i];
 }
 

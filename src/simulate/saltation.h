@@ -30,14 +30,17 @@ void perp__saltation_end(perp__saltation *saltation, int is_short, double step);
 /* The step is left to another method, from its beginning. NULL: nothing. */
 void perp__saltation_leave(perp__saltation *saltation);
 
-/* A step in a mode, as it was solved last. It ended where this row became 0 (-1: at a given time). */
-void perp__saltation_step(perp__saltation *saltation, int row);
+/* A step in a mode, as it was solved last. It ended where this row became 0 (-1: at a given time); tied: of a side of this pair, whose guard came to its bound with
+ * it (-1: none). */
+void perp__saltation_step(perp__saltation *saltation, int row, int tied);
 
 /* The last step, solved again (or not), did end where this row became 0. */
 void perp__saltation_again(perp__saltation *saltation, int is_solved, int row);
 
 /* Two short steps told what the states are just behind this time. */
 void perp__saltation_jump(perp__saltation *saltation);
+/* Did states jump there? A direction that does where they do not is met by one side of a pair alone. */
+void perp__saltation_settle(perp__saltation *saltation, int has_jumped);
 
 /* A short step was taken as a real one; where it ended at a given time, time moves no more. */
 void perp__saltation_short(perp__saltation *saltation, int is_given);

@@ -169,7 +169,8 @@ static void evaluate_guards(perp__step *s)
     perp__tape_eval(&s->tape.guards, s->ws);
     for (int p = 0; p < s->np; p++) {
         int g = s->tape.guard_of[s->pair[p].of];
-        if (g >= 0 && s->tape.held && s->tape.held[s->pair[p].of]) s->ws[s->tape.guards.out[g]] = 1;
+        int held = g >= 0 && s->tape.held ? s->tape.held[s->pair[p].of] : 0;
+        if (held) s->ws[s->tape.guards.out[g]] = held > 0;
         s->on[p] = (char)(g < 0 || s->ws[s->tape.guards.out[g]] > 0);
     }
 }

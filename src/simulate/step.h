@@ -190,8 +190,8 @@ typedef struct perp__tapes {
     perp__tape guards;  /* one per guarded pair of the model */
     perp__tape outputs; /* what rows report beside unknowns: the model's inputs and outputs */
     int *guard_of;      /* model pair -> output of the guards tape, or -1 */
-    const char
-        *held; /* pairs of the model whose guards are on whatever they say (events.c); NULL: none */
+    const char *
+        held; /* pairs of the model whose guards are on, > 0, or off, < 0, whatever they say (events.c); NULL: none */
 } perp__tapes;
 
 /* Some of the nonzeros, row by row. */

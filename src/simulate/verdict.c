@@ -880,7 +880,9 @@ int perp__step_moves_nothing(perp__step *s, const double *start)
     for (int k = 0; k < rate->n; k++) {
         int i = rate->row[k];
         double r = fabs(ws[s->tape.check.out[2 * i]] - ws[s->tape.check.out[2 * i + 1]]);
-        if (start[s->column[rate->at[k]]] == 0) continue; /* nothing is lost beside 0 */
+        int j = s->column[rate->at[k]];
+        if (start[j] == 0) continue;                  /* nothing is lost beside 0 */
+        if (ws[s->sym.pre + j] != start[j]) continue; /* within the step it moves, if by rounding */
         if (s->marks.has_h[i] && r > 0.5 * s->sizes.scale[i]) return 1;
     }
     return 0;
