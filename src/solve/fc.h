@@ -136,9 +136,9 @@ double perp__fc_sweeps(perp__fc *fc, int limit);
 /* The method proximal, for at most `limit` iterations from here. */
 void perp__fc_proximal_steps(perp__fc *fc, int limit);
 
-/* At most `limit` interior-point steps from start 0, 1, 2, ... (0 has all contacts alike); the best
- * iterate is kept. */
-void perp__fc_ipm_steps(perp__fc *fc, int limit, int start);
+/* At most `limit` interior-point steps from start 0, 1, 2, ... (0 has all contacts alike), or from where the last ones ended (-1); the best
+ * iterate is kept. 1: it is near, and they no longer come nearer. */
+int perp__fc_ipm_steps(perp__fc *fc, int limit, int start);
 
 /* |W|, by power iteration to a thousandth or so; uses work vectors 0 and 1. */
 double perp__fc_largest_eigenvalue(const perp__fc *fc);

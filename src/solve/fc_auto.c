@@ -61,9 +61,15 @@ static int step_from_guess(perp__fc *fc, int limit)
     int done = newton_from_here(fc, limit);
     fc->shift = PERP_FC_SHIFT;
     if (done) return 1;
-    if (limit - fc->iterations > IPM_STEPS) perp__fc_ipm_steps(fc, IPM_STEPS, 0);
-    memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
-    if (fc->out_of_memory || newton_from_here(fc, limit)) return 1;
+    int begun = fc->iterations, is_near = 1;
+    for (int start = 0; is_near; start = -1) { /* again: from where they left off */
+        int left = IPM_STEPS - (fc->iterations - begun);
+        is_near =
+            limit - fc->iterations > IPM_STEPS && left > 0 && perp__fc_ipm_steps(fc, left, start);
+        memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
+        if (fc->out_of_memory || newton_from_here(fc, limit)) return 1;
+        is_near &= fc->best_residual > fc->tol;
+    }
     fc->target = fc->tol;
     return fc->best_residual <= fc->target;
 }

@@ -20,6 +20,10 @@
 enum { STEPS = 60, POLISH = 50 };
 static const double SHORT = 0.5;
 
+/* So many times the tolerance, and below, it is Newton's turn where two steps have not halved the residual: what is left is of |z_T| where z_T is nearly
+ * 0, which one of Newton's steps takes and sixty of these do not. */
+static const double NEARLY = 1e4;
+
 static double det(const double *x)
 {
     double t = sqrt(x[1] * x[1] + x[2] * x[2]);
@@ -123,20 +127,20 @@ static double spread(int i, int start)
     return start ? exp(6 * (double)(x >> 11) * 0x1p-53 - 3) : 1;
 }
 
-void perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
+int perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
 {
     double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = PERP_TINY, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
     if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL)) {
         fc->out_of_memory = 1;
-        return;
+        return 0;
     }
-    for (int k = 0; k < fc->n; k++) x[k] = z[k] = k % 3 ? 0 : size;
-    for (int i = 0; i < fc->nc; i++) {
+    for (int k = 0; k < fc->n && start >= 0; k++) x[k] = z[k] = k % 3 ? 0 : size;
+    for (int i = 0; i < fc->nc && start >= 0; i++) {
         x[3 * i] *= spread(2 * i, start);
         z[3 * i] *= spread(2 * i + 1, start);
     }
-    double length = 0;
+    double length = 0, last[2] = {INFINITY, INFINITY}; /* the residual of the last steps */
     for (int it = 0; it < limit; it++) {
         double sigma = length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
         length = advance(fc, x, z, sigma, &gap);
@@ -146,9 +150,13 @@ void perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
             fc->r[3 * i + 1] = x[3 * i + 1];
             fc->r[3 * i + 2] = x[3 * i + 2];
         }
-        if (perp__fc_residual(fc) <= fc->target) break;
+        double residual = perp__fc_residual(fc);
+        if (residual <= fc->target) break;
         if (fc->best_residual <= fc->tol && length < SHORT) break; /* Newton's turn */
+        if (start >= 0 && residual <= NEARLY * fc->tol && residual > 0.5 * last[0]) return 1;
+        last[0] = last[1], last[1] = residual;
     }
+    return 0;
 }
 
 void perp__fc_ipm(perp__fc *fc)
