@@ -15,13 +15,11 @@ typedef struct figures {
     long refused, worst;
 } figures;
 
-static perp_bodies *make_stack(int n, const double *gravity, perp_diag *diag)
+static perp_bodies *make_stack(int n, perp_diag *diag)
 {
     static perp_body body[HEIGHT_MOST];
     static perp_shape shape[HEIGHT_MOST + 1];
-    perp_bodies_options o = perp_bodies_options_default();
     perp_bodies *b = NULL;
-    memcpy(o.gravity, gravity, sizeof o.gravity);
     shape[0] = (perp_shape){.kind = PERP_SHAPE_PLANE, .mu = 0.5};
     for (int i = 0; i < n; i++) {
         double I = 2 * HALF * HALF / 3;
@@ -32,24 +30,22 @@ static perp_bodies *make_stack(int n, const double *gravity, perp_diag *diag)
         shape[i + 1] = (perp_shape){
             .body = i + 1, .kind = PERP_SHAPE_BOX, .size = {HALF, HALF, HALF}, .mu = 0.5};
     }
-    perp_bodies_create(body, n, shape, n + 1, &o, &b, diag);
+    perp_bodies_create(body, n, shape, n + 1, NULL, &b, diag);
     return b;
 }
 
-/* A stack's steps; where gravity turns it is made anew from where it is. */
+/* A stack's steps. */
 static perp_bodies *run(int n, long steps, double degrees, unsigned long long seed, figures *f,
                         perp_diag *diag)
 {
-    double gravity[3] = {0, 0, -9.81}, worst = -1;
-    perp_bodies *b = make_stack(n, gravity, diag);
+    double worst = -1;
+    perp_bodies *b = make_stack(n, diag);
     for (long i = 0; i < steps && b; i++) {
         perp_bodies_info info;
         if (degrees > 0 && i % TILT_EVERY == 0) {
+            double gravity[3];
             tilt(degrees, &seed, gravity);
-            perp_bodies *next = make_stack(n, gravity, diag);
-            if (next) perp_bodies_set(next, perp_bodies_q(b), perp_bodies_v(b));
-            perp_bodies_destroy(b);
-            if (!(b = next)) break;
+            perp_bodies_set_gravity(b, gravity);
         }
         double start = cpu_now();
         perp_status status = perp_bodies_step(b, &info, diag);

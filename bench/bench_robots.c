@@ -20,12 +20,10 @@ typedef struct figures {
     int nbefore;
 } figures;
 
-static perp_bodies *make(const perp_robot *robot, const double *gravity, perp_diag *diag)
+static perp_bodies *make(const perp_robot *robot, perp_diag *diag)
 {
     perp_bodies *b = NULL;
-    perp_bodies_options o = perp_robot_get_parts(robot).options;
-    if (gravity) memcpy(o.gravity, gravity, sizeof o.gravity);
-    if (perp_robot_create_bodies(robot, &o, &b, diag) == PERP_OK && perp_robot_keys(robot))
+    if (perp_robot_create_bodies(robot, NULL, &b, diag) == PERP_OK && perp_robot_keys(robot))
         perp_robot_set_key(robot, 0, b);
     return b;
 }
@@ -65,22 +63,19 @@ static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double 
     f->nbefore = n;
 }
 
-/* The steps of a robot; where gravity turns it is made anew from where it is. */
+/* The steps of a robot. */
 static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
                         unsigned long long seed, figures *f, perp_diag *diag)
 {
     perp_robot_parts p = perp_robot_get_parts(robot);
-    perp_bodies *b = make(robot, NULL, diag);
+    perp_bodies *b = make(robot, diag);
     double *J = b ? malloc((size_t)(3 * perp_bodies_nv(b) + 1) * sizeof *J) : NULL;
     for (long i = 0; i < steps && b && J; i++) {
         perp_bodies_info info;
         if (degrees > 0 && i % TILT_EVERY == 0) {
             double gravity[3];
             tilt(degrees, &seed, gravity);
-            perp_bodies *next = make(robot, gravity, diag);
-            if (next) perp_bodies_set(next, perp_bodies_q(b), perp_bodies_v(b));
-            perp_bodies_destroy(b);
-            if (!(b = next)) break;
+            perp_bodies_set_gravity(b, gravity);
         }
         double start = cpu_now();
         perp_status status = perp_bodies_step(b, &info, diag);

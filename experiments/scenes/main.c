@@ -73,31 +73,26 @@ typedef struct options {
     const char *folder; /* of recorded tosses; nullable */
 } options;
 
-/* As it begins, or, where gravity has turned, goes on. */
-static perp_bodies *create(scene *s, const double *gravity, const perp_bodies *from)
+static perp_bodies *create(scene *s)
 {
     perp_bodies *b = NULL;
     perp_diag diag = {0};
-    perp_bodies_options o = s->o;
-    if (gravity) memcpy(o.gravity, gravity, sizeof o.gravity);
-    if (perp_bodies_create(s->body, s->nbody, s->shape, s->nshape, &o, &b, &diag) != PERP_OK) {
+    if (perp_bodies_create(s->body, s->nbody, s->shape, s->nshape, &s->o, &b, &diag) != PERP_OK) {
         fprintf(stderr, "%s: %s", s->name, perp_diag_text(&diag));
         perp_diag_clear(&diag);
         exit(2);
     }
     if (s->drive) s->drive(s, b);
-    perp_bodies_set(b, from ? perp_bodies_q(from) : NULL, from ? perp_bodies_v(from) : s->v);
+    perp_bodies_set(b, NULL, s->v);
     return b;
 }
 
 /* Gravity turned by up to so many degrees about a level line. */
-static perp_bodies *turn(scene *s, perp_bodies *b, double degrees, unsigned long long *seed)
+static void turn(perp_bodies *b, double degrees, unsigned long long *seed)
 {
     double gravity[3];
     tilt(degrees, seed, gravity);
-    perp_bodies *next = create(s, gravity, b);
-    perp_bodies_destroy(b);
-    return next;
+    perp_bodies_set_gravity(b, gravity);
 }
 
 /* Contacts at the begin of each step are where the step before ended. Creep: of the last quarter. */
@@ -114,11 +109,11 @@ static void look(const scene *s, perp_bodies *b, outcome *r)
 static perp_bodies *run(scene *s, const options *o, outcome *r)
 {
     perp_diag diag = {0};
-    perp_bodies *b = create(s, NULL, NULL);
+    perp_bodies *b = create(s);
     unsigned long long seed = o->seed;
     for (; r->steps < s->steps && !r->refused; r->steps++) {
         perp_bodies_info info;
-        if (o->turn > 0 && r->steps % TILT_EVERY == 0) b = turn(s, b, o->turn, &seed);
+        if (o->turn > 0 && r->steps % TILT_EVERY == 0) turn(b, o->turn, &seed);
         double start = cpu_now(), spent;
         r->refused = perp_bodies_step(b, &info, &diag) != PERP_OK;
         spent = cpu_now() - start;

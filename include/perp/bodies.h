@@ -213,6 +213,9 @@ PERP_API int perp_bodies_jammed(const perp_bodies *bodies, int k, int shape[2], 
 /// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not finite)
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
 
+/// Gravity from now on [m/s^2]; contacts and their forces go on from where they are. @return PERP_OK; PERP_ERR_ARG (NULL, not finite)
+PERP_API perp_status perp_bodies_set_gravity(perp_bodies *bodies, const double gravity[3]);
+
 /// One step. What overlaps at its end by more than 1e-5 of the smaller shape's least half length is moved apart: the least motion in the metric of
 /// the masses, which changes no velocity. A step without a verified answer is made in parts of equal length, each verified (docs/adr/081): then the impulses are
 /// those of the last part times their number. Allocates where there are more contacts than ever before.

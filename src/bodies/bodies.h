@@ -224,6 +224,8 @@ int perp__bodies_is_named(const perp_bodies *b, int i, int j);
 int perp__bodies_jam(perp_bodies *b,
                      const perp_touch *t); /* they do not touch any more; 0: memory is out */
 void perp__filter_destroy(perp_bodies *b);
+/* What was found where the last step ended does not hold. */
+void perp__bodies_look_again(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
 int perp__broad_pairs(perp__broad *b);

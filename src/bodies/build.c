@@ -358,6 +358,14 @@ perp_status perp_bodies_set_force(perp_bodies *b, const double *tau)
     return PERP_OK;
 }
 
+perp_status perp_bodies_set_gravity(perp_bodies *b, const double gravity[3])
+{
+    if (!b || !gravity || !are_finite(gravity, 3)) return PERP_ERR_ARG;
+    perp__bodies_look_again(b); /* how far bodies come within a step goes by it */
+    memcpy(b->o.gravity, gravity, sizeof b->o.gravity);
+    return PERP_OK;
+}
+
 perp_status perp_bodies_pose(perp_bodies *b, int body, double position[3], double rotation[9])
 {
     if (!b || body < 0 || body >= b->n) return PERP_ERR_ARG;

@@ -12,8 +12,7 @@ static const perp_touch_rule *rule_of(const perp_bodies *b, int shape)
     return b->filter.rule ? &b->filter.rule[shape] : &usual;
 }
 
-/* What was found where the last step ended does not hold. */
-static void look_again(perp_bodies *b)
+void perp__bodies_look_again(perp_bodies *b)
 {
     if (!b->is_ahead) return;
     perp_touch *touch = b->touch;
@@ -35,7 +34,7 @@ perp_status perp_bodies_set_rule(perp_bodies *b, int shape, const perp_touch_rul
         for (int i = 0; i < b->nshape; i++) b->filter.rule[i] = usual;
     }
     b->filter.rule[shape] = *rule;
-    look_again(b);
+    perp__bodies_look_again(b);
     return PERP_OK;
 }
 
@@ -62,7 +61,7 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
         return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     perp__named_pair *old = (perp__named_pair *)named(b, shape0, shape1);
-    look_again(b);
+    perp__bodies_look_again(b);
     if (old) {
         old->mu[0] = mu;
         return PERP_OK;
@@ -80,7 +79,7 @@ perp_status perp_bodies_set_pair_moments(perp_bodies *b, int shape0, int shape1,
 {
     perp__named_pair *pair = b ? (perp__named_pair *)named(b, shape0, shape1) : NULL;
     if (!pair || !(spin >= 0) || !(roll >= 0) || !isfinite(spin + roll)) return PERP_ERR_ARG;
-    look_again(b);
+    perp__bodies_look_again(b);
     pair->mu[1] = spin, pair->mu[2] = roll;
     return PERP_OK;
 }
@@ -90,7 +89,7 @@ perp_status perp_bodies_keep_apart(perp_bodies *b, int body0, int body1)
     if (!b || body0 < 0 || body1 < 0 || body0 >= b->n || body1 >= b->n) return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     if (!perp__grow(&f->apart, &f->capart, f->napart + 1, sizeof *f->apart)) return PERP_ERR_MEMORY;
-    look_again(b);
+    perp__bodies_look_again(b);
     f->apart[f->napart][0] = body0 < body1 ? body0 : body1;
     f->apart[f->napart++][1] = body0 < body1 ? body1 : body0;
     qsort(f->apart, (size_t)f->napart, sizeof *f->apart, by_numbers);
