@@ -119,6 +119,32 @@ static int assemble(const perp_robot *robot, perp_bodies *b, const char *file, p
     return cli_exit_code(status);
 }
 
+static cJSON *text_or_null(const char *text)
+{
+    return text && *text ? cJSON_CreateString(text) : cJSON_CreateNull();
+}
+
+/* The pairs that touch no more; a shape or body without a name is null, and so is the world. */
+static void add_jammed(cJSON *o, const perp_robot *robot, const perp_bodies *b)
+{
+    perp_robot_parts p = perp_robot_get_parts(robot);
+    cJSON *list = cJSON_AddArrayToObject(o, "jammed");
+    int shape[2];
+    double overlap;
+    for (int k = 0; perp_bodies_jammed(b, k, shape, &overlap); k++) {
+        cJSON *pair = cJSON_CreateObject();
+        cJSON *shapes = cJSON_AddArrayToObject(pair, "shapes"),
+              *bodies = cJSON_AddArrayToObject(pair, "bodies");
+        for (int i = 0; i < 2; i++) {
+            int body = p.shape[shape[i]].body;
+            cJSON_AddItemToArray(shapes, text_or_null(p.shape_name[shape[i]]));
+            cJSON_AddItemToArray(bodies, text_or_null(body ? p.body[body - 1].name : NULL));
+        }
+        cli_json_add_number(pair, "overlap", overlap);
+        cJSON_AddItemToArray(list, pair);
+    }
+}
+
 static const char *name_of(const perp_robot_parts *p)
 {
     return *p->name ? p->name : "unnamed";
@@ -221,6 +247,7 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
         else
             print_parts(robot, &p, &n, file);
         code = assemble(robot, bodies, file, &diag);
+        if (json) add_jammed(json, robot, bodies);
     }
     if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);
     return finish(json, code, &diag, bodies, robot, stdout);
@@ -563,6 +590,7 @@ int cli_simulate_robot(const cli_robot_run *run)
             cli_json_add_text(json, "method",
                               perp_bodies_method_name((perp_bodies_method)run->method));
             cli_json_add_text(json, "trajectory", run->out);
+            add_jammed(json, robot, bodies);
         }
     }
     return finish(json, code, &diag, bodies, robot, cli_text_stream(run->out, run->report));

@@ -88,7 +88,13 @@ if (run(["check", arm]).code === 0) { // else there is no expat
   const nameless = file("nameless.xml", "<mujoco><worldbody><body pos='1'/></worldbody></mujoco>");
   expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--set", "elbow.u=1.3"], (x) => x.outcome === "verified" && x.steps === 10 && x.method === "euler");
   expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--method", "midpoint"], (x) => x.outcome === "verified" && x.method === "midpoint");
-  expect(0, "check", [arm], (x) => x.nv === 13 && x.keys[0] === "ready");
+  expect(0, "check", [arm], (x) => x.nv === 13 && x.keys[0] === "ready" && x.jammed.length === 0);
+  const hub = file("hub.xml", "<mujoco><worldbody><body name='a'><joint/><geom size='.1'/><body name='b'><joint/><geom size='.01' pos='.5 0 0'/>" +
+    "<body name='c'><joint/><geom name='hub' size='.1'/></body></body></body></worldbody></mujoco>");
+  const isJammed = (x) => x.jammed.length === 1 && x.jammed[0].shapes[0] === null && x.jammed[0].shapes[1] === "hub" &&
+    x.jammed[0].bodies.join() === "a,c" && Math.abs(x.jammed[0].overlap - 0.2) < 1e-9;
+  expect(0, "check", [hub], isJammed);
+  expect(0, "simulate", [hub, "--to", "0.01"], isJammed);
   expect(2, "check", [nameless], (x) => x.diagnostics[0].line === 1 && x.diagnostics[0].column === 31);
   expect(1, "simulate", [arm, "--key", "none"], (x) => x.messages[0].includes("there are: ready"));
 }
