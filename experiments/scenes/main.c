@@ -1,7 +1,8 @@
-/* experiment_scenes [--quick] [--tosses FOLDER] [--turn DEGREES] [--steps N] [--seed S] [SCENE...]: piles, arches, impacts, what rolls and what is held, by
- * perp/bodies.h; of each: steps, what was refused, the worst errors of the verdict, the deepest overlap at any step, how far and how fast the worst body
- * is at the end, creep in the last quarter (of contacts whose force is 1 % inside its cone), CPU time and iterations; and what the scene claims. --quick, the test: without the long ones, and times are printed, not judged. --turn: gravity turns by up to so much every 50 steps, N steps are to be
- * verified, and nothing else is claimed. docs/scenes.md. */
+/* experiment_scenes [--quick] [--tosses FOLDER] [--jump FOLDER] [--turn DEGREES] [--steps N] [--seed S] [SCENE...]: piles, arches, impacts, what rolls and what
+ * is held, by perp/bodies.h; of each: steps, what was refused, the worst errors of the verdict, the deepest overlap at any step, how far and how fast the worst
+ * body is at the end, creep in the last quarter (of contacts whose force is 1 % inside its cone), CPU time and iterations; and what the scene claims. --quick,
+ * the test: without the long ones, and times are printed, not judged. --jump: a planned one, too; examples/robots has it. --turn: gravity turns by up to so much
+ * every 50 steps, N steps are to be verified, and nothing else is claimed. docs/scenes.md. */
 
 #include "scene.h"
 #include "slip.h"
@@ -70,7 +71,7 @@ typedef struct options {
     int steps;   /* with turn */
     unsigned long long seed;
     int is_quick;
-    const char *folder; /* of recorded tosses; nullable */
+    const char *folder, *robots; /* of recorded tosses, of the planned jump; nullable */
 } options;
 
 static perp_bodies *create(scene *s)
@@ -233,6 +234,8 @@ static int read_options(int argc, char **argv, options *o)
         const char *value = ++i < argc ? argv[i] : "";
         if (strcmp(name, "--tosses") == 0)
             o->folder = value;
+        else if (strcmp(name, "--jump") == 0)
+            o->robots = value;
         else if (strcmp(name, "--turn") == 0 && atof(value) > 0)
             o->turn = atof(value);
         else if (strcmp(name, "--steps") == 0 && atoi(value) > 0)
@@ -254,5 +257,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT && first == argc; i++)
         if (!(o.is_quick && scenes[i].is_long)) judge(i, &o);
     if (o.folder) recorded_tosses(o.folder);
+    if (o.robots) planned_jump(o.robots);
     return failures != 0;
 }

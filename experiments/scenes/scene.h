@@ -54,4 +54,7 @@ void sixteen_ways(scene *s, double of_cone);
 /* Recorded tosses beside the kernel's; folder of the data. */
 void recorded_tosses(const char *folder);
 
+/* A planned jump beside the kernel's; folder of its files, examples/robots. */
+void planned_jump(const char *folder);
+
 #endif
