@@ -82,7 +82,8 @@ PERP_API perp_plan_backend perp_plan_backend_find(const char *name);
       "every condition as written holds; that no cheaper plan is near is not shown")               \
     X(PERP_PLAN_FEASIBLE_ON_MESH, "feasible on its mesh",                                          \
       "every condition as written holds at the nodes, but the motion under these inputs, "         \
-      "simulated finer, is another one")                                                           \
+      "simulated finer, is another one, or its cost is not shown to keep a tolerance that is "     \
+      "asked for")                                                                                 \
     X(PERP_PLAN_LOCALLY_INFEASIBLE, "locally infeasible",                                          \
       "no plan was found; where the search ended, no small change brings the conditions nearer. "  \
       "This is no proof that there is none")                                                       \
@@ -153,8 +154,8 @@ typedef struct perp_plan_options {
     void *context; ///< progress is called from one thread at a time, start by start in order
     double
         motion_tol; ///< steps are divided until the motion under the plan's inputs, integrated accurately, differs by less than this part
-    ///< of the largest size of each state, and the cost by less than this part from one mesh to the next; 0 (default): they
-    ///< are as asked for
+    ///< of the largest size of each state, and the cost by less than this part from one mesh to the next and from that of the motion; what
+    ///< is not shown to is feasible on its mesh, whatever `replay` is. 0 (default): they are as asked for
     int most_steps; ///< ... but into no more than this; default 1000
 } perp_plan_options;
 

@@ -109,6 +109,7 @@ struct perp_plan {
         int out_of_memory; /* a library had none */
         int is_idle;       /* the plan holds, and no state moves */
     } last;                /* run */
+    int is_freer; /* than on the mesh before: inputs have more values; without, the cost tells nothing by how it changed (refine.c) */
     double
         arc_error; /* of the cost, where the lengths of arcs were found to the last digits (arcs.c); else 0 */
     perp__attempts attempt;
@@ -215,6 +216,8 @@ int perp__plan_solve_lengths(perp_plan *plan, int abnormal);
 int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result);
 /* Divide the steps of a plan that holds until its motion is accurate to options.motion_tol, as far as that goes (refine.c). */
 perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result);
+/* A cost that is not shown to stay as it is, to options.motion_tol, is one of its mesh (refine.c). Before the rule's part is in cost_error. */
+perp_status perp__plan_judge_cost(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 /* Copy a plan's answer to the kept one, or the kept one to where answers are read. */
 void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep);
 /* Make plan->coarse where there are many steps. */

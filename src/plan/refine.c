@@ -3,6 +3,7 @@
  * they are to within a tolerance. */
 
 #include "base/tol.h"
+#include "model/plan_block.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -49,6 +50,7 @@ typedef struct refinement {
     int nrun;     /* how many there are; 0: no such runs */
     perp_plan_method method;
     int holds;     /* inputs have one value a step */
+    int evenly;    /* all steps are divided */
     int is_broken; /* between nodes: the plan on the next mesh may be another one */
 } refinement;
 
@@ -212,6 +214,7 @@ static int choose_parts(refinement *u, double error, int cost_moves)
     }
     find_jumps(u);
     if (cost_moves) divide_at_jumps(u);
+    for (int k = 0; k < g->K && u->evenly; k++) u->parts[k] = u->parts[k] > 2 ? u->parts[k] : 2;
     for (int k = 0; k < g->K; k++) sum += u->parts[k];
     for (int k = 0; k < g->K && sum == g->K; k++) u->parts[k] = 2;
     if (sum == g->K) sum *= 2;
@@ -345,37 +348,65 @@ void perp__plan_exchange(perp_plan *plan, perp_plan *finer)
     finer->kkt->pairing = &finer->pairing;
 }
 
-static double size_of_cost(const perp_plan *plan, const perp_plan_result *result)
+/* What is known of the cost, each in its own size. */
+typedef struct cost_errors {
+    double
+        off; /* from that of a motion that keeps all; with pairs only slopes tell of it, which are too large by any factor: 0 */
+    double rule;   /* what the method's rule leaves out of its integrals, of what it counts */
+    double change; /* with the last mesh on which inputs had more values */
+} cost_errors;
+
+/* What the cost rises by, to second order, when all unknowns change by this part of their units: slopes are 0 to no less, and a cost below that is 0. 0:
+ * memory. */
+static int find_resolution(const perp_plan *plan, double *resolution)
 {
-    double guessed;
+    const double MOVED = 1e-5;
+    const perp__program *g = plan->program;
+    double cost, *w = malloc((plan->nW + plan->nP + 1) * sizeof *w);
+    *resolution = 0;
+    for (int side = 0; side < 3 && w; side++) { /* the plan itself is the last to be evaluated */
+        double *p = w + plan->nW, move = side < 2 ? (2 * side - 1) * MOVED : 0;
+        for (size_t i = 0; i < plan->nW; i++)
+            w[i] = plan->w[i] + move * g->unit.w[i / (size_t)g->K];
+        for (size_t i = 0; i < plan->nP; i++) p[i] = plan->p[i] + move * g->unit.p[i];
+        perp__program_values(plan->program, &plan->pairing, w, p, plan->r, &cost);
+        *resolution += side < 2 ? 0.5 * cost : -cost;
+    }
+    free(w);
+    *resolution = fabs(*resolution);
+    return w != NULL;
+}
+
+/* 0: memory. */
+static int find_cost_errors(const perp_plan *plan, const perp_plan_result *result, cost_errors *e)
+{
+    double guessed, off, counted, resolution, cost = result->cost_error;
     perp__program_values(plan->program, &plan->pairing, plan->initial.w, plan->initial.p, plan->r,
                          &guessed);
-    return fabs(result->cost) + LEAST_COST * fabs(guessed);
+    if (!find_resolution(plan, &resolution) || !perp__plan_quadrature(plan, &off, &counted))
+        return 0;
+    double size = fabs(result->cost) + LEAST_COST * fabs(guessed);
+    if (fabs(result->cost) <= resolution) size = fmax(size, resolution / plan->options.motion_tol);
+    *e = (cost_errors){0};
+    if (isfinite(cost) && cost > 0 && plan->program->npair == 0) e->off = cost / size;
+    if (isfinite(off) && off != 0) e->rule = fabs(off) / fmax(counted, size);
+    if (plan->arc_error > 0 || plan->model->plan->ncost == 0) return 1;
+    e->change = plan->is_freer ? fabs(result->cost_change) : (double)INFINITY;
+    if (e->change > 0) e->change /= size;
+    return 1;
 }
 
-/* How far the plan is from a motion that keeps all, and its cost from that of one; the cost in its own size. */
-static double error_of(const perp_plan *plan, const perp_plan_result *result)
+/* How far the plan is from a motion that keeps all, and its cost from that of one. */
+static double error_of(const perp_plan_result *result, const cost_errors *e)
 {
-    double error = fmax(result->replay, result->between), cost = result->cost_error;
-    return isfinite(cost) && plan->program->npair == 0
-               ? fmax(error, cost / size_of_cost(plan, result))
-               : error;
+    return fmax(e->off, fmax(result->replay, result->between));
 }
 
-/* Is what the method's rule counts of the cost's integrals all that there is of them? -1: memory. */
-static int counts_integrals(const perp_plan *plan)
-{
-    double off, counted;
-    if (!perp__plan_quadrature(plan, &off, &counted)) return -1;
-    return !(fabs(off) > plan->options.motion_tol * counted);
-}
-
-/* What is accurate already is not given up for a plan that costs more: another minimum. -1: memory. */
-static int is_no_worse(const perp_plan *plan, const perp_plan_result *finer,
+/* What is accurate already is not given up for a plan that costs more: another minimum. */
+static int is_no_worse(const perp_plan *plan, const cost_errors *e, const perp_plan_result *finer,
                        const perp_plan_result *now)
 {
-    int is_accurate = error_of(plan, now) <= plan->options.motion_tol ? counts_integrals(plan) : 0;
-    if (is_accurate < 0) return -1;
+    int is_accurate = fmax(error_of(now, e), e->rule) <= plan->options.motion_tol;
     if (is_accurate && finer->cost > now->cost + DEARER * fabs(now->cost)) return 0;
     return perp_plan_holds(finer->outcome) &&
            (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
@@ -386,12 +417,15 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
 {
     perp_plan *finer = NULL;
     perp_plan_result next;
-    int steps = choose_parts(u, error_of(plan, result), cost_moves);
+    cost_errors e;
+    if (!find_cost_errors(plan, result, &e)) return -1;
+    int steps = choose_parts(u, error_of(result, &e), cost_moves);
     int gains = u->nrun > plan->program->mesh.nrun && order_of(u->method) == 1;
     if (!steps || gains) return 0; /* free lengths gain from what a method of order 1 is off by */
     perp_status status = create_finer(u, steps, &finer);
     if (status == PERP_OK) status = perp__plan_run_starts(finer, &next);
-    int is_finer = status == PERP_OK ? is_no_worse(plan, &next, result) : 0;
+    int is_freer = steps > plan->program->K || !u->holds;
+    int is_finer = status == PERP_OK ? is_no_worse(plan, &e, &next, result) : 0;
     if (is_finer > 0) {
         next.iterations += result->iterations;
         next.starts += result->starts;
@@ -399,14 +433,24 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
         next.cost_change = next.cost - result->cost;
         *result = next;
         perp__plan_exchange(plan, finer);
+        plan->is_freer = is_freer;
     }
     perp_plan_destroy(finer);
     return status == PERP_ERR_MEMORY ? -1 : is_finer;
 }
 
-/* One mesh finer: with runs between switches, once these can be seen; without, where that has no plan. Where the last one was in vain, inputs
- * are held: several values a step may swing between the points of a method, and cost less than any motion. As solve_on_next. */
-static int refine_once(perp_plan *plan, int cost_moves, int in_vain, perp_plan_result *result)
+static int all_are_divided(const refinement *u)
+{
+    int all = 1;
+    for (int k = 0; k < u->plan->program->K; k++) all &= u->parts[k] > 1;
+    return all;
+}
+
+/* One mesh finer: with runs between switches, once these can be seen; without, where that has no plan; with all steps divided, where that has none
+ * either and only the cost is left to be shown. Where the last one was in vain, inputs are held: several values a step may swing between the points of a
+ * method, and cost less than any motion. As solve_on_next. */
+static int refine_once(perp_plan *plan, int cost_moves, int is_accurate, int in_vain,
+                       perp_plan_result *result)
 {
     size_t K = (size_t)plan->program->K;
     refinement u = {.plan = plan, .method = plan->options.method};
@@ -427,16 +471,36 @@ static int refine_once(perp_plan *plan, int cost_moves, int in_vain, perp_plan_r
             choose_cuts(&u, 0);
             is_finer = solve_on_next(&u, plan, cost_moves, result);
         }
+        u.evenly = is_finer == 0 && is_accurate && cost_moves && !all_are_divided(&u);
+        if (u.evenly) is_finer = solve_on_next(&u, plan, cost_moves, result);
     }
     perp__arena_clear(&arena);
     return is_finer;
 }
 
-/* Is the cost what it was on the mesh before, to within the tolerance? */
-static int cost_stays(const perp_plan *plan, const perp_plan_result *result)
+perp_status perp__plan_judge_cost(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
-    double size = size_of_cost(plan, result);
-    return result->meshes > 0 && fabs(result->cost_change) <= plan->options.motion_tol * size;
+    const double tol = plan->options.motion_tol;
+    cost_errors e;
+    if (!(tol > 0) || plan->model->kind == PERP_DISCRETE || plan->program->ns == 0) return PERP_OK;
+    if (!find_cost_errors(plan, result, &e)) return PERP_ERR_MEMORY;
+    double off = fmax(e.off, e.rule);
+    if (fmax(off, e.change) <= tol) return PERP_OK;
+    perp__diag_append(diag, "%s: the cost is asked for to %.3g of itself, and ",
+                      plan->model->source.name, tol);
+    if (!(off <= tol))
+        perp__diag_append(diag, "along the motion it is another by up to %.3g", off);
+    else if (isfinite(e.change))
+        perp__diag_append(diag, "changed by %.3g with the last finer mesh", e.change);
+    else
+        perp__diag_append(diag, "no plan on a finer mesh shows whether it stays");
+    perp__diag_append(diag,
+                      ": the plan holds on its mesh only (there: %s); more steps%s, or a larger "
+                      "tolerance, may show more\n",
+                      perp_plan_outcome_name(result->on_mesh),
+                      plan->program->held ? ", inputs that are not held" : "");
+    result->outcome = PERP_PLAN_FEASIBLE_ON_MESH;
+    return PERP_OK;
 }
 
 perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result)
@@ -445,6 +509,7 @@ perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result)
     double least = INFINITY;
     int is_finer = tol > 0 && plan->model->kind != PERP_DISCRETE && plan->program->ns > 0, vain = 0,
         looks = 0;
+    plan->is_freer = 0;
     while (is_finer > 0 && !plan->stopped && result->meshes < MOST_MESHES) {
         int arcs = looks++ < MOST_LOOKS ? perp__plan_find_arcs(plan, result) : 0;
         if (arcs) return arcs < 0 ? PERP_ERR_MEMORY : PERP_OK;
@@ -453,12 +518,14 @@ perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result)
         if (status == PERP_OK && result->replay <= tol) status = perp__plan_correct(plan, result);
         result->outcome = result->on_mesh;
         if (status != PERP_OK) return status;
-        double error = error_of(plan, result);
-        int stays = cost_stays(plan, result), is_accurate = error <= tol;
+        cost_errors e;
+        if (!find_cost_errors(plan, result, &e)) return PERP_ERR_MEMORY;
+        double error = error_of(result, &e);
+        int stays = e.change <= tol, is_accurate = error <= tol;
         vain = is_accurate || error < 0.5 * least ? 0 : vain + 1;
-        if ((is_accurate && stays) || vain > MOST_IN_VAIN) break;
+        if ((is_accurate && stays && e.rule <= tol) || vain > MOST_IN_VAIN) break;
         least = fmin(least, error);
-        is_finer = refine_once(plan, !stays, vain > 0, result);
+        is_finer = refine_once(plan, !stays, is_accurate, vain > 0, result);
     }
     return is_finer < 0 ? PERP_ERR_MEMORY : PERP_OK;
 }

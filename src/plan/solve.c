@@ -1084,18 +1084,16 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
 }
 
 /* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. Where that is more than half of what
- * is counted, the cost is not the motion's: it may have a pole between two nodes, or swing within each step. Where a tolerance is asked for, so much more
- * than that of what is counted is too much. */
+ * is counted, the cost is not the motion's: it may have a pole between two nodes, or swing within each step. */
 static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
-    const double MOST = 0.5, MORE = 10, tol = plan->options.motion_tol;
+    const double MOST = 0.5;
     double off, counted;
     if (plan->model->kind == PERP_DISCRETE) return PERP_OK;
     if (!perp__plan_quadrature(plan, &off, &counted)) return PERP_ERR_MEMORY;
     if (isfinite(off)) result->cost_error += fabs(off);
     if (result->outcome >= PERP_PLAN_FEASIBLE_ON_MESH ||
-        !(fabs(off) >
-          (tol > 0 ? fmin(MOST, MORE * tol) : MOST) * fmax(counted, fabs(result->cost))))
+        !(fabs(off) > MOST * fmax(counted, fabs(result->cost))))
         return PERP_OK;
     perp__diag_append(diag,
                       "%s: along the motion the integrals of the cost are another by %.3g, for a "
@@ -1129,10 +1127,12 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (status != PERP_OK) return status;
     result->on_mesh = result->outcome;
     plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
-    if (plan->options.replay && perp_plan_holds(result->outcome))
+    if ((plan->options.replay || plan->options.motion_tol > 0) && perp_plan_holds(result->outcome))
         status = perp__plan_replay(plan, result, diag);
     if (status == PERP_OK && result->outcome < PERP_PLAN_FEASIBLE_ON_MESH)
         status = perp__plan_correct(plan, result);
+    if (status == PERP_OK && result->outcome < PERP_PLAN_FEASIBLE_ON_MESH)
+        status = perp__plan_judge_cost(plan, result, diag);
     if (status == PERP_OK && plan->options.replay && perp_plan_holds(result->outcome))
         status = add_quadrature(plan, result, diag);
     if (status != PERP_OK) return status;

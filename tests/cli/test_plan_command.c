@@ -230,7 +230,7 @@ static void options_override_the_block(void **state)
         {"--method radau3 --nodes 9", "(radau3)"},
         {"--relaxation 1 --relaxation-min 1e-5 --optimality 1e-7", "stationary (S): cost 0.65"},
         {"--tol 1e-6", "finer than asked for"},
-        {"--tol 1e-6 --max-steps 39", "stationary (S): cost 0.632524016"},
+        {"--tol 1e-6 --max-steps 39", "(there: stationary (S)): cost 0.632524016"},
         {"--pairs l1 --penalty 0.05", "stationary (S): cost 0.65"},
         {"--homotopy mu=0 --homotopy-steps 2", "stationary (S): cost 0.65"},
         {"--homotopy mu=0 --start random --tries 3", "3 starts"},
