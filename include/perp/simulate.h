@@ -327,8 +327,8 @@ PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulati
 /// What derivatives by a name are, from worse to better.
 typedef enum perp_derivative_kind {
     PERP_DERIVATIVE_NONE,    ///< a step did not determine them
-    PERP_DERIVATIVE_NO_SIDE, ///< where both sides of a pair were 0 they are of a choice that holds neither for an increase nor for a decrease
-    PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, and these hold for an increase
+    PERP_DERIVATIVE_NO_SIDE, ///< where both sides of a pair were 0, or a guard was on its bound, they are of a choice that may hold neither for an increase nor for a decrease; with fixed steps also: of one side, and a guard has switched
+    PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, or a guard was on its bound, and these hold for an increase
     PERP_DERIVATIVE_DECREASE, ///< the same for a decrease
     PERP_DERIVATIVE_OF_STEPS, ///< fixed steps: a guard has switched, as at an impact; they are those of the steps as taken, not of the motion
     PERP_DERIVATIVE_TWO_SIDED, ///< none of these

@@ -143,7 +143,7 @@ static perp_status make_initial(perp__code *c)
     if (ok) {
         perp_expr *initial = row + rows + outputs;
         ok = perp__step_formulas(s, s->sym.varied.param, s->sym.varied.n, &graph, row, row + rows,
-                                 initial);
+                                 initial, NULL);
         for (int i = 0; ok && i < s->nx; i++) { /* what was set follows from nothing */
             const perp__item *state = &c->model->item[PERP_STATE][i];
             if (state->is_set) initial[i] = perp__const(&graph, state->value);

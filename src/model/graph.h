@@ -67,6 +67,24 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a);
 /* This guard, each a <= b in it true up to what its terms may be rounded by. */
 perp_expr perp__with_margins(perp__graph *graph, perp_expr guard);
 
+/* Where guards are on their bounds: of each guard, is it on with comparisons that are on their bounds all taken as false, all as true, and as a step takes it? And of
+ * each comparison a <= b or a < b, the guard that it is in (counted here), b - a, and what that may be rounded by. */
+typedef struct perp__guard_bounds {
+    struct perp__guard {
+        perp_expr as_written, off, on, taken;
+    } * guard;
+    struct perp__compared {
+        int guard;
+        perp_expr slack, margin;
+    } * bound;
+    int nguard, cguard, n, capacity;
+} perp__guard_bounds;
+
+/* 0: out of memory */
+int perp__guard_bounds_add(perp__graph *graph, perp_expr guard, perp_expr taken,
+                           perp__guard_bounds *to);
+void perp__guard_bounds_clear(perp__guard_bounds *bounds);
+
 int perp__is_const(const perp__graph *graph, perp_expr e, double value);
 int perp__op_arity(int op);
 const char *perp__op_text(int op);  /* the function's word; NULL: it is none */

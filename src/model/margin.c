@@ -2,7 +2,10 @@
 
 #include "model/graph.h"
 
+#include "base/arena.h"
 #include "base/tol.h"
+
+#include <stdlib.h>
 
 /* Products within products are looked into so far. */
 enum { DEEP = 6 };
@@ -42,14 +45,65 @@ static perp_expr size_of(perp__graph *g, perp_expr e, int deep)
     }
 }
 
-perp_expr perp__with_margins(perp__graph *g, perp_expr e)
+static int is_comparison(const perp__graph *g, perp_expr e)
+{
+    return g->node[e].op == PERP__LE || g->node[e].op == PERP__LT;
+}
+
+/* What b - a of a <= b may be rounded by. */
+static perp_expr margin_of(perp__graph *g, perp_expr e)
+{
+    const perp__node node = g->node[e];
+    perp_expr size = perp__add(g, size_of(g, node.a, 0), size_of(g, node.b, 0));
+    return perp__mul(g, perp__const(g, PERP_TOL_SIGN), size);
+}
+
+/* Comparisons that are on their bounds are true: those that include them, all, none. */
+typedef enum true_ones { INCLUDING, ALL, NONE } true_ones;
+
+static perp_expr with_margins(perp__graph *g, perp_expr e, true_ones which)
 {
     const perp__node node = g->node[e];
     if (node.op == PERP__MIN || node.op == PERP__MAX)
-        return perp__binary(g, node.op, perp__with_margins(g, node.a),
-                            perp__with_margins(g, node.b));
-    if (node.op != PERP__LE) return e;
-    perp_expr size = perp__add(g, size_of(g, node.a, 0), size_of(g, node.b, 0));
-    perp_expr margin = perp__mul(g, perp__const(g, PERP_TOL_SIGN), size);
-    return perp__binary(g, PERP__LE, node.a, perp__add(g, node.b, margin));
+        return perp__binary(g, node.op, with_margins(g, node.a, which),
+                            with_margins(g, node.b, which));
+    if (!is_comparison(g, e) || (which == INCLUDING && node.op != PERP__LE)) return e;
+    perp_expr margin = margin_of(g, e);
+    return which == NONE ? perp__binary(g, PERP__LT, perp__add(g, node.a, margin), node.b)
+                         : perp__binary(g, PERP__LE, node.a, perp__add(g, node.b, margin));
+}
+
+perp_expr perp__with_margins(perp__graph *g, perp_expr e)
+{
+    return with_margins(g, e, INCLUDING);
+}
+
+static int add_comparisons(perp__graph *g, perp_expr e, perp__guard_bounds *to)
+{
+    const perp__node node = g->node[e];
+    if (node.op == PERP__MIN || node.op == PERP__MAX)
+        return add_comparisons(g, node.a, to) && add_comparisons(g, node.b, to);
+    if (!is_comparison(g, e)) return 1;
+    if (!perp__grow(&to->bound, &to->capacity, to->n + 1, sizeof *to->bound)) return 0;
+    to->bound[to->n++] = (struct perp__compared){
+        .guard = to->nguard, .slack = perp__sub(g, node.b, node.a), .margin = margin_of(g, e)};
+    return 1;
+}
+
+int perp__guard_bounds_add(perp__graph *g, perp_expr guard, perp_expr taken, perp__guard_bounds *to)
+{
+    for (int k = 0; k < to->nguard; k++)
+        if (to->guard[k].as_written == guard) return 1;
+    if (!perp__grow(&to->guard, &to->cguard, to->nguard + 1, sizeof *to->guard) ||
+        !add_comparisons(g, guard, to))
+        return 0;
+    to->guard[to->nguard++] = (struct perp__guard){guard, with_margins(g, guard, NONE),
+                                                   with_margins(g, guard, ALL), taken};
+    return !g->failed;
+}
+
+void perp__guard_bounds_clear(perp__guard_bounds *bounds)
+{
+    free(bounds->guard);
+    free(bounds->bound);
 }

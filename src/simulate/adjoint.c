@@ -161,6 +161,7 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
                                .param = of->parameter,
                                .ngiven = 2 * c->nt,
                                .given = given,
+                               .tells_bounds = 1,
                                .is_one = 1};
     if (ok) c->slopes = perp__sensitivity_create(&sim->step, &by);
     free(given);

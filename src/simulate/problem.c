@@ -848,8 +848,24 @@ int perp__step_parameter(const perp__step *step, int k)
     return step->sym.n + k;
 }
 
+/* Guards of pairs and of friction, as they are written. */
+static int add_bounds(plan *p, perp__guard_bounds *to)
+{
+    const perp_model *m = p->model;
+    int ok = 1;
+    for (int i = 0; i < m->npair + m->nfriction && ok; i++) {
+        perp_expr guard = i < m->npair ? m->pair[i].guard : m->contact[i - m->npair].guard;
+        if (guard < 0) continue;
+        perp_expr e = substitute(p, translate(p, guard, PERP__AT_POINT), p->full);
+        perp_expr taken = substitute(p, translate_guard(p, guard), p->full);
+        ok = perp__guard_bounds_add(&p->graph, e, taken, to);
+    }
+    return ok;
+}
+
 int perp__step_formulas(const perp__step *step, const int *param, int nparam, perp__graph *graph,
-                        perp_expr *row, perp_expr *output, perp_expr *initial)
+                        perp_expr *row, perp_expr *output, perp_expr *initial,
+                        perp__guard_bounds *bounds)
 {
     const perp_model *m = step->model;
     perp__step own = *step; /* what is written with the rows is shared */
@@ -867,7 +883,7 @@ int perp__step_formulas(const perp__step *step, const int *param, int nparam, pe
         const perp__item *state = &m->item[PERP_STATE][i];
         initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, PERP__AT_POINT);
     }
-    ok = ok && !p.graph.failed;
+    ok = ok && (!bounds || add_bounds(&p, bounds)) && !p.graph.failed;
     *graph = p.graph; /* handed over */
     p.graph = (perp__graph){0};
     free_plan(&p);

@@ -100,6 +100,8 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
     perp__saltation *s = calloc(1, sizeof *s);
     int *given = list_given(probe);
     perp__followed short_by = *by;
+    short_by.tells_bounds =
+        0; /* short steps are of Radau's methods, which see them by themselves */
     short_by.given = given, short_by.ngiven = 2 + 2 * probe[0].table.n;
     if (s && given) {
         *s = (perp__saltation){.nparam = by->nparam,

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs and assigned vars, initial values of the states; its
- * columns: states before the step (nx), parameters (nfollowed), given symbols (ngiven), and, for outputs only, unknowns (ny). */
+ * what is compared in guards (nbound); its columns: states before the step (nx), parameters (nfollowed), given symbols (ngiven), and, for outputs only,
+ * unknowns (ny). Behind it the tape has of each guard whether it is on without what is on its bound, with that, and as taken, and of each comparison its two numbers. */
 struct perp__sensitivity {
     perp__step *step;
     int np, noutput; /* directions: parameters, then initial values of states */
@@ -21,12 +22,14 @@ struct perp__sensitivity {
     int ngiven, *given; /* symbols whose derivatives the caller gives: times, tables */
     perp__tape tape;    /* the nonzeros, row by row */
     int *start, *column;
-    double *ws;         /* the step's symbols, parameters, then the tape */
-    double *before;     /* nx x np, by rows */
-    double *of_given;   /* ngiven x np, by rows */
-    double *now, *next; /* ny x np, by rows */
-    double *output;     /* noutput x np, by rows */
-    double *b;          /* ny */
+    int tells_bounds, nguard, nbound, *guard_of; /* nbound: which guard a comparison is in */
+    char *is_curved;                             /* nbound: its slopes are not numbers */
+    double *ws;                                  /* the step's symbols, parameters, then the tape */
+    double *before;                              /* nx x np, by rows */
+    double *of_given;                            /* ngiven x np, by rows */
+    double *now, *next;                          /* ny x np, by rows */
+    double *output;                              /* noutput x np, by rows */
+    double *b;                                   /* ny */
     int ncolumn;
     double *move; /* the directions: of all columns each */
     double *seed; /* nfollowed: the parameters' part of the only direction; NULL: unit vectors */
@@ -64,8 +67,34 @@ static int add_row(perp__sensitivity *x, perp__graph *g, perp_expr e, const int 
     return 1;
 }
 
+/* The numbers that tell which guards are on their bounds are the last roots. */
+static int add_bounds(perp__sensitivity *x, const perp__guard_bounds *bounds, perp_expr **root,
+                      int *n, int *capacity)
+{
+    if (!perp__grow(root, capacity, *n + 3 * x->nguard + 2 * x->nbound + 1, sizeof **root))
+        return 0;
+    for (int k = 0; k < x->nguard; k++) {
+        (*root)[(*n)++] = bounds->guard[k].off;
+        (*root)[(*n)++] = bounds->guard[k].on;
+        (*root)[(*n)++] = bounds->guard[k].taken;
+    }
+    for (int k = 0; k < x->nbound; k++) {
+        (*root)[(*n)++] = bounds->bound[k].slack;
+        (*root)[(*n)++] = bounds->bound[k].margin;
+    }
+    return 1;
+}
+
+static int is_curved(const perp__graph *g, const perp__sparse_row *row)
+{
+    int found = 0;
+    for (int k = 0; k < row->count; k++) found |= g->node[row->entry[k]].op != PERP__CONST;
+    return found;
+}
+
 /* formula: rows of the step, outputs, initial values. */
-static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula)
+static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula,
+                  const perp__guard_bounds *bounds)
 {
     const perp__step *s = x->step;
     int nsymbol = perp__step_parameter(s, x->nparam), n = 0, capacity = 0;
@@ -84,8 +113,16 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
         x->start[r] = n;
         ok = add_row(x, g, formula[r], column_of, &scratch, &root, &n, &capacity);
     }
-    x->start[total] = n;
-    ok = ok && perp__tape_compile(&x->tape, g, root, n, nsymbol);
+    for (int i = 0; i < s->ny; i++) column_of[s->sym.y + i] = -1;
+    for (int k = 0; ok && k < x->nbound; k++) {
+        x->start[total + k] = n;
+        x->guard_of[k] = bounds->bound[k].guard;
+        ok = add_row(x, g, bounds->bound[k].slack, column_of, &scratch, &root, &n, &capacity);
+        x->is_curved[k] = (char)is_curved(g, &scratch);
+    }
+    x->start[total + x->nbound] = n;
+    ok = ok && add_bounds(x, bounds, &root, &n, &capacity) &&
+         perp__tape_compile(&x->tape, g, root, n, nsymbol);
     perp__sparse_row_clear(&scratch);
     free(root);
     free(column_of);
@@ -165,6 +202,7 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
     int noutput = s->tape.outputs.nout + s->sym.assigned.n;
     size_t total = (size_t)s->nrow + (size_t)noutput + (size_t)s->nx;
     perp__graph graph = {0};
+    perp__guard_bounds bounds = {0};
     perp__sensitivity *x = calloc(1, sizeof *x);
     perp_expr *formula = malloc((total + 1) * sizeof *formula);
     int ok = x && formula;
@@ -173,14 +211,20 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
                                  .np = by->is_one ? 1 : by->nparam + by->nstate,
                                  .noutput = noutput,
                                  .nfollowed = by->nparam,
-                                 .ngiven = by->ngiven};
-        x->start = malloc((total + 1) * sizeof(int));
-        ok = x->start && list_symbols(x, by) &&
+                                 .ngiven = by->ngiven,
+                                 .tells_bounds = by->tells_bounds};
+        ok = list_symbols(x, by) &&
              perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + s->nrow,
-                                 formula + s->nrow + noutput) &&
-             derive(x, &graph, formula) && allocate(x, by->is_one);
+                                 formula + s->nrow + noutput, by->tells_bounds ? &bounds : NULL);
+        x->nguard = bounds.nguard, x->nbound = bounds.n;
+        x->start = malloc((total + 2 * (size_t)x->nbound + 1) * sizeof(int));
+        x->is_curved = malloc((size_t)x->nbound + 1);
+        x->guard_of = x->start ? x->start + total + x->nbound + 1 : NULL;
+        ok = ok && x->start && x->is_curved && derive(x, &graph, formula, &bounds) &&
+             allocate(x, by->is_one);
     }
     perp__graph_clear(&graph);
+    perp__guard_bounds_clear(&bounds);
     free(formula);
     if (ok) {
         perp__sensitivity_revalue(x);
@@ -222,7 +266,8 @@ perp__followed perp__sensitivity_followed(const perp__sensitivity *x)
                             .nstate = x->np - x->nfollowed,
                             .param = x->param,
                             .state = x->state,
-                            .place = x->place};
+                            .place = x->place,
+                            .tells_bounds = x->tells_bounds};
 }
 
 void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
@@ -243,6 +288,7 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
     if (!x) return;
     perp__tape_clear(&x->tape);
     free(x->start);
+    free(x->is_curved);
     free(x->param);
     free(x->column);
     free(x->before);
@@ -588,6 +634,68 @@ static int is_zero(perp__step *s, int r, double *data, int *has_sizes)
     return perp__error_zero(perp__step_row_amount(s, r, s->ws + s->sym.y)) <= s->tol;
 }
 
+/* The row of comparison k; behind the last, the first root of what tells of bounds. */
+static int row_of_bound(const perp__sensitivity *x, int k)
+{
+    return x->step->nrow + x->noutput + x->step->nx + k;
+}
+
+static double steepest(const perp__sensitivity *x, int r)
+{
+    double most = 0;
+    for (int e = x->start[r]; e < x->start[r + 1]; e++)
+        most = fmax(most, fabs(x->ws[x->tape.out[e]]));
+    return most;
+}
+
+/* Has what is compared no slope here, told from those with the states a little beside? */
+static int is_flat(perp__sensitivity *x, int r)
+{
+    const double little = 1e-6, nearby = 1e-3;
+    int nx = x->step->nx;
+    double here = steepest(x, r), *state = x->ws + x->step->sym.pre, most = 0;
+    for (int i = 0; i < nx; i++) most = fmax(most, fabs(state[i]));
+    for (int i = 0; i < nx; i++)
+        state[i] += nearby * (fabs(state[i]) + (most > 0 ? nearby * most : 1));
+    perp__tape_eval(&x->tape, x->ws);
+    double there = steepest(x, r);
+    evaluate(x);
+    return here <= little * there;
+}
+
+/* A comparison on its bound, of a guard that was taken as it is_on. A change in direction j that moves it to the other side is against that; of one without a slope
+ * that is not known. */
+static int against_bound(const perp__sensitivity *x, int r, int j, int is_on, int is_without_slope)
+{
+    const double *move = x->move + (size_t)j * (size_t)x->ncolumn;
+    double moves = along(x, r, move), size = 0;
+    int is_moved = 0;
+    for (int k = x->start[r]; k < x->start[r + 1]; k++) {
+        double by = move[x->column[k]];
+        size += fabs(x->ws[x->tape.out[k]] * by), is_moved |= by != 0;
+    }
+    if (is_without_slope) return is_moved ? PERP__NOT_UP | PERP__NOT_DOWN : 0;
+    return perp__against(is_on ? moves : -moves, size);
+}
+
+/* Guards that were on their bounds where the step began, which took them as on or off. */
+static void note_bounds(perp__sensitivity *x)
+{
+    const double *ws = x->ws;
+    const int *guard = x->tape.out + x->start[row_of_bound(x, x->nbound)],
+              *bound = guard + 3 * x->nguard;
+    for (int k = 0; k < x->nbound; k++) {
+        const int *of = guard + 3 * x->guard_of[k];
+        int r = row_of_bound(x, k), is_on = ws[of[2]] > 0;
+        double slack = ws[bound[2 * k]], margin = ws[bound[2 * k + 1]];
+        if ((ws[of[0]] > 0) == (ws[of[1]] > 0) || !(fabs(slack) <= margin)) continue;
+        int is_without_slope = x->is_curved[k] && is_flat(x, r);
+        for (int j = 0; j < x->np; j++)
+            perp__sensitivity_doubt(x, j, against_bound(x, r, j, is_on, is_without_slope),
+                                    ws[SYM_T_PRE]);
+    }
+}
+
 /* Pairs whose sides are both 0 in the step that was just solved, and guards that were otherwise in the one before. */
 static void note_kinks(perp__sensitivity *x)
 {
@@ -623,6 +731,7 @@ perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, d
     int j = x->place[k], bits = x->doubt[j];
     *since = bits ? x->since[j] : x->since_steps;
     if (!x->known) return PERP_DERIVATIVE_NONE;
+    if (bits && !isnan(x->since_steps)) return PERP_DERIVATIVE_NO_SIDE; /* there is no word */
     return bits || isnan(x->since_steps) ? kinds[bits] : PERP_DERIVATIVE_OF_STEPS;
 }
 
@@ -639,6 +748,7 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     x->next = x->now;
     x->now = now;
     note_kinks(x);
+    note_bounds(x);
     report(x);
 }
 

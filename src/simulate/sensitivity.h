@@ -20,6 +20,7 @@ typedef struct perp__sensitivity perp__sensitivity;
 typedef struct perp__followed {
     int nparam, nstate, ngiven;
     const int *param, *state, *given;
+    int tells_bounds; /* of fixed steps: guards that are on their bounds count as sides of their pairs */
     int is_one;       /* one direction, whose part of the parameters is perp__sensitivity_seed */
     const int *place; /* the caller's order: which of these the k-th is; NULL: as they are */
 } perp__followed;

@@ -1071,6 +1071,7 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
     perp__followed by;
     perp_status status = find_followed(sim->model, n, name, &by, &list, diag);
     if (status == PERP_OK) status = perp__run_check_followed(sim, by.nparam, by.param, diag);
+    by.tells_bounds = 1;
     perp__sensitivity *made = status == PERP_OK ? perp__sensitivity_create(&sim->step, &by) : NULL;
     int ok = made && (!sim->events || perp__events_follow(sim->events, &by, made));
     free(list);

@@ -347,9 +347,10 @@ void perp__step_assign(perp__step *step);
 
 /* The rows and outputs of a step (nrow, one an output, then one an assigned var) in terms of the workspace's symbols, and the states' initial values,
  * with these parameters of the model as further symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the
- * caller's, also on failure. 0 when memory is out. */
+ * caller's, also on failure. bounds: those of the guards, nullable; the caller's, too. 0 when memory is out. */
 int perp__step_formulas(const perp__step *step, const int *param, int nparam, perp__graph *graph,
-                        perp_expr *row, perp_expr *output, perp_expr *initial);
+                        perp_expr *row, perp_expr *output, perp_expr *initial,
+                        perp__guard_bounds *bounds);
 int perp__step_parameter(const perp__step *step, int k);
 
 /* reduced.c: which contacts can leave; the problem `to` in which those marked in `out` (by group) have left, and its model, whose

@@ -531,6 +531,62 @@ static void derivatives_of_steps_say_so(void **state)
     assert_int_equal(kind_of(ball, PERP_RADAU5, "z", &d), PERP_DERIVATIVE_TWO_SIDED);
 }
 
+/* Fixed steps take a guard as on or off where they begin. On its bound, derivatives hold for what leaves it so. */
+static void fixed_steps_say_that_a_guard_was_touched(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *law, *by;
+        perp_derivative_kind kind;
+    } cases[] = {{"0 <= p perp v >= 0 when x <= c", "F", PERP_DERIVATIVE_TWO_SIDED},
+                 {"0 <= p perp v >= 0 when x <= c", "x", PERP_DERIVATIVE_DECREASE},
+                 {"0 <= p perp v >= 0 when x <= c", "c", PERP_DERIVATIVE_INCREASE},
+                 {"0 <= p perp v >= 0 when x <= c and t >= 0", "c", PERP_DERIVATIVE_INCREASE},
+                 {"0 <= p perp v >= 0 when x <= c and t >= 5", "c", PERP_DERIVATIVE_TWO_SIDED},
+                 {"0 <= p perp v >= 0 when x <= c or x <= c + 1", "c", PERP_DERIVATIVE_TWO_SIDED},
+                 {"0 <= p perp v >= 0 when x*x <= c*c", "F", PERP_DERIVATIVE_TWO_SIDED},
+                 {"0 <= p perp v >= 0 when x*x <= c*c", "x", PERP_DERIVATIVE_NO_SIDE},
+                 {"0 <= p perp v >= 0 when x < c", "F", PERP_DERIVATIVE_OF_STEPS}, /* falls */
+                 {"0 <= p perp v >= 0 when x < c", "x", PERP_DERIVATIVE_NO_SIDE},
+                 {"friction(f = p, v = v, bound = 2) when x <= c", "F", PERP_DERIVATIVE_TWO_SIDED},
+                 {"friction(f = p, v = v, bound = 2) when x <= c", "x", PERP_DERIVATIVE_DECREASE}};
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_MOREAU};
+    for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        double d;
+        snprintf(text, sizeof text,
+                 "param c = 0, F = 1\nstate x = 0, v = 0\nvar p\nder(x) = v\nder(v) = p - F\n%s\n"
+                 "simulate to 0.2 step 0.05\n",
+                 cases[i / 3].law);
+        perp_derivative_kind kind = kind_of(text, methods[i % 3], cases[i / 3].by, &d);
+        if (kind != cases[i / 3].kind)
+            fail_msg("%s, by %s, %s: %s, %g", cases[i / 3].law, cases[i / 3].by,
+                     perp_integrator_name(methods[i % 3]), perp_derivative_kind_name(kind), d);
+    }
+}
+
+/* So does the derivative of a stretch along a change. */
+static void stretches_say_that_a_guard_was_touched(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state x = 0, v = 0\nvar p\nder(x) = v\nder(v) = p - 1\n"
+                                    "0 <= p perp v >= 0 when x <= 0\nsimulate to 0.2 step 0.05\n");
+    for (int sign = -1; sign <= 1; sign++) {
+        perp_simulation *sim;
+        perp_derivative_kind kind;
+        double row[16], change[2] = {sign, 1};
+        const perp_run_stretch of = {.size = sizeof of, .steps = 3, .kind = &kind};
+        const perp_run_change along = {.state = change};
+        assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_jvp(sim, &of, &along, row, NULL), PERP_OK);
+        assert_int_equal(kind, sign > 0   ? PERP_DERIVATIVE_DECREASE
+                               : sign < 0 ? PERP_DERIVATIVE_INCREASE
+                                          : PERP_DERIVATIVE_TWO_SIDED);
+        perp_simulation_destroy(sim);
+    }
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +597,8 @@ int main(void)
         cmocka_unit_test(derivatives_that_hold_for_no_change_say_so),
         cmocka_unit_test(derivatives_say_that_a_guard_was_touched),
         cmocka_unit_test(derivatives_of_steps_say_so),
+        cmocka_unit_test(fixed_steps_say_that_a_guard_was_touched),
+        cmocka_unit_test(stretches_say_that_a_guard_was_touched),
     };
     return run_all(tests);
 }
