@@ -326,19 +326,23 @@ static int find_scales(checker *u)
 
 /* Unknowns that are rounding at every step, such as the velocity of a body at rest, get the size that their equations
  * make of all other sizes. Repeated until nothing grows: a position takes the size of its velocity, and a force of a
- * spring then that of the position. */
+ * spring then that of the position. Where one would grow twice they feed each other, by products of what is rounding, without end: then
+ * all sizes stay those of the plan. */
 static int find_sizes_by_rows(const checker *from)
 {
     checker u = *from;
     const perp__program *g = u.g;
     size_t n = (size_t)(g->ns + g->nv);
     perp__arena arena = {0};
-    double *size;
+    double *size, *of_plan;
+    int is_fed = 0; /* back */
     PERP_TAKE(&arena, size, n);
+    PERP_TAKE(&arena, of_plan, n);
     int ok = take_symbols(&u, &arena);
+    if (ok) memcpy(of_plan, u.scales->size, n * sizeof *size);
     u.scales->is_by_rows = 1;
     for (int s = 0; s < u.m->nsymbol && ok; s++) u.symbol[s] = NAN;
-    for (size_t pass = 0, grew = 1; pass <= n && grew && ok; pass++) {
+    for (size_t pass = 0, grew = 1; pass <= n && grew && ok && !is_fed; pass++) {
         memset(size, 0, n * sizeof *size);
         u.phase = 0, grew = 0;
         for (u.step = 0; u.step < g->K; u.step++) {
@@ -349,10 +353,12 @@ static int find_sizes_by_rows(const checker *from)
         }
         for (size_t j = 0; j < n; j++) {
             if (!(u.scales->size[j] < NOISE * size[j])) continue;
+            is_fed |= u.scales->size[j] != of_plan[j];
             u.scales->size[j] = size[j];
             grew = 1;
         }
     }
+    if (is_fed) memcpy(u.scales->size, of_plan, n * sizeof *size);
     perp__arena_clear(&arena);
     return ok;
 }
