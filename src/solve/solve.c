@@ -50,7 +50,7 @@ static int allocate(perp_lcp_solver *s)
     const perp__solver *method = methods[s->method];
     size_t n = (size_t)s->n_max + 1;
     s->z = calloc(16 * n + n * n, sizeof(double));
-    s->basis = calloc(2 * n, 1);
+    s->basis = calloc(4 * n, 1);
     s->lu.swap = calloc(3 * n, sizeof(int));
     s->own.block = malloc(perp__own_units_doubles(s->n_max) * sizeof(double));
     s->work_block = malloc((method->doubles(s->n_max) + 8) * sizeof(double));
@@ -64,7 +64,7 @@ static int allocate(perp_lcp_solver *s)
     s->data = s->terms + n;
     s->low = s->data + n, s->lu.row_scale = s->low + n, s->lu.column_scale = s->lu.row_scale + n;
     s->fine = s->lu.column_scale + n, s->lu.values = s->fine + n;
-    s->wrong = s->basis + n;
+    s->wrong = s->basis + n, s->needy = s->wrong + n, s->part = s->needy + n;
     s->lu.rows = s->lu.swap + n, s->lu.order = s->lu.rows + n;
     if (!perp__lcp_parts_create(s)) return 0;
     if (!s->options.mixed || method->takes_bounds) return 1;

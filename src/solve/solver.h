@@ -39,9 +39,10 @@ struct perp_lcp_solver {
     double *terms, *data, *low;          /* n each: S and D of each row, see verdict.c; scratch */
     unsigned char
         *basis; /* n: 1 where z_i is basic; a pivoting method leaves its own and sets has_basis */
-    unsigned char *wrong; /* n: 1 where that is wrong */
-    perp__basis_lu lu;    /* of its matrix */
-    double *work;         /* the method's, from the first cache line in work_block */
+    unsigned char *wrong;        /* n: 1 where that is wrong */
+    unsigned char *needy, *part; /* n each: of rows whose own data rounding hides, see verdict.c */
+    perp__basis_lu lu;           /* of its matrix */
+    double *work;                /* the method's, from the first cache line in work_block */
     void *work_block;
     int *index; /* the method's, zero at creation */
     int n;      /* size of the last problem that was solved; -1 if none */

@@ -519,19 +519,24 @@ static void carry_data(const perp_lcp *lcp, const double *terms, double *D, doub
     }
 }
 
-/* D: what is given in each row - q, z on bounds that are not 0 -, and what that makes of the others. After the terms. */
-static void find_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+/* What is given in each row: q, and z on bounds that are not 0. */
+static void find_own_data(const perp_lcp *lcp, const double *z, double *own)
 {
     int n = lcp->n;
-    double *D = s->data, *own = s->scratch;
     for (int i = 0; i < n; i++) own[i] = fabs(lcp->q[i]);
     for (int j = 0; j < n && (lcp->lo || lcp->hi); j++) {
         const double *column = perp__column(lcp, j);
         if (z[j] == 0 || (z[j] > perp__lo(lcp, j) && z[j] < perp__hi(lcp, j))) continue;
         for (int i = 0; i < n; i++) own[i] += fabs(column[i] * z[j]);
     }
-    memcpy(D, own, (size_t)n * sizeof *D);
-    kernel[s->isa].spread(lcp, own, D);
+}
+
+/* D: that, and what it makes of the others. After the terms. */
+static void find_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    find_own_data(lcp, z, s->scratch);
+    memcpy(s->data, s->scratch, (size_t)lcp->n * sizeof *s->data);
+    kernel[s->isa].spread(lcp, s->scratch, s->data);
 }
 
 static void find_all_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
@@ -676,11 +681,12 @@ void perp__lcp_basis_of_point(perp_lcp_solver *s, const perp_lcp *lcp)
     }
 }
 
-int perp__lcp_gather_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+static inline PERP_INLINE int gather(perp_lcp_solver *s, const perp_lcp *lcp,
+                                     const unsigned char *basis)
 {
     int nb = 0;
     for (int i = 0; i < lcp->n; i++) {
-        if (s->basis[i]) s->lu.rows[nb++] = i;
+        if (basis[i]) s->lu.rows[nb++] = i;
     }
     for (int j = 0; j < nb; j++) {
         const double *column = perp__column(lcp, s->lu.rows[j]);
@@ -688,6 +694,11 @@ int perp__lcp_gather_basis(perp_lcp_solver *s, const perp_lcp *lcp)
         for (int i = 0; i < nb; i++) factor[i] = column[s->lu.rows[i]];
     }
     return nb;
+}
+
+int perp__lcp_gather_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    return gather(s, lcp, s->basis);
 }
 
 /* Largest |entry| of row or column i in the scales of the other side. */
@@ -744,9 +755,9 @@ void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
 }
 
 /* M_bb with rows and columns scaled by powers of two. After the terms. */
-static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp)
+static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp, const unsigned char *basis)
 {
-    int nb = perp__lcp_gather_basis(s, lcp);
+    int nb = gather(s, lcp, basis);
     for (int k = 0; k < nb; k++) {
         double S = s->terms[s->lu.rows[k]], size = perp__lcp_size(s, lcp, s->lu.rows[k]);
         s->lu.row_scale[k] = S > PERP_TINY && S < PERP_HUGE ? 1 / perp__power_below(S) : 0;
@@ -760,12 +771,17 @@ static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp)
     return nb;
 }
 
-int perp__lcp_factor_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+static int factor(perp_lcp_solver *s, const perp_lcp *lcp, const unsigned char *basis)
 {
-    int nb = gather_scaled(s, lcp);
+    int nb = gather_scaled(s, lcp, basis);
     s->lu.n = perp__lu(nb, s->lu.values, nb > 0 ? nb : 1, s->lu.swap) == 0 ? nb : -1;
     s->lu.rank = nb;
     return s->lu.n >= 0;
+}
+
+int perp__lcp_factor_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    return factor(s, lcp, s->basis);
 }
 
 void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
@@ -773,6 +789,16 @@ void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
     for (int k = 0; k < s->lu.n; k++) x[k] *= s->lu.row_scale[k];
     perp__lu_solve(s->lu.n, s->lu.values, s->lu.n > 0 ? s->lu.n : 1, s->lu.swap, x);
     for (int k = 0; k < s->lu.n; k++) x[k] *= s->lu.column_scale[k];
+}
+
+/* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved by it. */
+static int has_lost_pivot(const perp_lcp_solver *s)
+{
+    size_t nb = (size_t)s->lu.n;
+    for (size_t k = 0; k < nb; k++) {
+        if (fabs(s->lu.values[k + k * nb]) <= 4 * DBL_EPSILON) return 1;
+    }
+    return 0;
 }
 
 /* max |x_i| */
@@ -793,7 +819,7 @@ static double largest_of(int n, const double *x)
 /* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
 static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    int nb = gather_scaled(s, lcp), r = 0;
+    int nb = gather_scaled(s, lcp, s->basis), r = 0;
     double *A = s->lu.values;
     size_t ld = (size_t)nb;
     for (int i = 0; i < nb; i++) s->lu.swap[i] = s->lu.order[i] = i;
@@ -838,6 +864,120 @@ static void solve_to_rank(const perp_lcp_solver *s, double *x, double *y)
     for (int k = 0; k < s->lu.n; k++) x[k] = 0;
     for (int k = 0; k < s->lu.rank; k++)
         x[s->lu.order[k]] = y[k] * s->lu.column_scale[s->lu.order[k]];
+}
+
+/* Lost data -------------------------------------------------------------------------------------- */
+
+static int is_between(const perp_lcp *lcp, int i, double z)
+{
+    return z > perp__lo(lcp, i) && z < perp__hi(lcp, i);
+}
+
+static int find_part(int *parent, int i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* s->part: the rows whose z_i is between its bounds, and which are in one system with a needy one. */
+static void mark_parts(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    int n = lcp->n, *parent = s->lu.order, *is_wanted = s->lu.swap;
+    for (int i = 0; i < n; i++) {
+        parent[i] = i, is_wanted[i] = 0;
+        s->part[i] = (unsigned char)is_between(lcp, i, z[i]);
+    }
+    for (int by_needy = 0; by_needy < 2; by_needy++) {
+        for (int j = 0; j < n; j++) {
+            const double *column = perp__column(lcp, j);
+            for (int i = 0; i < n && s->part[j]; i++) {
+                if (column[i] == 0) continue;
+                if (by_needy && s->needy[i]) is_wanted[find_part(parent, j)] = 1;
+                if (!by_needy && s->part[i]) parent[find_part(parent, i)] = find_part(parent, j);
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) s->part[i] &= is_wanted[find_part(parent, i)] != 0;
+}
+
+/* By how much x, of the unknowns of lu.rows, would move needy rows and those without data at most, relative to their terms; infinite where
+ * it might turn a sign that z has right. After find_needy. */
+static double largest_move(const perp_lcp_solver *s, const perp_lcp *lcp, const double *z,
+                           const double *x)
+{
+    double most = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double sum = 0, own = s->scratch[i];
+        for (int k = 0; k < s->lu.n && (s->needy[i] || !s->part[i]); k++)
+            sum += fabs(perp__column(lcp, s->lu.rows[k])[i] * x[k]);
+        if (s->needy[i] || own == 0)
+            most = sum > 0 ? perp__worse(most, sum / s->terms[i]) : most;
+        else if (sum > 0 && !(distance(lcp, i, z[i], s->w2[i]) + sum <= s->options.tol * own))
+            return (double)INFINITY;
+    }
+    return most;
+}
+
+/* Do the rows that z leaves free determine the terms of needy ones, whatever signs rounding has: all alike, alternating, and as drawn? */
+static int is_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    enum { TRIALS = 6 };
+    const double MOST = 1e-4;
+    double rho = rounding_of_sum(lcp->n), *x = s->correction;
+    mark_parts(s, lcp, z);
+    int is_so = factor(s, lcp, s->part) && !has_lost_pivot(s);
+    for (int trial = 0; trial < TRIALS && is_so; trial++) {
+        uint32_t draw = 2654435769u * (uint32_t)(trial + 1);
+        for (int k = 0; k < s->lu.n; k++) {
+            int i = s->lu.rows[k];
+            draw = draw * 1664525u + 1013904223u;
+            int is_less = trial == 0 ? 0 : trial == 1 ? i % 2 : (int)(draw >> 31);
+            double off = fabs(s->w2[i]) + rho * s->terms[i];
+            x[k] = is_less ? -off : off;
+        }
+        perp__lcp_solve_basis(s, x);
+        is_so = largest_move(s, lcp, z, x) <= MOST;
+    }
+    s->lu.n = -1;
+    return is_so;
+}
+
+/* Where is z + fine not shown to hold beside each row's own data, by sums in twice the precision? Into s->needy; returns how many. */
+static int find_needy(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double strict)
+{
+    double rho = rounding_of_twice(lcp->n), *own = s->scratch;
+    int many = 0;
+    kernel[s->isa].twice(lcp, z, s->fine, s->w2, s->terms, s->correction);
+    find_own_data(lcp, z, own);
+    for (int i = 0; i < lcp->n; i++) {
+        double S = s->terms[i], v = distance(lcp, i, z[i], s->w2[i]);
+        int holds =
+            S == 0 || v + rho * S <= s->options.tol * own[i] || (own[i] == 0 && v <= strict * S);
+        s->needy[i] = !holds, many += !holds;
+    }
+    return many;
+}
+
+/* Of z (+ fine, where the basis is regular and gave it) that holds on the scales of terms and of what others' data make of them: does each row
+ * hold beside its own data, or, broken by rounding alone, have terms that are determined? Else z may be so large that nothing is seen of these
+ * data (docs/adr/106-lost-data.md). The data of a row at a bound, whose sign is asked for, decide it whatever determines z.
+ * Only with bounds: without, contacts that carry more than is determined have rows of nothing but noise. */
+static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
+{
+    double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
+    int is_lost = 0; /* some row has data that rounding hides */
+    if (!lcp->lo && !lcp->hi) return 1;
+    if (find_needy(s, lcp, z, regular ? PERP__STRICT : 0) == 0) return 1;
+    for (int i = 0; i < lcp->n; i++) is_lost |= s->needy[i] && s->scratch[i] > 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double off = distance(lcp, i, z[i], s->w2[i]), S = s->terms[i], own = s->scratch[i];
+        int is_free = is_between(lcp, i, z[i]);
+        if (s->needy[i] && !(off <= MORE_THAN_ROUNDING * rho * S)) return 0;
+        if (!is_free && is_lost && (regular ? s->needy[i] : !(off + rho * S <= tol * own)))
+            return 0;
+        if (is_free && !s->basis[i]) regular = 0;
+    }
+    return regular || is_determined(s, lcp, z);
 }
 
 /* Finishing -------------------------------------------------------------------------------------- */
@@ -950,9 +1090,18 @@ static double error_within_bounds(perp_lcp_solver *s, const perp_lcp *lcp, int r
     return judge_in_twice(s, lcp, s->z2, s->w2, s->options.tol);
 }
 
+/* Does z2 + fine, within its bounds, hold beside each row's own data? */
+static int is_exact(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    for (int i = 0; i < lcp->n; i++)
+        if (s->z2[i] != perp__clamp(lcp, i, s->z2[i])) return 0;
+    return find_needy(s, lcp, s->z2, PERP__STRICT) == 0;
+}
+
 /* Is z2 the answer? */
 static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
 {
+    int is_kept = !regular && (lcp->lo || lcp->hi) && is_exact(s, lcp);
     double error = error_within_bounds(s, lcp, regular), tol = s->options.tol;
     if (!(error <= tol)) return 0;
     if (perp__lcp_needs_fine(s, lcp->n)) {
@@ -960,20 +1109,11 @@ static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
         error = error_within_bounds(s, lcp, 1);
         if (!(error <= tol && holds_in_lost_digits(s, lcp))) return 0;
     }
+    if (!is_kept && !keeps_data(s, lcp, s->z2, regular)) return 0;
     memcpy(s->z, s->z2, (size_t)lcp->n * sizeof *s->z);
     s->error = error;
     s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
     return 1;
-}
-
-/* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved by it. */
-static int has_lost_pivot(const perp_lcp_solver *s)
-{
-    size_t nb = (size_t)s->lu.n;
-    for (size_t k = 0; k < nb; k++) {
-        if (fabs(s->lu.values[k + k * nb]) <= 4 * DBL_EPSILON) return 1;
-    }
-    return 0;
 }
 
 /* From 0 or from the point at hand to the solution on the basis. 1 where M_bb is shown regular. */
@@ -1004,9 +1144,10 @@ static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
     memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
     s->error = judge_in_twice(s, lcp, s->z, s->w, (double)INFINITY);
     s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
-    if (s->error <= s->options.tol) return 1;
+    if (s->error <= s->options.tol && keeps_data(s, lcp, s->z, 0)) return 1;
     for (int round = 0; round < ROUNDS; round++) {
         snap(s, lcp);
+        memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
         if (is_settled(s, lcp, 0)) return 1;
         int regular = solve_on_basis(s, lcp), many = mark_wrong(s, lcp);
         if (is_settled(s, lcp, regular)) return 1;
@@ -1220,6 +1361,13 @@ static int holds_by_others(perp_lcp_solver *s, const perp_lcp *lcp)
     return holds_by_data(s, lcp);
 }
 
+/* Of z alone, without fine. */
+static int keeps_data_of(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    return keeps_data(s, lcp, s->z, 0);
+}
+
 int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp, int is_guess)
 {
     if (!lcp->lo && !lcp->hi) {
@@ -1234,5 +1382,5 @@ int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp, int is_guess)
     s->residual = residual_of(lcp, s->z, s->w);
     if ((lcp->lo || lcp->hi) && hold_in_bounds(s, lcp)) return 1;
     find_all_data(s, lcp, s->z);
-    return holds_by_data(s, lcp) || settle(s, lcp);
+    return (holds_by_data(s, lcp) && keeps_data_of(s, lcp)) || settle(s, lcp);
 }

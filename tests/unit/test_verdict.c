@@ -7,6 +7,8 @@
 #include "base/holds.h"
 #include "solve/solver.h"
 
+#include <stdint.h>
+
 static perp_outcome word(perp_lcp_method method, int n, const double *M, const double *q, double *z,
                          perp_lcp_info *info)
 {
@@ -356,6 +358,140 @@ static void scales_bring_rows_and_columns_near_one(void **state)
     }
 }
 
+/* With bounds, from z. */
+static perp_outcome word_from(perp_lcp_method method, const perp_lcp *lcp, int warm, double *z)
+{
+    perp_lcp_options o = perp_lcp_options_default(method);
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
+    o.mixed = 1, o.warm_start = warm;
+    assert_int_equal(perp_lcp_solver_create(method, lcp->n, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, lcp, z, NULL, &info), PERP_OK);
+    perp_lcp_solver_destroy(solver);
+    return info.outcome;
+}
+
+/* x1 - x2 = 0 and x2 - x1 = 2, which no point fulfils, beside x3 - x1 = 1e12, whose size stands on the diagonal of x1: in every order of the rows,
+ * from near and far, with x free, with x1 and x2 alone so, and with units that are not powers of two. */
+static void data_of_others_do_not_stand_for_a_row(void **state)
+{
+    (void)state;
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    static const double starts[] = {0, 1e3, 1e9, 1e12, 3e13, 1e15, 2e16, 4e17, 1e20, -2e16};
+    static const double rows[][3] = {{-1, 0, 1}, {1, -1, 0}, {-1, 1, 0}}, data[] = {-1e12, 0, -2};
+    const double hi[] = {INFINITY, INFINITY, INFINITY};
+    for (int k = 0; k < 6 * 2 * 2; k++) {
+        const int *order = orders[k % 6];
+        double M[9], q[3], lo[] = {-INFINITY, -INFINITY, k / 6 % 2 ? 0 : -INFINITY};
+        double unit = k / 12 ? 0.3 : 1;
+        for (int i = 0; i < 3; i++) {
+            q[i] = unit * data[order[i]];
+            for (int j = 0; j < 3; j++) M[i + 3 * j] = unit * rows[order[i]][j];
+        }
+        if (lo[2] == 0 && order[2] != 0) continue; /* w_3 need not be 0 */
+        perp_lcp lcp = {3, M, 3, q, lo, hi};
+        for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+            for (int s = 0; s < 10 && m != PERP_LCP_NLP; s++) {
+                double z[] = {starts[s], starts[s], starts[s] + 1e12};
+                if (word_from((perp_lcp_method)m, &lcp, s > 0, z) == PERP_SOLVED)
+                    fail_msg("%s, case %d from %g: solved at %g %g %g",
+                             perp_lcp_method_name((perp_lcp_method)m), k, starts[s], z[0], z[1],
+                             z[2]);
+            }
+        }
+    }
+}
+
+/* What the data make large is solved, to the last digits: in any order of the rows. */
+static void large_numbers_that_data_make_are_solved(void **state)
+{
+    (void)state;
+    static const struct {
+        double M[3][3], q[3], z[3];
+    } of[] = {{{{1, 0, 0}, {-1, 1, 0}, {0, -1, 1}}, {-1e16, -2, -2}, {1e16, 1e16 + 2, 1e16 + 4}},
+              {{{1, 0, 0}, {-1, 1, 0}, {0, -1, 1}}, {-1e12, -1e-3, -1e-3}, {1e12, 1e12, 1e12}},
+              {{{1, 1, 0}, {1, 1.25, 0}, {0, -1, 1}}, {-1e12, -1e-3, 0}, {5e12, -4e12, -4e12}},
+              {{{1, -1, 0}, {-1, 1, 0}, {0, 0, 1}}, {-1, 1, -1e12}, {0, 0, 1e12}},
+              {{{1, -1, 0}, {-1, 1, 0}, {-1, 0, 1}}, {0, 0, -1e12}, {0, 0, 1e12}}};
+    const double lo[] = {-INFINITY, -INFINITY, -INFINITY};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        for (int turn = 0; turn < 3; turn++) {
+            double M[9], q[3], z[3] = {0};
+            for (int i = 0; i < 3; i++) {
+                q[i] = of[k].q[(i + turn) % 3];
+                for (int j = 0; j < 3; j++) M[i + 3 * j] = of[k].M[(i + turn) % 3][j];
+            }
+            perp_lcp lcp = {3, M, 3, q, lo, NULL};
+            if (word_from(PERP_LCP_AUTO, &lcp, 0, z) != PERP_SOLVED)
+                fail_msg("problem %zu, turn %d", k, turn);
+            for (int j = 0; j < 3 && k < 3; j++) assert_near(z[j] / of[k].z[j], 1, 1e-12);
+        }
+    }
+}
+
+enum { DRAWN = 4 };
+
+static unsigned draw(uint64_t *rng, unsigned n)
+{
+    *rng = *rng * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*rng >> 33) % n;
+}
+
+/* A system of integers with a row that is a combination of others, l'M = 0, where l'w asks for the sign that l'q has not, by more than the
+ * tolerance of all data; the bounds of kind 0 are none, of 1 and 2 one, of 3 both. 0: by chance nothing is off. */
+static int draw_system(uint64_t *rng, int mixed, double M[DRAWN * DRAWN], double *q, int *kind)
+{
+    static const double data[] = {0, 0, 1, 2, 0.5, 1e3, 1e-3, 1e9, 1e12, -1e12, 1e15};
+    int k = (int)draw(rng, DRAWN), l[DRAWN];
+    double sum = 0, size = 0, off = draw(rng, 2) ? 2 : draw(rng, 2) ? 1e-3 : 1e3;
+    for (int i = 0; i < DRAWN; i++) kind[i] = mixed ? (int)draw(rng, 4) : 0;
+    kind[k] %= 3, l[k] = kind[k] == 2 ? -1 : 1;
+    for (int i = 0; i < DRAWN; i++) {
+        q[i] = data[draw(rng, (unsigned)(sizeof data / sizeof *data))];
+        for (int j = 0; j < DRAWN; j++) M[i + DRAWN * j] = (double)draw(rng, 7) - 3;
+        if (i == k) continue;
+        l[i] = kind[i] == 0 ? (int)draw(rng, 5) - 2 : kind[i] == 3 ? 0 : (int)draw(rng, 3);
+        if (kind[i] == 2) l[i] = -l[i];
+        sum += l[i] * q[i], size += fabs(l[i] * q[i]);
+    }
+    for (int j = 0; j < DRAWN; j++) {
+        double x = 0;
+        for (int i = 0; i < DRAWN; i++) x += i == k ? 0 : l[i] * M[i + DRAWN * j];
+        M[k + DRAWN * j] = -x * l[k];
+    }
+    q[k] = (-off - sum) * l[k];
+    return sum + l[k] * q[k] < -3e-9 * (size + fabs(q[k]));
+}
+
+static void what_contradicts_itself_is_never_solved(void **state)
+{
+    (void)state;
+    static const double from[] = {0, 1, 1e9, 1e13, 1e16, 2e16, 1e20};
+    uint64_t rng = 23;
+    int many = 0;
+    for (int k = 0; k < 600; k++) {
+        double M[DRAWN * DRAWN], q[DRAWN], lo[DRAWN], hi[DRAWN], z[DRAWN];
+        int kind[DRAWN], is_so = draw_system(&rng, k % 2, M, q, kind);
+        for (int i = 0; i < DRAWN; i++) {
+            lo[i] = kind[i] == 0 || kind[i] == 2 ? -(double)INFINITY : 0;
+            hi[i] = kind[i] == 2 ? 0 : kind[i] == 3 ? 1 : (double)INFINITY;
+        }
+        if (!is_so) continue;
+        perp_lcp lcp = {DRAWN, M, DRAWN, q, lo, hi};
+        many++;
+        for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+            for (int warm = 0; warm < 2 && m != PERP_LCP_NLP; warm++) {
+                for (int j = 0; j < DRAWN; j++) z[j] = from[k % 7] * (double)(draw(&rng, 3) + 1);
+                if (word_from((perp_lcp_method)m, &lcp, warm, z) == PERP_SOLVED)
+                    fail_msg("%s, system %d: solved at %g %g %g %g",
+                             perp_lcp_method_name((perp_lcp_method)m), k, z[0], z[1], z[2], z[3]);
+            }
+        }
+    }
+    assert_true(many > 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +514,9 @@ int main(void)
         cmocka_unit_test(classes_do_not_depend_on_units),
         cmocka_unit_test(what_is_no_number_is_the_larger_error),
         cmocka_unit_test(scales_bring_rows_and_columns_near_one),
+        cmocka_unit_test(data_of_others_do_not_stand_for_a_row),
+        cmocka_unit_test(large_numbers_that_data_make_are_solved),
+        cmocka_unit_test(what_contradicts_itself_is_never_solved),
     };
     return run_all(tests);
 }
