@@ -327,14 +327,19 @@ static void put_inputs(perp_simulation *sim, double t0, double t1)
     }
 }
 
-/* What the last step moved. */
+/* What the last steps moved. */
 static void note_move(perp_simulation *sim, double h)
 {
     perp__step *s = &sim->step;
     const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
     int is_like = s->ws[SYM_H] == h && !sim->is_moved;
-    for (int j = 0; s->nonlinear && j < s->nx; j++)
-        s->newton.move[j] = is_like && isfinite(pre[j]) ? y[j] - pre[j] : 0;
+    int moves = is_like && sim->done > 0 ? s->newton.moves + (s->newton.moves < 2) : 0;
+    for (int j = 0; s->nonlinear && j < s->nx; j++) {
+        double move = moves > 0 && isfinite(pre[j]) ? y[j] - pre[j] : 0;
+        s->newton.turn[j] = moves > 1 ? move - s->newton.move[j] : 0;
+        s->newton.move[j] = move;
+    }
+    s->newton.moves = moves;
 }
 
 void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)

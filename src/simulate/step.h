@@ -99,6 +99,8 @@ enum { PERP__CONES_WAIT = 3, PERP__STANDING_WAIT = 6 };
 typedef struct perp__newton {
     double *from;    /* ny: where a step starts */
     double *move;    /* nx: what the last step moved, where the present one is as long; else 0 */
+    double *turn;    /* nx: by how much that was more than what the one before moved, where that was as long, too; else 0 */
+    int moves;       /* the steps in turn, up to 2, of which that is known */
     char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
     int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
     int is_old;     /* the present step has the slopes of a former point */
