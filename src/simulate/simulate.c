@@ -333,11 +333,14 @@ static void note_move(perp_simulation *sim, double h)
     perp__step *s = &sim->step;
     const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
     int is_like = s->ws[SYM_H] == h && !sim->is_moved;
-    int moves = is_like && sim->done > 0 ? s->newton.moves + (s->newton.moves < 2) : 0;
+    int moves = is_like && sim->done > 0 ? s->newton.moves + (s->newton.moves < PERP__MOVES) : 0;
     for (int j = 0; s->nonlinear && j < s->nx; j++) {
-        double move = moves > 0 && isfinite(pre[j]) ? y[j] - pre[j] : 0;
-        s->newton.turn[j] = moves > 1 ? move - s->newton.move[j] : 0;
-        s->newton.move[j] = move;
+        double difference = moves > 0 && isfinite(pre[j]) ? y[j] - pre[j] : 0;
+        for (int k = 0; k < PERP__MOVES; k++) {
+            double *move = &s->newton.move[k * s->nx + j], before = *move;
+            *move = k < moves ? difference : 0;
+            difference -= before;
+        }
     }
     s->newton.moves = moves;
 }

@@ -117,8 +117,8 @@ static void pass_newton(perp__step *s, perp__pass *pass)
     perp__pass_doubles(pass, &s->newton.h, 1);
     perp__pass_doubles(pass, &s->newton.theta, 1);
     perp__pass_doubles(pass, s->newton.from, (size_t)s->ny);
-    perp__pass_doubles(pass, s->newton.move, (size_t)s->nx);
-    perp__pass_ints(pass, &s->newton.moves, 1, 0, 2);
+    perp__pass_doubles(pass, s->newton.move, PERP__MOVES * (size_t)s->nx);
+    perp__pass_ints(pass, &s->newton.moves, 1, 0, PERP__MOVES);
     if (pass->mode == PERP__LOAD) s->newton.has_full = 0;
 }
 

@@ -116,14 +116,13 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
            rest = (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout);
     s->on = calloc(4 * np + 1, 1);
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->newton.from = calloc(4 * ny + 2 * (size_t)s->nx + rest + 1, sizeof(double));
+    s->newton.from = calloc(4 * ny + PERP__MOVES * (size_t)s->nx + rest + 1, sizeof(double));
     s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
     s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
     if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
     s->newton.move = s->newton.from + 4 * ny;
     s->newton.at = s->newton.from + 3 * ny;
-    s->newton.turn = s->newton.move + s->nx;
-    s->newton.rest = s->newton.turn + s->nx;
+    s->newton.rest = s->newton.move + PERP__MOVES * s->nx;
     s->choice = s->on + np;
     s->cache.key = s->choice + np;
     s->newton.bad = s->cache.key + np;
@@ -1200,11 +1199,12 @@ static void try_rest(perp__step *s, perp__step_result *result)
     perp__step_verify(s); /* leaves its values in the workspace */
 }
 
-/* Without pairs, whose sides would be left and met again, states go on as in the last steps: as a parabola does. */
+/* Without pairs, whose sides would be left and met again, states go on as in the last steps. */
 static void guess(perp__step *s)
 {
     double *y = s->ws + s->sym.y;
-    for (int j = 0; j < s->nx && s->np == 0; j++) y[j] += s->newton.move[j] + s->newton.turn[j];
+    for (int k = 0; k < PERP__MOVES && s->np == 0; k++)
+        for (int j = 0; j < s->nx; j++) y[j] += s->newton.move[k * s->nx + j];
 }
 
 /* Newton from where the last step leads to; where that fails, from its end, and with the vars moved away from where they were,

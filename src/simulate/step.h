@@ -95,12 +95,14 @@ typedef struct perp__patience {
 /* The most failures that count, of Newton beside cones and of rest: 2^n - 1 steps. */
 enum { PERP__CONES_WAIT = 3, PERP__STANDING_WAIT = 6 };
 
+/* The degree of the polynomial in time that guesses of states follow. */
+enum { PERP__MOVES = 3 };
+
 /* Newton's iteration, whose steps are affine. */
 typedef struct perp__newton {
     double *from;    /* ny: where a step starts */
-    double *move;    /* nx: what the last step moved, where the present one is as long; else 0 */
-    double *turn;    /* nx: by how much that was more than what the one before moved, where that was as long, too; else 0 */
-    int moves;       /* the steps in turn, up to 2, of which that is known */
+    double *move;    /* PERP__MOVES times nx: what the last step moved; its differences with the steps before, as long */
+    int moves;       /* how many of these are known; the others are 0 */
     char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
     int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
     int is_old;     /* the present step has the slopes of a former point */
