@@ -100,8 +100,9 @@ enum { PERP__MOVES = 3 };
 
 /* Newton's iteration, whose steps are affine. */
 typedef struct perp__newton {
-    double *from;    /* ny: where a step starts */
-    double *move;    /* PERP__MOVES times nx: what the last step moved; its differences with the steps before, as long */
+    double *from; /* ny: where a step starts */
+    double *
+        move; /* PERP__MOVES times nx: what the last step moved; its differences with the steps before, as long */
     int moves;       /* how many of these are known; the others are 0 */
     char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
     int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
