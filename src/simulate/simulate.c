@@ -332,9 +332,10 @@ static void note_move(perp_simulation *sim, double h)
 {
     perp__step *s = &sim->step;
     const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
+    if (!s->nonlinear || s->np > 0) return; /* nothing is guessed */
     int is_like = s->ws[SYM_H] == h && !sim->is_moved;
     int moves = is_like && sim->done > 0 ? s->newton.moves + (s->newton.moves < PERP__MOVES) : 0;
-    for (int j = 0; s->nonlinear && s->np == 0 && j < s->nx; j++) {
+    for (int j = 0; j < s->nx; j++) {
         double difference = moves > 0 && isfinite(pre[j]) ? y[j] - pre[j] : 0;
         for (int k = 0; k < PERP__MOVES; k++) {
             double *move = &s->newton.move[k * s->nx + j], before = *move;
