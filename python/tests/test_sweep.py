@@ -86,19 +86,20 @@ def test_plans_and_identifications_may_be_swept(tmp_path):
 
 
 def test_a_process_that_is_killed_goes_on(tmp_path):
-    m, vary = perp.Model(BLOCK), {"mu": "0.1:0.9:4000"}
+    n = 40000  # long enough that processes are seen at work, however fast the machine
+    m, vary = perp.Model(BLOCK), {"mu": f"0.1:0.9:{n}"}
     expected = perp.sweep(m, vary, processes=1, folder=tmp_path / "one")
     killed, done = [], []
 
     def kill(jobs):
         done.append(jobs)
         for pid in children():
-            if len(killed) < 3 and 0 < jobs < 4000 and pid not in killed:
+            if len(killed) < 3 and 0 < jobs < n and pid not in killed:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
 
     study = perp.sweep(m, vary, processes=2, folder=tmp_path / "two", progress=kill)
-    assert killed and table(study.folder) == table(expected.folder) and done[-1] == 4000
+    assert killed and table(study.folder) == table(expected.folder) and done[-1] == n
 
 
 def children():

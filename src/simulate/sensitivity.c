@@ -113,7 +113,7 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
         x->start[r] = n;
         ok = add_row(x, g, formula[r], column_of, &scratch, &root, &n, &capacity);
     }
-    for (int i = 0; i < s->ny; i++) column_of[s->sym.y + i] = -1;
+    for (int i = 0; ok && i < s->ny; i++) column_of[s->sym.y + i] = -1;
     for (int k = 0; ok && k < x->nbound; k++) {
         x->start[total + k] = n;
         x->guard_of[k] = bounds->bound[k].guard;
