@@ -275,6 +275,7 @@ static int factor_here(perp_bodies *b)
             for (int e = 0; e < 9 && col[k] == i; e++) to[e] += A[e] + SHIFT * B[e];
         }
     }
+    b->rest.n = 0; /* no matrix, where memory is out */
     if (!is_ordered && !perp__block_lu_order(b->rest.lu, b->c.n, start, col, piece)) return 0;
     perp__block_lu_factor(b->rest.lu, start, col, J, PERP_TOL_SINGULAR);
     b->rest.n = b->c.n;
