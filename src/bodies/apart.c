@@ -35,6 +35,7 @@ static perp_status move_apart(perp_bodies *b, double yield, double most, int *is
 {
     const double NEAR = 1e-3;
     perp_bodies_info info = {.outcome = PERP_SOLVED};
+    *is_moved = 0;
     perp__joints_still(b);
     perp__bodies_mass(b, b->M);
     if (!perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
