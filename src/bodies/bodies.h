@@ -177,6 +177,8 @@ void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, cons
                           double *tau);
 /* On and below the diagonal, where the tree has no zeros; what else is there stays. */
 void perp__bodies_mass(perp_bodies *b, double *M);
+/* All of it. */
+void perp__bodies_full_mass(perp_bodies *b, double *M);
 /* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal; of a velocity that is held D is
  * infinite. 0: M is not positive. */
 int perp__bodies_factor(const perp_bodies *b, double *M, double *D);

@@ -378,14 +378,9 @@ perp_status perp_bodies_pose(perp_bodies *b, int body, double position[3], doubl
 perp_status perp_bodies_dynamics(perp_bodies *b, double *M, double *c)
 {
     if (!b) return PERP_ERR_ARG;
-    size_t nv = (size_t)b->nv;
     perp__bodies_place(b, b->q);
     if (c) perp__bodies_inverse(b, b->v, NULL, NULL, c);
-    if (!M) return PERP_OK;
-    memset(M, 0, nv * nv * sizeof *M);
-    perp__bodies_mass(b, M);
-    for (size_t j = 0; j < nv; j++)
-        for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];
+    if (M) perp__bodies_full_mass(b, M);
     return PERP_OK;
 }
 

@@ -226,12 +226,8 @@ static int factor_step(perp_bodies *b, const step_slopes *d)
 {
     size_t nv = (size_t)b->nv;
     double h = b->o.step;
-    memset(d->A, 0, nv * nv * sizeof *d->A);
-    perp__bodies_mass(b, d->A);
-    for (size_t j = 0; j < nv; j++) {
-        for (size_t i = j + 1; i < nv; i++) d->A[j + i * nv] = d->A[i + j * nv];
-        d->A[j * (nv + 1)] += h * (d->slack[j] + h * d->stiff[j]);
-    }
+    perp__bodies_full_mass(b, d->A);
+    for (size_t j = 0; j < nv; j++) d->A[j * (nv + 1)] += h * (d->slack[j] + h * d->stiff[j]);
     for (size_t i = 0; i < nv; i++)
         for (size_t j = 0; j < nv && d->held[i]; j++) d->A[i + j * nv] = i == j;
     return perp__lu(b->nv, d->A, b->nv, d->swap) == 0;
@@ -252,10 +248,7 @@ static void solve_steps(perp_bodies *b, const step_slopes *d, double *dq, double
 {
     size_t nv = (size_t)b->nv;
     double *M = d->x;
-    memset(M, 0, nv * nv * sizeof *M);
-    perp__bodies_mass(b, M);
-    for (size_t j = 0; j < nv; j++)
-        for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];
+    perp__bodies_full_mass(b, M);
     for (int in_q = 0; in_q < 2; in_q++)
         for (int k = 0; k < b->nv && (in_q ? dq : dv); k++) {
             double *column = (in_q ? dq : dv) + (size_t)k * nv;

@@ -203,6 +203,15 @@ void perp__bodies_mass(perp_bodies *b, double *M)
     }
 }
 
+void perp__bodies_full_mass(perp_bodies *b, double *M)
+{
+    size_t nv = (size_t)b->nv;
+    memset(M, 0, nv * nv * sizeof *M);
+    perp__bodies_mass(b, M);
+    for (size_t j = 0; j < nv; j++)
+        for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];
+}
+
 int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
 {
     size_t nv = (size_t)b->nv;
