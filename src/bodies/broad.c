@@ -84,8 +84,7 @@ static perp__placed place(const perp_bodies *b, int shape)
     const perp__link *l = &b->link[s->body];
     perp__placed placed = {.shape = s};
     perp__multiply3(l->R, b->form[shape].R, placed.R);
-    perp__rotate3(l->R, s->position, placed.p);
-    perp__move3(placed.p, 1, l->p, placed.p);
+    perp__place3(l->R, l->p, s->position, placed.p);
     return placed;
 }
 

@@ -68,8 +68,7 @@ void perp__bodies_place(perp_bodies *b, const double *q)
         const perp__link *p = &b->link[l->is.parent];
         place_joint(l, q + l->q);
         perp__multiply3(p->R, l->E, l->R);
-        perp__rotate3(p->R, l->r, l->p);
-        for (int k = 0; k < 3; k++) l->p[k] += p->p[k];
+        perp__place3(p->R, p->p, l->r, l->p);
         for (int k = 0; k < l->nv; k++) {
             perp__rotate3(l->R, l->S[k], l->world[k]);
             perp__rotate3(l->R, l->S[k] + 3, l->world[k] + 3);

@@ -75,8 +75,7 @@ perp_status perp_bodies_add_equality(perp_bodies *b, const perp_equality *equali
 static void world_point(const perp_bodies *b, const perp_equality *e, int side, double *p)
 {
     const perp__link *l = &b->link[e->body[side]];
-    perp__rotate3(l->R, e->point[side], p);
-    perp__move3(p, 1, l->p, p);
+    perp__place3(l->R, l->p, e->point[side], p);
 }
 
 /* The turn, in the world, that the second body is ahead of where the weld wants it. */

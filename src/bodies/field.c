@@ -136,8 +136,7 @@ static void set_prism(const perp__placed *field, int i, int j, int which, double
     p->shape = (perp_shape){.kind = PERP_SHAPE_MESH, .mesh = &p->mesh};
     p->placed.shape = &p->shape;
     memcpy(p->placed.R, field->R, sizeof field->R);
-    perp__rotate3(field->R, p->middle, p->placed.p);
-    perp__move3(p->placed.p, 1, field->p, p->placed.p);
+    perp__place3(field->R, field->p, p->middle, p->placed.p);
 }
 
 /* Is a place of the field's frame over a triangle, or on its edges? Its height above it. */

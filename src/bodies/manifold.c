@@ -25,8 +25,7 @@ static void column(const double *R, int k, double *out)
 static void put(patch *p, const perp__placed *s, const double *from, const double *local, int id)
 {
     if (p->n == ROOM) return;
-    perp__rotate3(s->R, local, p->x[p->n]);
-    perp__move3(p->x[p->n], 1, from, p->x[p->n]);
+    perp__place3(s->R, from, local, p->x[p->n]);
     p->id[p->n++] = id;
 }
 
@@ -324,8 +323,7 @@ static void corners_near(const perp__placed *s, const double *n, const double *f
         double box[3], x[3];
         for (int k = 0; k < 3 && !m; k++) box[k] = i >> k & 1 ? h[k] : -h[k];
         const double *local = m ? m->point + 3 * i : box;
-        perp__rotate3(s->R, local, x);
-        perp__move3(x, 1, from, x);
+        perp__place3(s->R, from, local, x);
         if (perp__dot3(x, n) > margin) continue;
         put(p, s, from, local, i);
         near++;

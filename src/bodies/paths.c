@@ -174,8 +174,7 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
     way w = {.arc = 0};
     perp__rotation_of(o->rotation, own);
     perp__multiply3(l->R, own, R);
-    perp__rotate3(l->R, o->position, center);
-    perp__move3(center, 1, l->p, center);
+    perp__place3(l->R, l->p, o->position, center);
     for (int k = 0; k < 2; k++) {
         perp__move3(x[k], -1, center, from);
         perp__rotate_back3(R, from, p[k]);
@@ -185,8 +184,7 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
     for (int k = 0; k < 2; k++) to_plane(axis, p[k], d[k]);
     int is_inside = 0;
     if (o->has_side) {
-        perp__rotate3(b->link[o->side_body].R, o->side, from);
-        perp__move3(from, 1, b->link[o->side_body].p, from);
+        perp__place3(b->link[o->side_body].R, b->link[o->side_body].p, o->side, from);
         perp__move3(from, -1, center, from);
         perp__rotate_back3(R, from, side);
         to_plane(axis, side, flat);
@@ -201,8 +199,7 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
         for (int i = 0; i < 3; i++) out[k][i] = axis[0][i] * w.p[k][0] + axis[1][i] * w.p[k][1];
     if (o->kind == PERP_PATH_CYLINDER) climb(p, d, &w, out, arc);
     for (int k = 0; k < 2; k++) {
-        perp__rotate3(R, out[k], at[k]);
-        perp__move3(at[k], 1, center, at[k]);
+        perp__place3(R, center, out[k], at[k]);
     }
     return 1;
 }
@@ -221,8 +218,7 @@ static void add_piece(perp__strand *s, const int body[2], double p[2][3], double
 
 static void site_in_world(const perp_bodies *b, const perp_path_point *at, double *p)
 {
-    perp__rotate3(b->link[at->body].R, at->position, p);
-    perp__move3(p, 1, b->link[at->body].p, p);
+    perp__place3(b->link[at->body].R, b->link[at->body].p, at->position, p);
 }
 
 /* The row of its derivative: by how much its pieces lengthen per unit of each velocity. */

@@ -193,8 +193,7 @@ static int touch_sphere_box(const perp__placed *ball, const perp__placed *box, d
         if (h[k] - fabs(local[k]) < h[face] - fabs(local[face])) face = k;
     }
     if (!inside) {
-        perp__rotate3(box->R, near, out);
-        perp__move3(out, 1, box->p, out);
+        perp__place3(box->R, box->p, near, out);
         return touch_balls(ball->p, radius, out, 0, margin, t);
     }
     n[face] = local[face] < 0 ? 1 : -1; /* from the ball into the box */

@@ -39,6 +39,13 @@ static inline void perp__rotate_back3(const double *R, const double *x, double *
     for (int i = 0; i < 3; i++) y[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
 }
 
+/* y = p + R x */
+static inline void perp__place3(const double *R, const double *p, const double *x, double *y)
+{
+    perp__rotate3(R, x, y);
+    perp__move3(y, 1, p, y);
+}
+
 /* C = A B */
 static inline void perp__multiply3(const double *A, const double *B, double *C)
 {

@@ -166,8 +166,7 @@ static void read_weld(mjcf *m, const perp__xml_node *node, perp_equality *e)
         memcpy(e->rotation, pose + 3, sizeof e->rotation);
     } else {
         perp__pose between = relative(m, body);
-        perp__rotate3(between.R, anchor, on_first);
-        perp__move3(on_first, 1, between.p, on_first);
+        perp__place3(between.R, between.p, anchor, on_first);
         perp__quaternion_of_rotation(between.R, e->rotation);
     }
     set_point(m, e, 0, body[0], on_first);

@@ -11,8 +11,7 @@ void perp__pose_multiply(const perp__pose *a, const perp__pose *b, perp__pose *c
 {
     perp__pose out;
     perp__multiply3(a->R, b->R, out.R);
-    perp__rotate3(a->R, b->p, out.p);
-    perp__move3(out.p, 1, a->p, out.p);
+    perp__place3(a->R, a->p, b->p, out.p);
     *c = out;
 }
 
@@ -61,8 +60,7 @@ void perp__mass_add(perp__mass *sum, const perp__pose *pose, double m, const dou
 {
     const double full[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]};
     double at[3], turned[9], back[9], own[6];
-    perp__rotate3(pose->R, c, at);
-    perp__move3(at, 1, pose->p, at);
+    perp__place3(pose->R, pose->p, c, at);
     perp__multiply3(pose->R, full, turned);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) back[3 * i + j] = pose->R[3 * j + i];
