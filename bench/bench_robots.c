@@ -1,5 +1,6 @@
 /* build/bench_robots [--steps N] [--tilt DEGREES] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key, by
- * perp/bodies.h: mean CPU time of a step, the largest speed at the end, steps that are refused; the tails of time and of the friction solver's
+ * perp/bodies.h: mean CPU time of a step, by the clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step by
+ * step, the largest speed at the end, steps that are refused; the tails of time and of the friction solver's
  * iterations with the worst step; overlap at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
  * a contact's force changes from step to step; what the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of MuJoCo. */
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 typedef struct figures {
+    double mean;         /* time of a step */
     double *time, *work; /* of each step */
     double touches, overlap, creep, jump, force;
     double sum[3];       /* of the last step's contact forces, each on its second body */
@@ -63,7 +65,30 @@ static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double 
     f->nbefore = n;
 }
 
-/* The steps of a robot. */
+static void turn_gravity(perp_bodies *b, long step, double degrees, unsigned long long *seed)
+{
+    double gravity[3];
+    if (!(degrees > 0) || step % TILT_EVERY) return;
+    tilt(degrees, seed, gravity);
+    perp_bodies_set_gravity(b, gravity);
+}
+
+/* Microseconds of a step, where nothing is looked at between them. */
+static double pace(const perp_robot *robot, long steps, double degrees, unsigned long long seed,
+                   perp_diag *diag)
+{
+    perp_bodies *b = make(robot, diag);
+    double start = cpu_now();
+    for (long i = 0; i < steps && b; i++) {
+        turn_gravity(b, i, degrees, &seed);
+        perp_bodies_step(b, NULL, NULL);
+    }
+    double spent = cpu_now() - start;
+    perp_bodies_destroy(b);
+    return 1e6 * spent / (double)steps;
+}
+
+/* The steps of a robot, one by one. */
 static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
                         unsigned long long seed, figures *f, perp_diag *diag)
 {
@@ -72,11 +97,7 @@ static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
     double *J = b ? malloc((size_t)(3 * perp_bodies_nv(b) + 1) * sizeof *J) : NULL;
     for (long i = 0; i < steps && b && J; i++) {
         perp_bodies_info info;
-        if (degrees > 0 && i % TILT_EVERY == 0) {
-            double gravity[3];
-            tilt(degrees, &seed, gravity);
-            perp_bodies_set_gravity(b, gravity);
-        }
+        turn_gravity(b, i, degrees, &seed);
         double start = cpu_now();
         perp_status status = perp_bodies_step(b, &info, diag);
         f->time[i] = 1e6 * (cpu_now() - start);
@@ -101,15 +122,16 @@ static int bench(const char *file, long steps, double degrees, unsigned long lon
     perp_bodies *b = NULL;
     size_t n = (size_t)steps;
     figures f = {.time = calloc(n, sizeof(double)), .work = calloc(n, sizeof(double))};
-    if (f.time && f.work && perp_robot_read(file, &robot, &diag) == PERP_OK)
+    if (f.time && f.work && perp_robot_read(file, &robot, &diag) == PERP_OK) {
+        f.mean = pace(robot, steps, degrees, seed, &diag);
         b = run(robot, steps, degrees, seed, &f, &diag);
+    }
     int ok = b && !f.refused;
     if (b) {
-        double time = 0, work = 0;
-        for (long i = 0; i < steps; i++) time += f.time[i], work += f.work[i];
-        printf("%s %.2f us a step, %.1f contacts, %.1f iterations, %.1e at the end\n", file,
-               time / (double)steps, f.touches / (double)steps, work / (double)steps,
-               largest_speed(b));
+        double work = 0;
+        for (long i = 0; i < steps; i++) work += f.work[i];
+        printf("%s %.2f us a step, %.1f contacts, %.1f iterations, %.1e at the end\n", file, f.mean,
+               f.touches / (double)steps, work / (double)steps, largest_speed(b));
         printf(
             "  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; overlap at "
             "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
