@@ -801,18 +801,23 @@ static int parse_own_body(parser *p, perp__statement *s, const char *what)
     return 1;
 }
 
+/* lo..hi of an index */
+static void parse_indices(parser *p, perp__statement *s)
+{
+    if (!p->bad) s->lo = parse_expression(p);
+    if (!p->bad && p->token->kind != TOKEN_DOTS)
+        expected(p, "'..' between the first and the last index");
+    if (p->bad) return;
+    take(p);
+    s->hi = parse_expression(p);
+}
+
 static void parse_for(parser *p, perp__statement *s)
 {
     take(p);
     parse_declared_name(p, s);
     if (!p->bad && !take_word(p, "in")) expected(p, "'in' and the range: for i in 1..4 { ... }");
-    if (!p->bad) s->lo = parse_expression(p);
-    if (!p->bad && p->token->kind != TOKEN_DOTS)
-        expected(p, "'..' between the first and the last index");
-    if (!p->bad) {
-        take(p);
-        s->hi = parse_expression(p);
-    }
+    parse_indices(p, s);
     if (!parse_own_body(p, s, "loops")) return;
     s->makes = makes_parts(s->body);
     p->depth--;
@@ -992,13 +997,7 @@ static void parse_instance(parser *p, perp__statement *s)
         s->index = take(p)->text;
         if (perp__is_reserved(s->index)) p->token--, expected(p, "the name of an index");
         if (!p->bad && !take_word(p, "in")) expected(p, "'in' and the range: [i in 1..4]");
-        if (!p->bad) s->lo = parse_expression(p);
-        if (!p->bad && p->token->kind != TOKEN_DOTS)
-            expected(p, "'..' between the first and the last index");
-        if (!p->bad) {
-            take(p);
-            s->hi = parse_expression(p);
-        }
+        parse_indices(p, s);
         expect_symbol(p, ']', "']'");
     }
     if (!p->bad && at_symbol(p, '(')) s->head = parse_arguments(p);
