@@ -41,13 +41,19 @@ static void choose(finer *f, const perp__study *s)
     perp_integrator by = s->integrator;
     int has_radau = by == PERP_RADAU3 || by == PERP_RADAU5 || by == PERP_RADAU7;
     *f = (finer){.study = *s, .gain = 1};
-    if (by == PERP_RADAU5)
-        f->study.integrator = PERP_RADAU7;
-    else if (by != PERP_RADAU7 && (has_radau || perp_simulation_recommend(s->model) == PERP_RADAU5))
-        f->study.integrator = PERP_RADAU5, f->study.merged = has_radau ? 1 : merge(s);
-    else
+    if (by == PERP_RADAU7) {
         f->study.parts = 2;
-    if (f->study.parts == 2 && !has_radau) f->gain = 2; /* half the error is left by order 1 */
+        return;
+    }
+    perp_integrator finer_by = by == PERP_RADAU5 ? PERP_RADAU7
+                               : has_radau       ? PERP_RADAU5
+                                                 : perp_simulation_recommend(s->model);
+    if (finer_by == PERP_INTEGRATOR_COUNT) f->status = PERP_ERR_MEMORY;
+    if (finer_by == PERP_RADAU5 || finer_by == PERP_RADAU7) {
+        f->study.integrator = finer_by;
+        f->study.merged = has_radau ? 1 : merge(s);
+    } else
+        f->study.parts = 2, f->gain = 2; /* half the error is left by order 1 */
 }
 
 static void predict(finer *f, const perp__minimum *m, long n)
@@ -166,7 +172,7 @@ perp_status perp__time_error(const perp__study *s, const perp__problem *p, const
         return PERP_OK;
     finer f;
     choose(&f, s);
-    predict(&f, m, p->n);
+    if (f.status == PERP_OK) predict(&f, m, p->n);
     if (f.status == PERP_OK) ok = judge(s, p, m, &f, worth, result);
     free(f.change);
     if (!ok || f.status == PERP_ERR_MEMORY) return PERP_ERR_MEMORY;
