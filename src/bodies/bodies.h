@@ -24,9 +24,11 @@ typedef struct perp__link {
     double S[6][6];     /* row k: motion per unit of its kth velocity */
     double world[6][6]; /* the same in world axes, at its origin */
     int tip, root; /* the last velocity on the way to it, -1: none; the body its tree begins with */
-    double rate[6];           /* of S times v, in its frame: of free joints */
-    perp__inertia own, whole; /* whole: with all that hangs on it */
-    double vel[6], acc[6], force[6];
+    perp__inertia own, whole;         /* whole: with all that hangs on it */
+    double lever;                     /* length of its mass times centre */
+    double vel[6], bend[6], whirl[6]; /* velocity; what it adds to the acceleration, to the force */
+    double acc[6], force[6];
+    double end[6]; /* velocity at the end of the step */
 } perp__link;
 
 static inline int perp__is_single(const perp__link *l)
@@ -171,10 +173,11 @@ static inline int perp__is_midpoint(const perp_bodies *b)
 
 /* dynamics.c. Positions of all bodies from q; velocities from v. */
 void perp__bodies_place(perp_bodies *b, const double *q);
+/* Velocities of all bodies from v, and what they alone ask for in the inverse dynamics, which are of these velocities until it is called again. */
+void perp__bodies_carry(perp_bodies *b, const double *v);
 /* tau = M a + c(q, v); a NULL: 0. With force (nullable): six on each body, taken off: the moment
  * about its origin and the force, world axes. */
-void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, const double *force,
-                          double *tau);
+void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, double *tau);
 /* On and below the diagonal, where the tree has no zeros; what else is there stays. */
 void perp__bodies_mass(perp_bodies *b, double *M);
 /* All of it. */
@@ -185,7 +188,7 @@ int perp__bodies_factor(const perp_bodies *b, double *M, double *D);
 void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, double *x);
 /* x = inv(L) inv(D) x */
 void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x);
-/* Velocities of all bodies from v. */
+/* Velocities of all bodies from v, in `end`. */
 void perp__bodies_velocities(perp_bodies *b, const double *v);
 /* q moved by v over h; rotations by the exponential map, of the midpoint rule by Cayley's. */
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
@@ -231,11 +234,11 @@ void perp__bodies_look_again(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
 int perp__broad_pairs(perp__broad *b);
-/* pushes.c: forces on bodies that the step takes as they are at its begin, with poses as they are and velocities v: in b->outside; NULL: there are
- * none. */
+/* pushes.c: forces on bodies that the step takes as they are at its begin, with poses and velocities (perp__bodies_carry) as they are: in b->outside;
+ * NULL: there are none. */
 typedef struct perp__box_of perp__box_of;
 int perp__pushes_create(perp_bodies *b); /* 0: memory is out */
-const double *perp__pushes(perp_bodies *b, const double *v);
+const double *perp__pushes(perp_bodies *b);
 void perp__pushes_load(const perp_bodies *b); /* b->load is these, or 0 */
 void perp__pushes_size(const perp_bodies *b, double (*size)[2]);
 double perp__push_force(const perp_bodies *b, int i); /* joints.c: of an actuator that pushes */

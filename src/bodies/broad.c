@@ -95,8 +95,8 @@ static double travel(const perp_bodies *b, const perp__placed *s, double extent,
     double far[3];
     if (!s->shape->body) return 0;
     perp__move3(s->p, -1, l->p, far);
-    double spin = perp__length3(l->vel) * (perp__length3(far) + extent);
-    return b->o.step * (perp__length3(l->vel + 3) + spin + 2 * fall);
+    double spin = perp__length3(l->end) * (perp__length3(far) + extent);
+    return b->o.step * (perp__length3(l->end + 3) + spin + 2 * fall);
 }
 
 static int are_far(const perp_bodies *b, int i, int j, double margin)

@@ -152,6 +152,7 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     double length = perp__length3(is->axis);
     for (int k = 0; k < 3 && length > 0; k++) l->is.axis[k] /= length;
     l->own = about_origin(is);
+    l->lever = perp__length3(l->own.h);
     memcpy(l->R, one, sizeof one);
     set_motions(l);
     int up = -1; /* the last velocity of the nearest body above that moves */
@@ -379,7 +380,8 @@ perp_status perp_bodies_dynamics(perp_bodies *b, double *M, double *c)
 {
     if (!b) return PERP_ERR_ARG;
     perp__bodies_place(b, b->q);
-    if (c) perp__bodies_inverse(b, b->v, NULL, NULL, c);
+    perp__bodies_carry(b, b->v);
+    if (c) perp__bodies_inverse(b, NULL, NULL, c);
     if (M) perp__bodies_full_mass(b, M);
     return PERP_OK;
 }
@@ -388,7 +390,8 @@ perp_status perp_bodies_inverse(perp_bodies *b, const double *a, double *tau)
 {
     if (!b || !a || !tau) return PERP_ERR_ARG;
     perp__bodies_place(b, b->q);
-    perp__bodies_inverse(b, b->v, a, NULL, tau);
+    perp__bodies_carry(b, b->v);
+    perp__bodies_inverse(b, a, NULL, tau);
     return PERP_OK;
 }
 
@@ -410,7 +413,7 @@ void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
     perp__bodies_velocities(b, b->v);
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
-        const double *w = l->vel, *u = l->vel + 3, *I = l->own.I;
+        const double *w = l->end, *u = l->end + 3, *I = l->own.I;
         double wh[3], c[3];
         perp__cross3(w, l->own.h, wh);
         sum += 0.5 * l->own.m * perp__dot3(u, u) + perp__dot3(u, wh) +

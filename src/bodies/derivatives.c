@@ -149,7 +149,8 @@ perp_status perp_bodies_inverse_derivatives(perp_bodies *b, const double *a, dou
     PERP_TAKE(&arena, tau, (size_t)b->nv + 1);
     if (!arena.failed) {
         perp__bodies_place(b, b->q);
-        perp__bodies_inverse(b, b->v, a, NULL, tau);
+        perp__bodies_carry(b, b->v);
+        perp__bodies_inverse(b, a, NULL, tau);
         differentiate_all(b, a, s, dq, dv);
     }
     int failed = arena.failed;
@@ -289,7 +290,8 @@ static int differentiate_step(perp_bodies *b, const step_slopes *d, double *dq, 
     memcpy(b->v, b->last + b->nq, nv * sizeof *b->v);
     take_sides(b, d);
     perp__bodies_place(b, b->last);
-    perp__bodies_inverse(b, b->v, b->acc, NULL, d->tau);
+    perp__bodies_carry(b, b->v);
+    perp__bodies_inverse(b, b->acc, NULL, d->tau);
     differentiate_all(b, b->acc, d->s, d->q, d->v);
     int ok = factor_step(b, d);
     if (ok) solve_steps(b, d, dq, dv, du);

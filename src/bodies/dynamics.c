@@ -111,40 +111,43 @@ void perp__bodies_velocities(perp_bodies *b, const double *v)
 {
     for (int i = 1; i < b->n; i++) {
         perp__link *l = &b->link[i];
-        motion_down(l, b->link[l->is.parent].vel, l->vel);
+        motion_down(l, b->link[l->is.parent].end, l->end);
         for (int k = 0; k < l->nv; k++)
-            for (int j = 0; j < 6; j++) l->vel[j] += l->S[k][j] * v[l->v + k];
+            for (int j = 0; j < 6; j++) l->end[j] += l->S[k][j] * v[l->v + k];
     }
 }
 
 /* Newton and Euler --------------------------------------------------------------------------------- */
 
-/* Velocities and accelerations of a body from those of its parent. */
-static void carry(perp__link *l, const perp__link *p, const double *v, const double *a)
+/* A body's velocity from that of its parent, what it adds to the acceleration, and the force for it: vel x* I vel. */
+static void carry(perp__link *l, const perp__link *p, const double *v)
 {
-    double joint[6] = {0}, turned[3];
+    double joint[6] = {0}, turned[3] = {0}, moved[6];
     motion_down(l, p->vel, l->vel);
-    motion_down(l, p->acc, l->acc);
     for (int k = 0; k < l->nv; k++)
-        for (int i = 0; i < 6; i++) {
-            joint[i] += l->S[k][i] * v[l->v + k];
-            if (a) l->acc[i] += l->S[k][i] * a[l->v + k];
-        }
+        for (int i = 0; i < 6; i++) joint[i] += l->S[k][i] * v[l->v + k];
     for (int i = 0; i < 6; i++) l->vel[i] += joint[i];
-    if (l->is.joint == PERP_JOINT_FREE) { /* S turns with the body */
+    if (l->is.joint == PERP_JOINT_FREE) /* S turns with the body */
         perp__cross3(joint, joint + 3, turned);
-        for (int i = 0; i < 3; i++) l->acc[3 + i] -= turned[i];
-    }
-    add_cross_motion(l->vel, joint, l->acc);
+    for (int i = 0; i < 3; i++) l->bend[i] = 0, l->bend[3 + i] = -turned[i];
+    add_cross_motion(l->vel, joint, l->bend);
+    apply(&l->own, l->vel, moved);
+    memset(l->whirl, 0, sizeof l->whirl);
+    add_cross_force(l->vel, moved, l->whirl);
 }
 
-/* What moves the body so: I acc + vel x* I vel. */
-static void needed_force(perp__link *l)
+void perp__bodies_carry(perp_bodies *b, const double *v)
 {
-    double moved[6];
-    apply(&l->own, l->vel, moved);
-    apply(&l->own, l->acc, l->force);
-    add_cross_force(l->vel, moved, l->force);
+    for (int i = 1; i < b->n; i++) carry(&b->link[i], &b->link[b->link[i].is.parent], v);
+}
+
+/* A body's acceleration from that of its parent. */
+static void accelerate(perp__link *l, const perp__link *p, const double *a)
+{
+    motion_down(l, p->acc, l->acc);
+    for (int k = 0; k < l->nv && a; k++)
+        for (int i = 0; i < 6; i++) l->acc[i] += l->S[k][i] * a[l->v + k];
+    for (int i = 0; i < 6; i++) l->acc[i] += l->bend[i];
 }
 
 /* Less a moment and a force at the body's origin, world axes. */
@@ -157,15 +160,16 @@ static void take_off(perp__link *l, const double *outside)
     }
 }
 
-void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, const double *force,
-                          double *tau)
+void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, double *tau)
 {
     perp__link *world = &b->link[0];
     for (int i = 0; i < 3; i++) world->acc[3 + i] = -b->o.gravity[i];
     for (int i = 1; i < b->n; i++) {
-        carry(&b->link[i], &b->link[b->link[i].is.parent], v, a);
-        needed_force(&b->link[i]);
-        if (force) take_off(&b->link[i], force + 6 * i);
+        perp__link *l = &b->link[i];
+        accelerate(l, &b->link[l->is.parent], a);
+        apply(&l->own, l->acc, l->force);
+        for (int k = 0; k < 6; k++) l->force[k] += l->whirl[k];
+        if (force) take_off(l, force + 6 * i);
     }
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
@@ -185,18 +189,23 @@ void perp__bodies_mass(perp_bodies *b, double *M)
         const perp__link *l = &b->link[i];
         if (l->is.parent) inertia_up(l, &b->link[l->is.parent].whole);
         for (int k = 0; k < l->nv; k++) {
-            double f[6], up[6];
+            double f[6], moment[3], force[3];
             size_t row = (size_t)(l->v + k);
             apply(&l->whole, l->S[k], f);
             for (int j = 0; j <= k; j++)
                 M[row + (size_t)(l->v + j) * nv] = dot6(l->S[j], f) + (j == k ? l->is.armature : 0);
-            for (const perp__link *at = l; at->is.parent;) {
-                memset(up, 0, sizeof up);
-                force_up(at, f, up);
-                memcpy(f, up, sizeof f);
-                at = &b->link[at->is.parent];
-                for (int j = 0; j < at->nv; j++)
-                    M[row + (size_t)(at->v + j) * nv] = dot6(at->S[j], f);
+            if (!l->is.parent) continue;
+            perp__rotate3(l->R, f, moment); /* in world axes, in which those above it move, too */
+            perp__rotate3(l->R, f + 3, force);
+            for (int i_up = l->is.parent; i_up; i_up = b->link[i_up].is.parent) {
+                const perp__link *up = &b->link[i_up];
+                double from[3], about[3];
+                perp__move3(l->p, -1, up->p, from);
+                perp__cross3(from, force, about);
+                perp__move3(about, 1, moment, about);
+                for (int j = 0; j < up->nv; j++)
+                    M[row + (size_t)(up->v + j) * nv] =
+                        perp__dot3(up->world[j], about) + perp__dot3(up->world[j] + 3, force);
             }
         }
     }

@@ -456,9 +456,9 @@ static double relative(const perp_bodies *b, const perp_equality *e, int is_turn
     for (int side = 0; side < 2; side++) {
         const perp__link *l = &b->link[e->body[side]];
         double local[3], move[3];
-        perp__cross3(l->vel, e->point[side], local);
-        perp__move3(local, 1, l->vel + 3, local);
-        perp__rotate3(l->R, is_turn ? l->vel : local, move);
+        perp__cross3(l->end, e->point[side], local);
+        perp__move3(local, 1, l->end + 3, local);
+        perp__rotate3(l->R, is_turn ? l->end : local, move);
         perp__move3(u, side ? 1 : -1, move, u);
         size += perp__length3(move);
     }

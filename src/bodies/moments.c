@@ -53,7 +53,7 @@ static double relative_turn(const perp_bodies *b, const perp_touch *t, double *t
     for (int side = 0; side < 2; side++) {
         const perp__link *l = &b->link[b->shape[t->shape[side]].body];
         double move[3];
-        perp__rotate3(l->R, l->vel, move);
+        perp__rotate3(l->R, l->end, move);
         terms += perp__length3(move);
         perp__move3(turn, side ? 1 : -1, move, turn);
     }

@@ -94,12 +94,11 @@ static void add_drag(perp_bodies *b, int i)
     add(b, i, l->is.center, world[0], world[1]);
 }
 
-const double *perp__pushes(perp_bodies *b, const double *v)
+const double *perp__pushes(perp_bodies *b)
 {
     const double none[3] = {0, 0, 0};
     if (!b->is_pushed) return NULL;
     memset(b->outside, 0, 6 * (size_t)b->n * sizeof *b->outside);
-    if (b->box) perp__bodies_velocities(b, v);
     for (int i = 1; i < b->n; i++) {
         const perp_body *is = &b->link[i].is;
         double force[3];

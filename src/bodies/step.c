@@ -184,9 +184,9 @@ static double relative_velocity(const perp_bodies *b, const perp_touch *t, doubl
         double from[3], local[3], move[3];
         perp__move3(t->point, -1, l->p, from);
         perp__rotate_back3(l->R, from, local);
-        perp__cross3(l->vel, local, move);
-        terms += perp__length3(move) + perp__length3(l->vel + 3);
-        perp__move3(move, 1, l->vel + 3, local);
+        perp__cross3(l->end, local, move);
+        terms += perp__length3(move) + perp__length3(l->end + 3);
+        perp__move3(move, 1, l->end + 3, local);
         perp__rotate3(l->R, local, move);
         perp__move3(u, side ? 1 : -1, move, u);
     }
@@ -269,14 +269,13 @@ static void load_bodies(perp_bodies *b)
 
 /* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum at both ends, forces of the motion,
  * gravity; and those of contacts. */
-static void term_sizes(const perp_bodies *b, int i, double size[2])
+static void term_sizes(const perp_bodies *b, int i, double fall, double size[2])
 {
     const perp__link *l = &b->link[i];
-    double m = l->own.m, h = perp__length3(l->own.h), I = l->own.I[0] + l->own.I[1] + l->own.I[2],
+    double m = l->own.m, h = l->lever, I = l->own.I[0] + l->own.I[1] + l->own.I[2],
            spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3),
            turn = 2 * spin / b->o.step + perp__length3(l->acc),
-           push = 2 * speed / b->o.step + perp__length3(l->acc + 3) + 2 * spin * speed +
-                  perp__length3(b->o.gravity);
+           push = 2 * speed / b->o.step + perp__length3(l->acc + 3) + 2 * spin * speed + fall;
     size[0] += I * turn + h * push + spin * (I * spin + 2 * h * speed);
     size[1] += m * push + h * turn + spin * (m * speed + h * spin);
 }
@@ -294,24 +293,29 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
         }
 }
 
+/* Is the joint's kth motion a turn? Else it is a shift; either is one unit. */
+static int turns(const perp__link *l, int k)
+{
+    return l->is.joint == PERP_JOINT_FREE ? k >= 3 : l->is.joint != PERP_JOINT_SLIDE;
+}
+
 /* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
 static void scale_rows(perp_bodies *b)
 {
-    double(*size)[2] = b->size;
+    double(*size)[2] = b->size, fall = perp__length3(b->o.gravity);
     contact_sizes(b, size);
     perp__pushes_size(b, size);
-    for (int i = 1; i < b->n; i++) term_sizes(b, i, size[i]);
+    for (int i = 1; i < b->n; i++) term_sizes(b, i, fall, size[i]);
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++) {
             int at = l->v + k;
             double momentum = (fabs(b->next[at]) + fabs(b->v[at])) / b->o.step;
-            b->scale[at] = perp__length3(l->S[k]) * size[i][0] +
-                           perp__length3(l->S[k] + 3) * size[i][1] + b->joints.size[at] +
-                           l->is.armature * momentum;
+            b->scale[at] = size[i][!turns(l, k)] + b->joints.size[at] + l->is.armature * momentum;
         }
-        size[l->is.parent][0] += l->is.parent ? size[i][0] + perp__length3(l->r) * size[i][1] : 0;
-        size[l->is.parent][1] += l->is.parent ? size[i][1] : 0;
+        if (!l->is.parent) continue;
+        size[l->is.parent][0] += size[i][0] + perp__length3(l->r) * size[i][1];
+        size[l->is.parent][1] += size[i][1];
     }
 }
 
@@ -323,11 +327,12 @@ static double newton_difference(perp_bodies *b)
     for (int k = 0; k < b->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->o.step;
     for (int k = 0; k < b->nv && perp__is_midpoint(b); k++)
         b->mean[k] = 0.5 * (b->v[k] + b->next[k]);
+    if (perp__is_midpoint(b)) perp__bodies_carry(b, b->mean);
     load_bodies(b);
     memset(b->size, 0, (size_t)b->n * sizeof *b->size);
     perp__joints_judge(b, b->next);
     perp__equality_load(b, b->size);
-    perp__bodies_inverse(b, b->mean, b->acc, b->load, b->row);
+    perp__bodies_inverse(b, b->acc, b->load, b->row);
     scale_rows(b);
     for (int k = 0; k < b->nv; k++) {
         double off = b->row[k] - b->joints.force[k];
@@ -393,7 +398,8 @@ static int is_to_repeat(const perp_bodies *b, double off, double before,
 static perp_status settle(perp_bodies *b, perp_bodies_info *info)
 {
     double before = INFINITY, off = INFINITY;
-    perp__bodies_inverse(b, b->mean, NULL, perp__pushes(b, b->mean), b->bias);
+    perp__bodies_carry(b, b->mean);
+    perp__bodies_inverse(b, NULL, perp__pushes(b), b->bias);
     perp__joints_guess(b);
     b->c.is_again = 0;
     for (int amended = 1, again = 0; amended || again;) {
