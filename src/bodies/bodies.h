@@ -73,8 +73,8 @@ typedef struct perp__broad {
 
 /* What of a shape does not change. */
 typedef struct perp__form {
-    double R[9], extent,
-        least; /* its rotation in its body; the radius of a ball about it; half of its least extent */
+    double R[9], far;     /* its rotation in its body, how far it is from the body's origin */
+    double extent, least; /* the radius of a ball about it; half of its least extent */
 } perp__form;
 
 /* The friction problem of a step. */

@@ -78,25 +78,24 @@ int perp__broad_pairs(perp__broad *b)
 
 /* Those of a step -------------------------------------------------------------------------------------- */
 
-static perp__placed place(const perp_bodies *b, int shape)
+static void place(const perp_bodies *b, int shape, perp__placed *placed)
 {
     const perp_shape *s = &b->shape[shape];
     const perp__link *l = &b->link[s->body];
-    perp__placed placed = {.shape = s};
-    perp__multiply3(l->R, b->form[shape].R, placed.R);
-    perp__place3(l->R, l->p, s->position, placed.p);
-    return placed;
+    placed->shape = s;
+    perp__multiply3(l->R, b->form[shape].R, placed->R);
+    perp__place3(l->R, l->p, s->position, placed->p);
 }
 
 /* How far any point of a shape may come within a step, at the present velocities and with what gravity adds. */
-static double travel(const perp_bodies *b, const perp__placed *s, double extent, double fall)
+static double travel(const perp_bodies *b, int shape, double fall)
 {
-    const perp__link *l = &b->link[s->shape->body];
-    double far[3];
-    if (!s->shape->body) return 0;
-    perp__move3(s->p, -1, l->p, far);
-    double spin = perp__length3(l->end) * (perp__length3(far) + extent);
-    return b->o.step * (perp__length3(l->end + 3) + spin + 2 * fall);
+    const perp__form *form = &b->form[shape];
+    int body = b->shape[shape].body;
+    const double *end = b->link[body].end;
+    if (!body) return 0;
+    double spin = perp__length3(end) * (form->far + form->extent);
+    return b->o.step * (perp__length3(end + 3) + spin + 2 * fall);
 }
 
 static int are_far(const perp_bodies *b, int i, int j, double margin)
@@ -113,23 +112,37 @@ static int are_far(const perp_bodies *b, int i, int j, double margin)
     return perp__dot3(from, from) > reach * reach;
 }
 
-/* A box about where a shape may come within the step. */
-static perp__box box_about(const perp__placed *s, int which, double travel)
+/* How far a shape's core goes along an axis of the world, up and down. */
+static void reach(const perp__placed *s, int axis, double *up, double *down)
 {
-    perp__box box = {.which = which};
+    const double *R = s->R + 3 * axis, *size = s->shape->size;
+    double d[3] = {axis == 0, axis == 1, axis == 2}, x[3];
+    switch (s->shape->kind) {
+    case PERP_SHAPE_SPHERE: *up = 0; break;
+    case PERP_SHAPE_CAPSULE: *up = fabs(R[2]) * size[1]; break;
+    case PERP_SHAPE_BOX:
+        *up = fabs(R[0]) * size[0] + fabs(R[1]) * size[1] + fabs(R[2]) * size[2];
+        break;
+    default: perp__shape_support(s, d, x); *up = x[axis];
+    }
+    *down = *up;
+    if (s->shape->kind != PERP_SHAPE_MESH && s->shape->kind != PERP_SHAPE_FIELD) return;
+    d[axis] = -1;
+    perp__shape_support(s, d, x);
+    *down = -x[axis];
+}
+
+/* A box about where a shape may come within the step. */
+static void put_box_about(const perp__placed *s, double travel, perp__box *box)
+{
     double round = perp__shape_round(s->shape) + travel;
     for (int k = 0; k < 3; k++) {
-        double d[3] = {k == 0, k == 1, k == 2}, x[3], rounding;
-        perp__shape_support(s, d, x);
-        box.high[k] = s->p[k] + x[k] + round;
-        for (int i = 0; i < 3; i++) d[i] = -d[i], x[i] = -x[i];
-        if (s->shape->kind == PERP_SHAPE_MESH || s->shape->kind == PERP_SHAPE_FIELD)
-            perp__shape_support(s, d, x);
-        box.low[k] = s->p[k] + x[k] - round;
-        rounding = 1e-15 * (fabs(box.low[k]) + fabs(box.high[k]));
-        box.low[k] -= rounding, box.high[k] += rounding;
+        double up, down;
+        reach(s, k, &up, &down);
+        double high = s->p[k] + up + round, low = s->p[k] - down - round,
+               rounding = 1e-15 * (fabs(low) + fabs(high));
+        box->low[k] = low - rounding, box->high[k] = high + rounding;
     }
-    return box;
 }
 
 /* Planes go with every shape, the others with those whose boxes they meet; sorted, so that the order does not hang on places. */
@@ -141,7 +154,7 @@ static int find_pairs(perp_bodies *b)
         if (b->shape[i].kind != PERP_SHAPE_PLANE) broad->box[broad->n++].which = i;
     for (int k = 0; k < broad->n; k++) { /* as they were sorted last */
         int i = broad->box[k].which;
-        broad->box[k] = box_about(&b->placed[i], i, b->travel[i]);
+        put_box_about(&b->placed[i], b->travel[i], &broad->box[k]);
     }
     if (!perp__broad_pairs(broad)) return 0;
     for (int i = 0; i < b->nshape; i++)
@@ -159,9 +172,9 @@ static int touch_pair(perp_bodies *b, int i, int j)
 {
     const perp__placed *x = &b->placed[i], *y = &b->placed[j];
     double margin = b->travel[i] + b->travel[j];
-    if (are_far(b, i, j, margin)) return 1;
+    if (are_far(b, i, j, margin) || !perp__bodies_may_touch(b, i, j)) return 1;
     if (!perp__grow(&b->touch, &b->ctouch, b->ntouch + PERP_MANIFOLD, sizeof *b->touch)) return 0;
-    memset(b->touch + b->ntouch, 0, PERP_MANIFOLD * sizeof *b->touch);
+    for (int k = 0; k < PERP_MANIFOLD; k++) b->touch[b->ntouch + k].feature = 0;
     int n = y->shape->kind == PERP_SHAPE_FIELD
                 ? perp__touch_field(y, x, margin, &b->touch, &b->ctouch, b->ntouch)
                 : perp__touch_shapes(x, y, margin, b->touch + b->ntouch);
@@ -172,6 +185,7 @@ static int touch_pair(perp_bodies *b, int i, int j)
     for (int k = 0; k < n; k++) {
         t[k].shape[0] = i, t[k].shape[1] = j;
         t[k].mu = mu[0], t[k].spin = mu[1], t[k].roll = mu[2];
+        for (int d = 0; d < 3; d++) t[k].impulse[d] = t[k].moment[d] = 0;
         perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
     }
     b->ntouch += n;
@@ -183,13 +197,12 @@ int perp__bodies_find_touches(perp_bodies *b)
     double fall = b->o.step * perp__length3(b->o.gravity);
     b->ntouch = 0;
     for (int i = 0; i < b->nshape; i++) {
-        b->placed[i] = place(b, i);
-        b->travel[i] = travel(b, &b->placed[i], b->form[i].extent, fall);
+        place(b, i, &b->placed[i]);
+        b->travel[i] = travel(b, i, fall);
     }
     if (!find_pairs(b)) return 0;
     for (int k = 0; k < b->broad.npair; k++) {
         const int *pair = b->broad.pair[k].shape;
-        if (!perp__bodies_may_touch(b, pair[0], pair[1])) continue;
         int swap = b->shape[pair[0]].kind > b->shape[pair[1]].kind; /* in the order of the kinds */
         if (!touch_pair(b, pair[swap], pair[!swap])) return 0;
     }

@@ -242,6 +242,7 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
         b->shape[i] = shape[i];
         perp__rotation_take(shape[i].rotation, b->shape[i].rotation);
         perp__rotation_of(b->shape[i].rotation, b->form[i].R);
+        b->form[i].far = perp__length3(shape[i].position);
         b->form[i].extent = perp__shape_extent(&b->shape[i]);
         b->form[i].least = perp__shape_least(&b->shape[i]);
     }
