@@ -102,6 +102,7 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     if (!perp__grow(&j->actuator, &j->cactuator, need, sizeof *j->actuator) ||
         !perp__grow(&j->control, &j->ccontrol, need, sizeof *j->control) ||
         !perp__grow(&j->drive, &j->cdrive, need, sizeof *j->drive) ||
+        !perp__grow(&j->pull, &j->cpull, need, sizeof *j->pull) ||
         !perp__grow(&j->kept, &j->ckept, perp__joints_kept(b) + 1, sizeof *j->kept) ||
         !perp__grow(&j->guess, &j->cguess, b->nv + need, sizeof *j->guess))
         return perp__out_of_memory(diag, "bodies");
@@ -157,45 +158,44 @@ static double move_slope(const perp_bodies *b, int k)
     return b->o.step * 0.25 * (1 + 3 * b->joints.late[k]);
 }
 
-/* The actuator's force where v = 0 at the step's end, without its bounds. */
-double perp__drive_wanted(const perp_bodies *b, int i)
+/* An actuator's force by its control alone. */
+static double commanded(const perp_bodies *b, int i)
+{
+    const perp_actuator *a = &b->joints.actuator[i];
+    return a->gain * clamp(b->joints.control[i], a->control_lower, a->control_upper) + a->bias;
+}
+
+static void set_pull(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     const perp__link *l = &b->link[a->body];
-    double u = clamp(b->joints.control[i], a->control_lower, a->control_upper),
-           force = a->gain * u + a->bias;
-    if (a->pushes) return force;
-    if (a->tendon) return force - a->kp * a->gear * perp__tendon_length(b, a->tendon);
-    return force - a->kp * a->gear * (b->here[l->q] + move_at(b, l->v, 0)) -
-           a->kv * a->gear * speed_at(b, l->v, 0);
-}
-
-/* What its force loses per unit of its velocity within the step. */
-double perp__drive_slope(const perp_bodies *b, const perp_actuator *a)
-{
-    int k = b->link[a->body].v;
-    if (a->tendon) return a->kv + b->o.step * a->kp;
-    return a->kv * speed_slope(b, k) + a->kp * move_slope(b, k);
-}
-
-static int is_bounded(const perp_bodies *b, const perp_actuator *a)
-{
-    return is_range(a->lower, a->upper) && perp__drive_slope(b, a) > 0;
+    perp__pull *pull = &b->joints.pull[i];
+    *pull = (perp__pull){.wanted = commanded(b, i)};
+    if (a->tendon) {
+        pull->wanted -= a->kp * a->gear * perp__tendon_length(b, a->tendon);
+        pull->slope = a->kv + b->o.step * a->kp;
+    } else if (!a->pushes) {
+        pull->wanted -= a->kp * a->gear * (b->here[l->q] + move_at(b, l->v, 0));
+        pull->wanted -= a->kv * a->gear * speed_at(b, l->v, 0);
+        pull->slope = a->kv * speed_slope(b, l->v) + a->kp * move_slope(b, l->v);
+    }
+    pull->is_bounded = is_range(a->lower, a->upper) && pull->slope > 0;
 }
 
 /* The actuator's force at v+, without its bounds. */
 static double unbounded(const perp_bodies *b, int i, const double *v)
 {
     const perp_actuator *a = &b->joints.actuator[i];
+    const perp__pull *pull = &b->joints.pull[i];
     double rate = a->tendon ? perp__tendon_rate(b, a->tendon, v) : v[b->link[a->body].v];
-    return perp__drive_wanted(b, i) - perp__drive_slope(b, a) * a->gear * rate;
+    return pull->wanted - pull->slope * a->gear * rate;
 }
 
 int perp__drive_is_soft(const perp_bodies *b, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
-    int is_held = !is_bounded(b, a) || b->joints.guess[b->nv + i].is == PERP__HELD;
-    return a->tendon && perp__drive_slope(b, a) > 0 && is_held;
+    const perp__pull *pull = &b->joints.pull[i];
+    int is_held = !pull->is_bounded || b->joints.guess[b->nv + i].is == PERP__HELD;
+    return b->joints.actuator[i].tendon && pull->slope > 0 && is_held;
 }
 
 /* Pieces ------------------------------------------------------------------------------------------------- */
@@ -220,6 +220,7 @@ void perp__joints_forget(perp_bodies *b)
 void perp__joints_still(perp_bodies *b)
 {
     perp__tendons_place(b);
+    for (int i = 0; i < b->joints.nu; i++) set_pull(b, i);
     for (int k = 0; k < b->nv + b->joints.nu; k++) b->joints.guess[k].is = PERP__ROW;
     memcpy(b->up, b->parent_of, (size_t)b->nv * sizeof *b->up);
 }
@@ -257,7 +258,7 @@ static int is_piece(const perp_bodies *b, int k)
 {
     const perp__joints *j = &b->joints;
     if (j->guess[k].is == PERP__ROW) return 0;
-    return k < b->nv ? j->law[b->body_of[k]].friction > 0 : is_bounded(b, &j->actuator[k - b->nv]);
+    return k < b->nv ? j->law[b->body_of[k]].friction > 0 : j->pull[k - b->nv].is_bounded;
 }
 
 int perp__joints_pieces(const perp_bodies *b)
@@ -315,14 +316,15 @@ static void begin_drive(perp_bodies *b, int i)
 {
     perp__joints *j = &b->joints;
     const perp_actuator *a = &j->actuator[i];
+    const perp__pull *pull = &j->pull[i];
     int at = b->link[a->body].v, piece = j->guess[b->nv + i].is;
-    double force = perp__drive_wanted(b, i);
-    if (is_bounded(b, a) && piece != PERP__HELD)
+    double force = pull->wanted;
+    if (pull->is_bounded && piece != PERP__HELD)
         force = constant_of(a, piece);
-    else if (!is_bounded(b, a))
+    else if (!pull->is_bounded)
         force = clamp(force, a->lower, a->upper);
-    if (!is_bounded(b, a) || piece == PERP__HELD)
-        j->implicit[at] += b->o.step * a->gear * a->gear * perp__drive_slope(b, a);
+    if (!pull->is_bounded || piece == PERP__HELD)
+        j->implicit[at] += b->o.step * a->gear * a->gear * pull->slope;
     if (a->tendon)
         perp__tendon_pull(b, a->tendon, a->gear * force, j->push);
     else
@@ -354,6 +356,7 @@ void perp__joints_begin(perp_bodies *b)
     double h = b->o.step;
     perp__tendons_place(b);
     if (perp__is_midpoint(b)) set_late(b);
+    for (int i = 0; i < j->nu; i++) set_pull(b, i);
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
         const perp_joint_law *law = &j->law[i];
@@ -373,7 +376,7 @@ void perp__joints_begin(perp_bodies *b)
 double perp__push_force(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    return a->gear * clamp(perp__drive_wanted(b, i), a->lower, a->upper);
+    return a->gear * clamp(commanded(b, i), a->lower, a->upper);
 }
 
 int perp__joints_add_row(perp_bodies *b, perp__law row)
@@ -425,14 +428,15 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
 static int add_drive(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    double s = perp__drive_slope(b, a), h = b->o.step, mean = 0.5 * (a->lower + a->upper);
+    const perp__pull *pull = &b->joints.pull[i];
+    double s = pull->slope, h = b->o.step, mean = 0.5 * (a->lower + a->upper);
     perp__law row = {.kind = PERP__DRIVE,
                      .body = a->body,
                      .at = b->link[a->body].v,
                      .tendon = a->tendon,
                      .kept = 3 * b->nv + i,
                      .J = a->gear,
-                     .shift = (mean - perp__drive_wanted(b, i)) / s,
+                     .shift = (mean - pull->wanted) / s,
                      .bound = 0.5 * h * (a->upper - a->lower),
                      .compliance = 1 / (h * s)};
     return perp__joints_add_row(b, row);
@@ -455,8 +459,7 @@ int perp__joints_state(perp_bodies *b, const double *v)
                 return 0;
     }
     for (int i = 0; i < j->nu && !b->c.is_still; i++)
-        if (is_bounded(b, &j->actuator[i]) && j->guess[b->nv + i].is == PERP__ROW &&
-            !add_drive(b, i))
+        if (j->pull[i].is_bounded && j->guess[b->nv + i].is == PERP__ROW && !add_drive(b, i))
             return 0;
     if (!b->c.is_still && !perp__tendons_dry(b)) return 0;
     return perp__joints_add_limits(b, v) >= 0;
@@ -484,7 +487,7 @@ void perp__joints_keep(perp_bodies *b, const double *v)
     }
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
-        if (!is_bounded(b, a)) continue;
+        if (!j->pull[i].is_bounded) continue;
         set_next(&j->guess[b->nv + i], piece_of(unbounded(b, i, v), a->lower, a->upper));
         if (j->guess[b->nv + i].is != PERP__ROW)
             j->kept[3 * b->nv + i] = h * (j->drive[i] - 0.5 * (a->lower + a->upper));
@@ -522,15 +525,14 @@ void perp__joints_judge(perp_bodies *b, const double *v)
 {
     perp__joints *j = &b->joints;
     double h = b->o.step;
-    memset(j->force, 0, (size_t)b->nv * sizeof *j->force);
-    memset(j->size, 0, (size_t)b->nv * sizeof *j->size);
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
+        double friction = j->law[i].friction;
         for (int k = l->v; k < l->v + l->nv; k++) {
-            judge_force(j, k, b->tau[k]);
-            judge_force(j, k, -l->is.damping * speed_at(b, k, v[k]));
-            if (j->law[i].friction > 0)
-                judge_force(j, k, slide_of(j->guess[k].is) * j->law[i].friction);
+            double damped = l->is.damping * speed_at(b, k, v[k]),
+                   dry = friction > 0 ? slide_of(j->guess[k].is) * friction : 0;
+            j->force[k] = b->tau[k] - damped + dry;
+            j->size[k] = fabs(b->tau[k]) + fabs(damped) + fabs(dry);
         }
         if (j->law[i].stiffness == 0) continue;
         judge_force(j, l->v, -j->law[i].stiffness * (b->here[l->q] + move_at(b, l->v, v[l->v])));
@@ -573,6 +575,7 @@ void perp__joints_destroy(perp_bodies *b)
     free(b->joints.strand);
     free(b->joints.control);
     free(b->joints.drive);
+    free(b->joints.pull);
     free(b->joints.row);
     free(b->joints.kept);
     free(b->joints.guess);

@@ -51,11 +51,19 @@ typedef struct perp__strand {
 /* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its slack. */
 enum { PERP__OF_TENDON = 5 };
 
+/* What an actuator is within a step: the force that it asks for at rest, without its bounds; what it loses per unit of its velocity; are there bounds
+ * for it to meet? */
+typedef struct perp__pull {
+    double wanted, slope;
+    int is_bounded;
+} perp__pull;
+
 typedef struct perp__joints {
     perp_joint_law *law; /* of each body */
     perp_actuator *actuator;
     double *control, *drive; /* nu; drive: the force of the last step */
-    int nu, cactuator, ccontrol, cdrive;
+    perp__pull *pull;        /* nu: of the step in hand */
+    int nu, cactuator, ccontrol, cdrive, cpull;
     perp_tendon *tendon;
     perp__strand *strand; /* ntendon */
     int ntendon, ctendon, cstrand;
@@ -145,12 +153,9 @@ double perp__tendon_terms(const perp_bodies *b, int tendon);
 void perp__law_judge(perp_bodies *b, const perp__law *law, double force);
 void perp__tendon_judge_drive(perp_bodies *b, int tendon, double force, double size);
 
-/* joints.c, for tendons: one row more; is it there? What a tendon's actuator asks for at rest, what it loses per unit of its velocity; is it a
- * row of the equalities? */
+/* joints.c, for tendons: one row more; is it there? Is an actuator a row of the equalities? */
 int perp__joints_add_row(perp_bodies *b, perp__law row);
 int perp__joints_is_stated(const perp__joints *j, int kept);
-double perp__drive_wanted(const perp_bodies *b, int i);
-double perp__drive_slope(const perp_bodies *b, const perp_actuator *a);
 int perp__drive_is_soft(const perp_bodies *b, int i);
 
 /* equality.c. Rows and factors at the begin of the step; 0: memory is out. */

@@ -181,8 +181,8 @@ void perp__tendons_state(perp_bodies *b, int row)
     }
     for (int i = 0; i < j->nu; i++)
         if (perp__drive_is_soft(b, i))
-            state_row(b, row++, j->actuator[i].tendon, j->actuator[i].gear,
-                      perp__drive_wanted(b, i), perp__drive_slope(b, &j->actuator[i]));
+            state_row(b, row++, j->actuator[i].tendon, j->actuator[i].gear, j->pull[i].wanted,
+                      j->pull[i].slope);
 }
 
 static perp__law law_of(const perp_bodies *b, int i, perp__law_kind kind, int kept)
