@@ -56,10 +56,12 @@ static void reduce(perp_bodies *b, const perp__rows *row)
     for (int i = 0; i < row->n; i++) memcpy(e[i].Y, e[i].J, sizeof e[i].Y);
     for (int k = row->n - 1; k >= 0; k--) {
         int j = b->up[e[k].at];
+        double y[3];
+        memcpy(y, e[k].Y, sizeof y);
         for (int i = k - 1; i >= 0 && j >= 0; i--) {
             if (e[i].at != j) continue; /* of the other body's chain */
             double l = b->M[(size_t)e[k].at + (size_t)j * nv];
-            for (int d = 0; d < 3; d++) e[i].Y[d] -= l * e[k].Y[d];
+            for (int d = 0; d < 3; d++) e[i].Y[d] -= l * y[d];
             j = b->up[j];
         }
     }
@@ -185,13 +187,13 @@ static int make_block(const perp_bodies *b, const perp__rows *x, const perp__row
 {
     const perp__entry *p = b->c.entry + x->first, *pend = p + x->n, *q = b->c.entry + y->first,
                       *qend = q + y->n;
+    double sum[9] = {0};
     int shared = 0;
-    memset(block, 0, 9 * sizeof *block);
     while (p < pend && q < qend) {
         if (p->at == q->at) {
             double over = b->over[p->at];
             for (int i = 0; i < 3; i++)
-                for (int j = 0; j < 3; j++) block[3 * i + j] += p->Y[i] * q->Y[j] * over;
+                for (int j = 0; j < 3; j++) sum[3 * i + j] += p->Y[i] * q->Y[j] * over;
             shared = 1;
             p++, q++;
         } else if (p->at < q->at) {
@@ -200,6 +202,7 @@ static int make_block(const perp_bodies *b, const perp__rows *x, const perp__row
             q++;
         }
     }
+    memcpy(block, sum, sizeof sum);
     return shared;
 }
 

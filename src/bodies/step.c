@@ -180,8 +180,10 @@ static double relative_velocity(const perp_bodies *b, const perp_touch *t, doubl
     double terms = 0;
     memset(u, 0, 3 * sizeof *u);
     for (int side = 0; side < 2; side++) {
-        const perp__link *l = &b->link[b->shape[t->shape[side]].body];
+        int body = b->shape[t->shape[side]].body;
+        const perp__link *l = &b->link[body];
         double from[3], local[3], move[3];
+        if (!body) continue;
         perp__move3(t->point, -1, l->p, from);
         perp__rotate_back3(l->R, from, local);
         perp__cross3(l->end, local, move);
@@ -258,6 +260,7 @@ static void load_bodies(perp_bodies *b)
         for (int side = 0; side < 2; side++) {
             int body = b->shape[t->shape[side]].body;
             double *load = b->load + 6 * body;
+            if (!body) continue;
             perp__move3(t->point, -1, b->link[body].p, from);
             perp__cross3(from, force, moment);
             perp__move3(moment, 1, turn, moment);
@@ -282,15 +285,19 @@ static void term_sizes(const perp_bodies *b, int i, double fall, double size[2])
 
 static void contact_sizes(const perp_bodies *b, double (*size)[2])
 {
-    for (int i = 0; i < b->ntouch; i++)
+    for (int i = 0; i < b->ntouch; i++) {
+        const perp_touch *t = &b->touch[i];
+        double force = perp__length3(t->impulse) / b->o.step,
+               turn = perp__length3(t->moment) / b->o.step;
         for (int side = 0; side < 2; side++) {
-            const perp_touch *t = &b->touch[i];
             int body = b->shape[t->shape[side]].body;
-            double from[3], force = perp__length3(t->impulse) / b->o.step;
+            double from[3];
+            if (!body) continue;
             perp__move3(t->point, -1, b->link[body].p, from);
-            size[body][0] += perp__length3(from) * force + perp__length3(t->moment) / b->o.step;
+            size[body][0] += perp__length3(from) * force + turn;
             size[body][1] += force;
         }
+    }
 }
 
 /* Is the joint's kth motion a turn? Else it is a shift; either is one unit. */
