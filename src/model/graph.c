@@ -334,6 +334,40 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a)
 
 /* Passes -------------------------------------------------------------------------------------- */
 
+/* A list is sorted by insertion, and needs no memory of its own, up to this length: that of most expressions. */
+enum { FEW = 24 };
+
+typedef struct nodes {
+    int *of; /* `few`, or malloc'ed */
+    int n, capacity, few[FEW];
+} nodes;
+
+static void start_list(nodes *list)
+{
+    list->of = list->few, list->n = 0, list->capacity = FEW;
+}
+
+static void free_list(nodes *list)
+{
+    if (list->of != list->few) free(list->of);
+}
+
+static int grow_list(nodes *list)
+{
+    int *own = list->of == list->few ? NULL : list->of, capacity = own ? list->capacity : 0;
+    if (!perp__grow(&own, &capacity, list->n + 1, sizeof *own)) return 0;
+    if (list->of == list->few) memcpy(own, list->few, sizeof list->few);
+    list->of = own, list->capacity = capacity;
+    return 1;
+}
+
+static inline int append(nodes *list, int node)
+{
+    if (list->n == list->capacity && !grow_list(list)) return 0;
+    list->of[list->n++] = node;
+    return 1;
+}
+
 static void insert(int *list, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -343,10 +377,10 @@ static void insert(int *list, int n)
     }
 }
 
-/* Sort numbers >= 0 by their digits, the last first; scratch: n. */
+/* Sort numbers >= 0 by their digits, the last first; scratch: n, unless they are few. */
 static void sort_ascending(int *list, int n, int *scratch)
 {
-    enum { FEW = 24, BITS = 8, VALUES = 1 << BITS };
+    enum { BITS = 8, VALUES = 1 << BITS };
     int largest = 0;
     if (n <= FEW) {
         insert(list, n);
@@ -364,9 +398,9 @@ static void sort_ascending(int *list, int n, int *scratch)
 
 /* The nodes met so far, with their places in a list: open addressing. */
 typedef struct met {
-    struct {
+    struct slot {
         int node, place;
-    } * slot;
+    } * slot, few[32];
     int size; /* a power of two, at least twice the nodes */
 } met;
 
@@ -377,45 +411,52 @@ static int slot_of(const met *m, int node)
     return at;
 }
 
-/* Room for twice as many, with what is in the list. 0 when memory is out. */
-static int widen(met *m, const int *list, int n)
+static void start_met(met *m)
+{
+    m->slot = m->few, m->size = sizeof m->few / sizeof *m->few;
+    memset(m->few, -1, sizeof m->few);
+}
+
+static void free_met(met *m)
+{
+    if (m->slot != m->few) free(m->slot);
+}
+
+/* Room for four times as many, with what is in the list. 0 when memory is out. */
+static int widen(met *m, const nodes *list)
 {
     if (m->size > INT32_MAX / 4) return 0;
-    free(m->slot);
-    m->size = m->size ? 4 * m->size : 64;
-    m->slot = malloc((size_t)m->size * sizeof *m->slot);
-    if (!m->slot) return 0;
+    struct slot *slot = malloc(4 * (size_t)m->size * sizeof *slot);
+    if (!slot) return 0;
+    free_met(m);
+    m->slot = slot, m->size *= 4;
     memset(m->slot, -1, (size_t)m->size * sizeof *m->slot);
-    for (int k = 0; k < n; k++) m->slot[slot_of(m, list[k])].node = list[k];
+    for (int k = 0; k < list->n; k++) m->slot[slot_of(m, list->of[k])].node = list->of[k];
     return 1;
 }
 
 /* Append a node to the list unless it is there. */
-static int visit(met *m, int node, int **list, int *n, int *capacity)
+static int visit(met *m, int node, nodes *list)
 {
     int at = slot_of(m, node);
     if (m->slot[at].node == node) return 1;
     m->slot[at].node = node;
-    if (*n == *capacity && !perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
-    (*list)[(*n)++] = node;
-    return 2 * *n <= m->size || widen(m, *list, *n);
+    return append(list, node) && (2 * list->n <= m->size || widen(m, list));
 }
 
 /* The nodes in the order in which they are met. 0 when memory is out. */
-static int collect(const perp__graph *graph, const perp_expr *roots, int nroots, met *m, int **list,
-                   int *count)
+static int collect(const perp__graph *graph, const perp_expr *roots, int nroots, met *m,
+                   nodes *list)
 {
-    int capacity = 0;
-    if (!widen(m, NULL, 0) || !perp__grow(list, &capacity, nroots + 1, sizeof **list)) return 0;
     for (int i = 0; i < nroots; i++) {
-        if (!visit(m, roots[i], list, count, &capacity)) return 0;
+        if (!visit(m, roots[i], list)) return 0;
     }
     /* the list is its own queue: operands of entry k are appended when k is reached */
-    for (int k = 0; k < *count; k++) {
-        const perp__node *node = &graph->node[(*list)[k]];
+    for (int k = 0; k < list->n; k++) {
+        const perp__node *node = &graph->node[list->of[k]];
         int operand[2] = {node->a, node->b};
         for (int j = 0; j < ops[node->op].arity; j++) {
-            if (!visit(m, operand[j], list, count, &capacity)) return 0;
+            if (!visit(m, operand[j], list)) return 0;
         }
     }
     return 1;
@@ -436,25 +477,27 @@ int perp__node_place(const int *reach, int n, int node)
 
 int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count)
 {
-    met m = {0};
-    int n = 0, *list = NULL, ok = collect(graph, roots, nroots, &m, &list, &n);
-    int *longer = ok ? realloc(list, (3 * (size_t)n + 1) * sizeof *longer) : NULL;
-    if (longer) {
-        list = longer;
-        sort_ascending(list, n, list + n);
-        for (int k = 0; k < n; k++) m.slot[slot_of(&m, list[k])].place = k;
+    met m;
+    nodes list;
+    start_met(&m);
+    start_list(&list);
+    int ok = collect(graph, roots, nroots, &m, &list), n = ok ? list.n : 0;
+    int *reach = ok ? malloc((3 * (size_t)n + 1) * sizeof *reach) : NULL;
+    if (reach) {
+        for (int k = 0; k < n; k++) reach[k] = list.of[n - 1 - k]; /* operands tend to be first */
+        sort_ascending(reach, n, reach + n);
+        for (int k = 0; k < n; k++) m.slot[slot_of(&m, reach[k])].place = k;
         for (int k = 0; k < n; k++) {
-            const perp__node *node = &graph->node[list[k]];
+            const perp__node *node = &graph->node[reach[k]];
             int arity = ops[node->op].arity;
-            list[n + 2 * k] = arity > 0 ? m.slot[slot_of(&m, node->a)].place : 0;
-            list[n + 2 * k + 1] = arity > 1 ? m.slot[slot_of(&m, node->b)].place : 0;
+            reach[n + 2 * k] = arity > 0 ? m.slot[slot_of(&m, node->a)].place : 0;
+            reach[n + 2 * k + 1] = arity > 1 ? m.slot[slot_of(&m, node->b)].place : 0;
         }
-    } else {
-        free(list);
     }
-    *count = longer ? n : 0;
-    free(m.slot);
-    return longer;
+    *count = reach ? n : 0;
+    free_list(&list);
+    free_met(&m);
+    return reach;
 }
 
 static double node_value(const perp__node *node, const double *symbol, const double *value)
@@ -554,37 +597,38 @@ int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *
 }
 
 /* Put a node that has no copy into the list, once. */
-static int await(perp_expr *copy, int node, int **list, int *n, int *capacity)
+static inline int await(perp_expr *copy, int node, nodes *list)
 {
     enum { AWAITED = -2 };
     if (copy[node] >= 0 || copy[node] == AWAITED) return 1;
-    if (*n == *capacity && !perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
     copy[node] = AWAITED;
-    (*list)[(*n)++] = node;
-    return 1;
+    return append(list, node);
 }
 
 perp_expr perp__graph_copy_kept(perp__graph *to, const perp__graph *from, perp_expr e,
                                 const perp_expr *map, perp_expr *copy)
 {
-    int n = 0, capacity = 0, *list = NULL, ok = await(copy, e, &list, &n, &capacity);
-    for (int k = 0; k < n && ok; k++) {
-        const perp__node *node = &from->node[list[k]];
+    nodes list;
+    start_list(&list);
+    int ok = await(copy, e, &list);
+    for (int k = 0; k < list.n && ok; k++) {
+        const perp__node *node = &from->node[list.of[k]];
         int arity = ops[node->op].arity;
-        ok = (arity < 1 || await(copy, node->a, &list, &n, &capacity)) &&
-             (arity < 2 || await(copy, node->b, &list, &n, &capacity));
+        ok = (arity < 1 || await(copy, node->a, &list)) &&
+             (arity < 2 || await(copy, node->b, &list));
     }
-    int *longer = n && ok ? realloc(list, 2 * (size_t)n * sizeof *longer) : NULL;
-    if (longer) list = longer;
-    if (!ok || (n && !longer)) to->failed = 1;
-    if (!to->failed && n) sort_ascending(list, n, list + n);
+    int n = list.n, *scratch = ok && n > FEW ? malloc((size_t)n * sizeof *scratch) : NULL;
+    if (!ok || (n > FEW && !scratch)) to->failed = 1;
+    if (!to->failed) sort_ascending(list.of, n, scratch);
     for (int k = 0; k < n && !to->failed; k++) {
-        const perp__node *node = &from->node[list[k]];
+        int at = list.of[k];
+        const perp__node *node = &from->node[at];
         int arity = ops[node->op].arity;
-        copy[list[k]] =
+        copy[at] =
             copy_node(to, node, map, arity > 0 ? copy[node->a] : 0, arity > 1 ? copy[node->b] : 0);
     }
     to->source = -1;
-    free(list);
+    free(scratch);
+    free_list(&list);
     return to->failed ? 0 : copy[e];
 }

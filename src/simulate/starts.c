@@ -74,19 +74,30 @@ static int tell_by(writing *w, const perp__equation *e, int unknown)
     return is_told;
 }
 
+/* Does this equation tell an unknown now? An x = ... does as it stands. -1: memory is out. */
+static int tells(writing *w, const perp__equation *e)
+{
+    const perp__node *left = &w->model->graph.node[e->left];
+    int is_bare = left->op == PERP__SYMBOL && w->map[left->a] < 0 && w->is_unknown[left->a];
+    perp_expr root[2] = {e->right, e->left};
+    int symbol, count = untold(w, root, is_bare ? 1 : 2, &symbol);
+    if (count == -2) return -1;
+    if (is_bare && count == 0) {
+        w->map[left->a] = told(w, e->right);
+        return 1;
+    }
+    return count == 1 && (!is_bare || symbol == left->a) && tell_by(w, e, symbol);
+}
+
 /* All that equations tell, one after the other. 0 when memory is out. */
 static int tell_all(writing *w)
 {
     for (int more = 1; more;) {
         more = 0;
         for (int i = 0; i < w->model->nequation; i++) {
-            const perp__equation *e = &w->model->equation[i];
-            perp_expr root[2] = {e->left, e->right};
-            int symbol, count = w->is_used[i] ? 0 : untold(w, root, 2, &symbol);
-            if (count == -2) return 0;
-            if (count != 1 || !tell_by(w, e, symbol)) continue;
-            w->is_used[i] = 1;
-            more = 1;
+            int is_new = w->is_used[i] ? 0 : tells(w, &w->model->equation[i]);
+            if (is_new < 0) return 0;
+            if (is_new) w->is_used[i] = 1, more = 1;
         }
     }
     return !w->graph.failed;

@@ -69,6 +69,10 @@ static void what_the_start_breaks_is_named(void **state)
                   "der(y) = v\nder(th) = 0\nder(v) = N - 9.81\n0 <= tip perp N >= 0\n"
                   "simulate to 1 step 0.1\n",
                   1, "test.perp:8:1: warning: at the start 'tip' is -0.03, below 0");
+    expect_broken("param l = 0.5\nstate y = 0.47, th = 0, v = 0\nvar tip, N\n"
+                  "tip = 2*tip - y + l*cos(th)\nder(y) = v\nder(th) = 0\nder(v) = N - 9.81\n"
+                  "0 <= tip perp N >= 0\nsimulate to 1 step 0.1\n", /* told by itself, too */
+                  1, "test.perp:8:1: warning: at the start 'tip' is -0.03, below 0");
     expect_broken("state y = 2, v = 0\nvar f\nder(y) = v\nder(v) = f\n-1 <= y <= 1 perp -f\n"
                   "simulate to 1 step 0.1\n",
                   1, "at the start 'y' is 2, above 1");
