@@ -114,9 +114,8 @@ int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed,
     return 1;
 }
 
-int perp__grow(void *array, int *capacity, int needed, size_t size)
+int perp__enlarge(void *array, int *capacity, int needed, size_t size)
 {
-    if (needed <= *capacity) return 1;
     int larger = larger_capacity(*capacity, needed);
     void *old;
     memcpy(&old, array, sizeof old);

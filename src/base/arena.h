@@ -25,8 +25,13 @@ void perp__arena_clear(perp__arena *arena);
 /* Let *array, of the arena, have room for `needed` elements of `size` bytes; the new ones are zero. 0 when memory is out. */
 int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed, size_t size);
 
+int perp__enlarge(void *array, int *capacity, int needed, size_t size);
+
 /* Grow *array (allocated with malloc) so that it holds `needed` elements of `size` bytes; 0 when
  * memory is out. */
-int perp__grow(void *array, int *capacity, int needed, size_t size);
+static inline int perp__grow(void *array, int *capacity, int needed, size_t size)
+{
+    return needed <= *capacity || perp__enlarge(array, capacity, needed, size);
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include "model/names.h"
 #include "model/syntax.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,15 @@ static int is_letter(char c)
 static int is_plain(char c)
 {
     return c >= 32 && c < 127;
+}
+
+/* Are all eight bytes from here on plain? Of one that is not, bit 7 is set in itself, in 32 less or in 1 more. */
+static int are_plain(const char *text)
+{
+    const uint64_t ones = UINT64_MAX / 255;
+    uint64_t x;
+    memcpy(&x, text, sizeof x);
+    return ((x | (x - 32 * ones) | (x + ones)) & 128 * ones) == 0;
 }
 
 static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
@@ -91,6 +101,7 @@ static int check_text(perp__source *source, int begin)
     }
     for (int i = begin; i < source->length;) {
         int most = line_start + MAX_LINE, stop = most < source->length ? most : source->length - 1;
+        while (i + 8 < stop && are_plain(source->text + i)) i += 8;
         while (i < stop && is_plain(source->text[i])) i++;
         unsigned long code = 0;
         unsigned char c = (unsigned char)source->text[i];
@@ -202,7 +213,7 @@ static void lex_name(lexer *lex)
     const char *s = lex->source->text;
     int at = lex->at, i = at;
     while (i < lex->source->length && (is_letter(s[i]) || is_digit(s[i]))) {
-        if (is_sign(s + i) || twin_at(lex->source, i)) break;
+        if ((unsigned char)s[i] >= 0x80 && (is_sign(s + i) || twin_at(lex->source, i))) break;
         i++;
     }
     lex->at = i;

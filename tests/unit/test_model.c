@@ -489,6 +489,31 @@ static void deceptive_and_endless_models_are_refused(void **state)
                                    "\xF0\x9F\x99\x82\nstate x = \xC3\xA4\xCE\xB1\nder(x) = 0\n"));
 }
 
+/* Every byte that is no text, at every place of a line, whatever stands beside it. */
+static void bytes_that_are_no_text_are_found_where_they_stand(void **state)
+{
+    (void)state;
+    static const char beside[] = " 0Az~";
+    for (int byte = 1; byte < 256; byte++) {
+        if (byte == '\n' || byte == '\r' || byte == '\t' || (byte >= 32 && byte < 127)) continue;
+        for (int at = 2; at < 30; at++) {
+            char text[64], says[64];
+            perp_diag diag = {0};
+            perp_model *model;
+            memset(text, beside[(byte + at) % 5], 32);
+            memcpy(text, "# ", 2);
+            text[at] = (char)byte;
+            strcpy(text + 32, "\nstate x = 1\nder(x) = 0\n");
+            snprintf(says, sizeof says, "test.perp:1:%d: not a text file: byte 0x%02X", at + 1,
+                     (unsigned)byte);
+            perp_status status = perp_model_parse(text, strlen(text), "test.perp", &model, &diag);
+            if (status != PERP_ERR_MODEL || !strstr(perp_diag_text(&diag), says))
+                fail_msg("expected '%s' in:\n%s", says, perp_diag_text(&diag));
+            perp_diag_clear(&diag);
+        }
+    }
+}
+
 static perp_status status_of(const char *text, const char *says)
 {
     perp_model *model = parse_model(text);
@@ -784,6 +809,7 @@ int main(void)
         cmocka_unit_test(a_step_past_the_end_is_refused),
         cmocka_unit_test(nothing_times_an_infinity_is_refused),
         cmocka_unit_test(deceptive_and_endless_models_are_refused),
+        cmocka_unit_test(bytes_that_are_no_text_are_found_where_they_stand),
         cmocka_unit_test(inputs_and_time_are_taken_at_the_end_of_the_step),
         cmocka_unit_test(discrete_states_are_bare_before_and_next_after),
         cmocka_unit_test(backward_euler_solves_implicit_equations),
