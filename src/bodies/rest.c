@@ -29,9 +29,6 @@ enum {
     NUMBERS = 24
 };
 
-/* Of a contact's map: the matrix is of these. */
-enum { OPEN, STICKS, SLIDES };
-
 static int *index_of(const perp_bodies *b, int which)
 {
     return b->rest.index + (size_t)which * (size_t)(b->c.n + 1);
@@ -228,11 +225,6 @@ static errors judge(perp_bodies *b)
 
 /* Newton's step ------------------------------------------------------------------------------------------ */
 
-static int piece_of(int closed, const double *A)
-{
-    return !closed ? OPEN : A[4] + A[8] > 0.5 ? SLIDES : STICKS; /* 0, or at least 1 */
-}
-
 /* The map of contact i in impulses, and where wanted its derivatives. */
 static int map(const perp_bodies *b, int i, const double *own, double *F, double *A, double *B)
 {
@@ -266,8 +258,8 @@ static int factor_here(perp_bodies *b)
     for (int i = 0; i < b->c.n; i++) {
         double F[3], A[9], B[9];
         int closed = map(b, i, kept_own(b, i), F, A, B);
-        is_ordered &= closed == (piece[i] != OPEN);
-        piece[i] = piece_of(closed, A);
+        is_ordered &= closed == (piece[i] != PERP__OPEN);
+        piece[i] = perp__fc_piece(closed, A);
         for (int k = start[i]; k < start[i + 1]; k++) {
             double *to = J + 9 * (size_t)k;
             perp__multiply3(B, W + 9 * (size_t)k, to);
@@ -291,7 +283,7 @@ static int take_map(perp_bodies *b)
     for (int i = 0; i < b->c.n; i++) {
         double *F = number_of(b, CHANGE) + 3 * i;
         int closed = map(b, i, b->c.block + 9 * (size_t)i, F, A, B);
-        is_same_piece &= piece_of(closed, A) == piece[i];
+        is_same_piece &= perp__fc_piece(closed, A) == piece[i];
         for (int d = 0; d < 3; d++) F[d] = -F[d];
     }
     return is_same_piece;
@@ -303,10 +295,10 @@ static void let_go(perp_bodies *b)
     const int *start = index_of(b, START), *col = columns_of(b), *piece = index_of(b, PIECE);
     double *change = number_of(b, CHANGE);
     for (int i = 0; i < b->c.n; i++) {
-        if (piece[i] == OPEN) continue;
+        if (piece[i] == PERP__OPEN) continue;
         for (int k = start[i]; k < start[i + 1]; k++) {
             const double *J = matrix_of(b) + 9 * (size_t)k, *x = change + 3 * (size_t)col[k];
-            if (piece[col[k]] != OPEN || (x[0] == 0 && x[1] == 0 && x[2] == 0)) continue;
+            if (piece[col[k]] != PERP__OPEN || (x[0] == 0 && x[1] == 0 && x[2] == 0)) continue;
             for (int d = 0; d < 3; d++)
                 change[3 * i + d] -= J[3 * d] * x[0] + J[3 * d + 1] * x[1] + J[3 * d + 2] * x[2];
         }

@@ -124,6 +124,14 @@ int perp__fc_contact(const double *W, const double *q, double mu, double *r);
 int perp__fc_map(const double *W, double mu, const double *r, const double *u, double *F, double *A,
                  double *B);
 
+/* Which piece of it a contact is on, by A. */
+enum { PERP__OPEN, PERP__STICKS, PERP__SLIDES };
+static inline int perp__fc_piece(int closed, const double *A)
+{
+    int slides = A[4] + A[8] > 0.5; /* 0, or at least 1 */
+    return !closed ? PERP__OPEN : slides ? PERP__SLIDES : PERP__STICKS;
+}
+
 /* Newton on the Alart-Curnier map of the problem with u + alpha (r - center) in place of u; center
  * may be NULL with alpha = 0. Starts from and ends in fc->r. Stops at fc->target, or when the map
  * has fallen by `reduce`, or after `limit` steps, or when the line search fails. Returns the last
@@ -136,9 +144,13 @@ double perp__fc_sweeps(perp__fc *fc, int limit);
 /* The method proximal, for at most `limit` iterations from here. */
 void perp__fc_proximal_steps(perp__fc *fc, int limit);
 
+/* Where interior points leave the rest to Newton: where no contact changes its piece of the map of Alart and Curnier any more; where they are near
+ * and no longer come nearer; nowhere. */
+typedef enum perp__ipm_end { PERP__IPM_SETTLED, PERP__IPM_SLOW, PERP__IPM_NOWHERE } perp__ipm_end;
+
 /* At most `limit` interior-point steps from start 0, 1, 2, ... (0 has all contacts alike), or from where the last ones ended (-1); the best
- * iterate is kept. 1: it is near, and they no longer come nearer. */
-int perp__fc_ipm_steps(perp__fc *fc, int limit, int start);
+ * iterate is kept. 1: they came to `end`. */
+int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end);
 
 /* |W|, by power iteration to a thousandth or so; uses work vectors 0 and 1. */
 double perp__fc_largest_eigenvalue(const perp__fc *fc);

@@ -31,9 +31,14 @@ enum {
     RESTARTS_AFTER = 20000,
     LIMIT = 26000,
     IPM_STEPS = 60,
-    ANEW = 200, /* iterations of a new start after a guess */
-    WARM = 12   /* Newton's steps from a guess, and from interior points */
+    ANEW = 200,       /* iterations of a new start after a guess */
+    WARM = 8,         /* Newton's steps from a guess, */
+    FROM_SETTLED = 3, /* from interior points that keep their pieces, */
+    FROM_NEAR = 12    /* and from those that are near */
 };
+
+/* What Newton comes to from a guess may have met rounding so near to what it aims at. */
+static const double CLOSE = 10;
 
 /* Newton's shift from here. */
 static double first_shift(const perp__fc *fc)
@@ -44,31 +49,37 @@ static double first_shift(const perp__fc *fc)
     return PERP_FC_SHIFT;
 }
 
-/* Newton's steps from here; 1 where nothing is left to do. */
-static int newton_from_here(perp__fc *fc, int limit)
+/* `most` of Newton's steps from here; 1 where nothing is left to do. */
+static int newton_from_here(perp__fc *fc, int limit, double shift, int most)
 {
     int left = limit - fc->iterations;
     fc->used = PERP_FC_ALART_CURNIER;
     if (perp__fc_residual(fc) <= fc->target) return 1;
-    perp__fc_newton(fc, 0, NULL, 0, left < WARM ? left : WARM);
+    fc->shift = shift;
+    perp__fc_newton(fc, 0, NULL, 0, left < most ? left : most);
+    fc->shift = PERP_FC_SHIFT;
     return fc->best_residual <= fc->target || fc->out_of_memory;
 }
 
-/* From a guess Newton goes first, which stays near it, and then from interior points; sweeps would spoil it. 1: it is done. */
+/* From a guess Newton goes first, which stays near it, and then from interior points: from where they are settled for a few steps, from where they are slow, from
+ * where they end. Sweeps would spoil it. 1: it is done. */
 static int step_from_guess(perp__fc *fc, int limit)
 {
-    fc->shift = first_shift(fc);
-    int done = newton_from_here(fc, limit);
-    fc->shift = PERP_FC_SHIFT;
-    if (done) return 1;
-    int begun = fc->iterations, is_near = 1;
-    for (int start = 0; is_near; start = -1) { /* again: from where they left off */
-        int left = IPM_STEPS - (fc->iterations - begun);
-        is_near =
-            limit - fc->iterations > IPM_STEPS && left > 0 && perp__fc_ipm_steps(fc, left, start);
+    int has_room = limit - fc->iterations > WARM + IPM_STEPS;
+    if (newton_from_here(fc, limit, first_shift(fc), has_room ? WARM : FROM_NEAR)) return 1;
+    if (fc->best_residual <= CLOSE * fc->target) return 1;
+    int begun = fc->iterations, goes_on = 1;
+    for (perp__ipm_end end = PERP__IPM_SETTLED; goes_on; end++) {
+        int left = IPM_STEPS - (fc->iterations - begun), start = end == PERP__IPM_SETTLED ? 0 : -1;
+        goes_on = has_room && left > 0 && perp__fc_ipm_steps(fc, left, start, end);
         memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
-        if (fc->out_of_memory || newton_from_here(fc, limit)) return 1;
-        is_near &= fc->best_residual > fc->tol;
+        if (fc->out_of_memory) return 1;
+        if (goes_on && end == PERP__IPM_SETTLED) {
+            if (newton_from_here(fc, limit, PERP_FC_SHIFT_WARM, FROM_SETTLED)) return 1;
+            if (fc->best_residual > fc->tol) continue;
+        }
+        if (newton_from_here(fc, limit, PERP_FC_SHIFT, FROM_NEAR)) return 1;
+        goes_on &= fc->best_residual > fc->tol;
     }
     fc->target = fc->tol;
     return fc->best_residual <= fc->target;
@@ -102,7 +113,7 @@ static void cascade(perp__fc *fc, int limit)
         if ((round == IPM_ROUND || (fc->iterations > RESTARTS_AFTER && start < IPM_STARTS)) &&
             residual > fc->target && limit - fc->iterations > IPM_STEPS) {
             double before = fc->best_residual;
-            perp__fc_ipm_steps(fc, IPM_STEPS, start++);
+            perp__fc_ipm_steps(fc, IPM_STEPS, start++, PERP__IPM_SLOW);
             if (fc->out_of_memory) return;
             if (fc->best_residual < before) memcpy(fc->r, fc->best, bytes);
             residual = perp__fc_residual(fc);

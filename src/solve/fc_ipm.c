@@ -24,6 +24,9 @@ static const double SHORT = 0.5;
  * 0, which one of Newton's steps takes and sixty of these do not. */
 static const double NEARLY = 1e4;
 
+/* Above this residual contacts that keep their pieces tell nothing. */
+static const double FAR = 3e-3;
+
 static double det(const double *x)
 {
     double t = sqrt(x[1] * x[1] + x[2] * x[2]);
@@ -127,7 +130,22 @@ static double spread(int i, int start)
     return start ? exp(6 * (double)(x >> 11) * 0x1p-53 - 3) : 1;
 }
 
-int perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
+/* Is each contact on the piece of the map where it was? They are kept in fc->active. */
+static int are_settled(perp__fc *fc)
+{
+    int is_settled = 1;
+    for (int i = 0; i < fc->nc; i++) {
+        double F[3], A[9], B[9], *r = fc->r + 3 * i;
+        int closed = perp__fc_map(fc->block + 9 * (size_t)fc->diag[i], fc->mu[i], r, fc->u + 3 * i,
+                                  F, A, B),
+            piece = perp__fc_piece(closed, A);
+        is_settled &= piece == fc->active[i];
+        fc->active[i] = piece;
+    }
+    return is_settled;
+}
+
+int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
 {
     double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = PERP_TINY, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
@@ -135,6 +153,7 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
         fc->out_of_memory = 1;
         return 0;
     }
+    for (int i = 0; i < fc->nc; i++) fc->active[i] = -1;
     for (int k = 0; k < fc->n && start >= 0; k++) x[k] = z[k] = k % 3 ? 0 : size;
     for (int i = 0; i < fc->nc && start >= 0; i++) {
         x[3 * i] *= spread(2 * i, start);
@@ -153,7 +172,9 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
         double residual = perp__fc_residual(fc);
         if (residual <= fc->target) break;
         if (fc->best_residual <= fc->tol && length < SHORT) break; /* Newton's turn */
-        if (start >= 0 && residual <= NEARLY * fc->tol && residual > 0.5 * last[0]) return 1;
+        if (end == PERP__IPM_SETTLED && are_settled(fc) && residual <= FAR) return 1;
+        if (end == PERP__IPM_SLOW && residual <= NEARLY * fc->tol && residual > 0.5 * last[0])
+            return 1;
         last[0] = last[1], last[1] = residual;
     }
     return 0;
@@ -164,7 +185,7 @@ void perp__fc_ipm(perp__fc *fc)
     fc->used = PERP_FC_IPM;
     if (perp__fc_residual(fc) <= fc->target) return;
     int limit = fc->max_iter ? fc->max_iter : STEPS + POLISH;
-    perp__fc_ipm_steps(fc, limit < STEPS ? limit : STEPS, 0);
+    perp__fc_ipm_steps(fc, limit < STEPS ? limit : STEPS, 0, PERP__IPM_SLOW);
     memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
     if (!fc->out_of_memory && perp__fc_residual(fc) > fc->target)
         perp__fc_newton(fc, 0, NULL, 0, limit - STEPS);
