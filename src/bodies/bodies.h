@@ -260,6 +260,9 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info);
 void perp__rest_keep(perp_bodies *b);
 void perp__rest_clear(perp_bodies *b); /* room */
 
+/* Of tol: the friction solver aims at more than is needed. Newton's last step gives it, and what rests stays where it is. */
+#define PERP__CLOSER 1e-3
+
 /* step.c: b->next becomes the velocities with the impulses. */
 void perp__bodies_take_impulses(perp_bodies *b);
 /* step.c: velocities in b->next become those with equalities, contacts and joints. */

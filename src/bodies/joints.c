@@ -238,15 +238,16 @@ void perp__joints_guess(perp_bodies *b)
         if (j->kept[3 * k] > 0 || j->kept[3 * k + 1] > 0) j->guess[k].is = PERP__ROW;
 }
 
-/* Is the answer on the piece? */
+/* Is the answer on the piece? Of dry friction within what the friction solver aims at: where contacts leave a joint no motion, what is left of it has no sign. */
 static int is_on_piece(const perp_bodies *b, int k, const double *v)
 {
     const perp__joints *j = &b->joints;
     int i = k - b->nv;
     perp__piece is = (perp__piece)j->guess[k].is;
     if (i < 0) {
-        double f = j->law[b->body_of[k]].friction;
-        return is == PERP__LOW ? v[k] >= 0 : is == PERP__HIGH ? v[k] <= 0 : fabs(j->hold[k]) <= f;
+        double near = PERP__CLOSER * b->o.tol * b->scale[k], f = j->law[b->body_of[k]].friction;
+        if (is == PERP__HELD) return fabs(j->hold[k]) <= f + near;
+        return (is == PERP__LOW ? v[k] : -v[k]) >= -near * b->o.step * b->over[k];
     }
     double force = unbounded(b, i, v), lower = j->actuator[i].lower, upper = j->actuator[i].upper;
     return is == PERP__LOW    ? force <= lower
@@ -266,6 +267,18 @@ int perp__joints_pieces(const perp_bodies *b)
     int n = 0;
     for (int k = 0; k < b->nv + b->joints.nu; k++) n += is_piece(b, k);
     return n;
+}
+
+double perp__joints_excess(const perp_bodies *b)
+{
+    double worst = 0;
+    for (int k = 0; k < b->nv; k++) {
+        double over = perp__joints_hold(b, k)
+                          ? fabs(b->joints.hold[k]) - b->joints.law[b->body_of[k]].friction
+                          : 0;
+        if (over > 0) worst = fmax(worst, over / b->scale[k]);
+    }
+    return worst;
 }
 
 int perp__joints_amend(perp_bodies *b, const double *v, int is_all)
@@ -469,8 +482,9 @@ int perp__joints_state(perp_bodies *b, const double *v)
 static double dry_impulse(const perp_bodies *b, int k, double friction)
 {
     const perp__joints *j = &b->joints;
-    return b->o.step *
-           (j->guess[k].is == PERP__HELD ? j->hold[k] : slide_of(j->guess[k].is) * friction);
+    double force = j->guess[k].is == PERP__HELD ? fmin(fmax(j->hold[k], -friction), friction)
+                                                : slide_of(j->guess[k].is) * friction;
+    return b->o.step * force;
 }
 
 void perp__joints_keep(perp_bodies *b, const double *v)

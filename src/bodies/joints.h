@@ -113,6 +113,8 @@ void perp__joints_forget(perp_bodies *b);
 int perp__joints_hold(const perp_bodies *b, int k);
 /* How many laws are on pieces. */
 int perp__joints_pieces(const perp_bodies *b);
+/* By how much more than its bound dry friction would have to hold, beside the |terms| of Newton's law: the largest. */
+double perp__joints_excess(const perp_bodies *b);
 /* What the answer does not lie on, or (is_all) every piece, becomes a row; how many did. */
 int perp__joints_amend(perp_bodies *b, const double *v, int is_all);
 /* The diagonal and the forces of the step that is to be made. */

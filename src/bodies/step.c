@@ -64,16 +64,13 @@ static perp_fc friction_problem(const perp_bodies *b)
                      .nb = b->c.nblock};
 }
 
-/* The solver aims at more than is needed: Newton's last step gives it, and what rests stays where it is. */
-static const double CLOSER = 1e-3;
-
 static int make_solver(perp_bodies *b, const perp_fc *problem)
 {
     if (b->solver && problem->nc <= b->c.solver_room) return 1;
     perp_fc_options o = perp_fc_options_default();
     perp_fc shape = {.dimension = 3, .nc = 2 * problem->nc, .nb = 4 * problem->nc * problem->nc};
     o.tol = b->o.tol;
-    o.aim = CLOSER;
+    o.aim = PERP__CLOSER;
     o.warm_start = 1;
     perp_fc_solver_destroy(b->solver);
     b->solver = NULL;
@@ -354,7 +351,7 @@ static double newton_difference(perp_bodies *b)
             worst = fmax(worst, fabs(off) / b->scale[k]);
     }
     perp__equality_share(b);
-    return worst;
+    return fmax(worst, perp__joints_excess(b));
 }
 
 static int is_verified(const perp_bodies *b, const perp_bodies_info *info)
@@ -398,7 +395,7 @@ static int is_to_repeat(const perp_bodies *b, double off, double before,
 {
     const double NOTHING = 1e-6;
     return perp__is_midpoint(b) && info->outcome == PERP_SOLVED &&
-           off > (b->c.n ? CLOSER : NOTHING) * b->o.tol && off < 0.5 * before;
+           off > (b->c.n ? PERP__CLOSER : NOTHING) * b->o.tol && off < 0.5 * before;
 }
 
 /* With each law of a joint on one of its pieces, then with those as rows that the answer contradicts; where it does not hold, with all. */
