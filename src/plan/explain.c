@@ -1,6 +1,7 @@
 /* Why a plan is infeasible: the conditions at nodes become soft, the sum of their violations is minimised (l1), each beside the
  * size of its own terms, and the conditions that are active with a nonzero multiplier at that minimum are named. */
 
+#include "external/lp.h"
 #include "model/plan_block.h"
 #include "plan/nlp.h"
 
@@ -13,12 +14,17 @@ static const double MISSED = 1e-4, PULLS = 1e-4;
 /* Of a phase's guessed length: what is shorter has collapsed; what is nearer to the end of its range is there. */
 static const double COLLAPSED = 1e-3, AT_BOUND = 1e-4;
 
+#define BY_PROOF                                                                                   \
+    "no plan with these nodes keeps all conditions, by proof: those that are linear contradict "   \
+    "each other"
+
 typedef struct explainer {
     perp__program *g;
     perp__ipm *ipm;
-    double *w, *p, *guess; /* guess: of p */
-    double *miss;          /* by condition of the block: the size of its terms */
-    int is_proved;
+    double *w, *p, *guess;   /* guess: of p */
+    double *miss;            /* by condition of the block: the size of its terms */
+    int is_proved, by_proof; /* by_proof: what is in conflict is what stands in the proof */
+    char *in_row, *in_bound; /* of the proof: perp__plan_is_infeasible */
     perp_diag *diag;
 } explainer;
 
@@ -44,14 +50,12 @@ static int say_missed(const explainer *u)
         const perp__plan_condition *c = &b->condition[u->g->soft.condition[i]];
         if (missed_by(u, i) < MISSED) continue;
         if (!missed++)
-            perp__refuse(
-                u->diag, PERP_OK, perp__in(u->g->model->source.name),
-                u->is_proved
-                    ? "no plan with these nodes keeps all conditions, by proof: those that are "
-                      "linear contradict each other; the nearest one found misses\n"
-                    : "no plan was found that keeps all conditions. Where the search "
-                      "ended no small change brings them nearer, which is no proof that "
-                      "there is none; the nearest one found misses\n");
+            perp__refuse(u->diag, PERP_OK, perp__in(u->g->model->source.name),
+                         u->is_proved
+                             ? BY_PROOF "; the nearest one found misses\n"
+                             : "no plan was found that keeps all conditions. Where the search "
+                               "ended no small change brings them nearer, which is no proof that "
+                               "there is none; the nearest one found misses\n");
         say_place(u, c->at);
         perp__diag_append(u->diag, "'%s' by %.4g\n", c->text,
                           u->miss[u->g->soft.condition[i]] * missed_by(u, i));
@@ -59,7 +63,7 @@ static int say_missed(const explainer *u)
     return missed;
 }
 
-/* Bounds of an unknown that are active with a multiplier: at how many steps. */
+/* Bounds of an unknown that are active with a multiplier, or stand in the proof: at how many steps. */
 static void say_range(const explainer *u, const perp__item *item, int first)
 {
     const perp__program *g = u->g;
@@ -68,8 +72,12 @@ static void say_range(const explainer *u, const perp__item *item, int first)
     for (int c = 0; c < g->npoint; c++)
         for (int k = 0; k < g->K; k++) {
             size_t j = (size_t)(c * g->nb + first), at = j * (size_t)g->K + (size_t)k;
-            at_lo += lower[at] * g->unit.w[j] > PULLS && isfinite(item->lo);
-            at_hi += upper[at] * g->unit.w[j] > PULLS && isfinite(item->hi);
+            int is_lo = u->by_proof ? u->in_bound[at] == PERP__AT_LOWER
+                                    : lower[at] * g->unit.w[j] > PULLS,
+                is_hi = u->by_proof ? u->in_bound[at] == PERP__AT_UPPER
+                                    : upper[at] * g->unit.w[j] > PULLS;
+            at_lo += is_lo && isfinite(item->lo);
+            at_hi += is_hi && isfinite(item->hi);
         }
     if (at_lo + at_hi == 0) return;
     say_place(u, item->at);
@@ -103,7 +111,7 @@ static void say_horizon(const explainer *u)
     }
     if (b->horizon >= 0 && !b->is_free) {
         say_place(u, b->horizon_at);
-        perp__diag_append(u->diag, "the horizon of %g\n", g->horizon);
+        perp__diag_append(u->diag, "the horizon of %.9g\n", g->horizon);
     } else if (b->is_free && bounds) {
         say_place(u, b->horizon_at);
         perp__diag_append(u->diag, "the range of the horizon, which is %g\n", T);
@@ -135,7 +143,7 @@ static int say_collapsed(const explainer *u)
     return 0;
 }
 
-/* Conditions of the plan block that hold and are active with a multiplier. */
+/* Conditions of the plan block that hold and are active with a multiplier, or stand in the proof. */
 static void say_conditions(const explainer *u)
 {
     const perp__program *g = u->g;
@@ -144,8 +152,10 @@ static void say_conditions(const explainer *u)
     for (int i = 0; i < b->ncondition; i++) {
         int pulls = 0, missed = 0;
         for (int r = 0; r < g->nrow; r++)
-            for (int k = 0; k < g->K && g->row[r].condition == i; k++)
-                pulls += fabs(lambda[(size_t)r * (size_t)g->K + (size_t)k]) * g->unit.r[r] > PULLS;
+            for (int k = 0; k < g->K && g->row[r].condition == i; k++) {
+                size_t at = (size_t)r * (size_t)g->K + (size_t)k;
+                pulls += u->by_proof ? u->in_row[at] : fabs(lambda[at]) * g->unit.r[r] > PULLS;
+            }
         for (int s = 0; s < g->soft.n; s++)
             missed |= g->soft.condition[s] == i && missed_by(u, s) >= MISSED;
         if (!pulls || missed) continue;
@@ -187,7 +197,7 @@ static int find_misses(explainer *u, const perp__program *hard, const perp__prog
     return ok;
 }
 
-/* The multipliers of the least miss with the conditions that are not linear left out are tried for a proof. 0: memory. */
+/* Without Clp the multipliers are those of the least miss with the conditions that are not linear left out. 0: memory. */
 static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_options *options,
                       perp__arena *arena)
 {
@@ -196,6 +206,9 @@ static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_o
     perp__bounds bound = g->bound;
     perp__ipm_options o = *options;
     double *w, *p;
+    int by_clp = perp__lp_available();
+    PERP_TAKE(arena, u->in_row, rows);
+    PERP_TAKE(arena, u->in_bound, (size_t)g->nw * K + (size_t)g->np);
     PERP_TAKE(arena, w, (size_t)g->nw * K);
     PERP_TAKE(arena, p, g->np);
     PERP_TAKE(arena, bound.rlo, rows);
@@ -207,14 +220,15 @@ static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_o
         bound.rhi[i] = is_in ? g->bound.rhi[i] : (double)INFINITY;
     }
     o.bound = &bound;
-    perp__ipm_solve(u->ipm, &o, w, p);
-    u->is_proved = perp__plan_is_infeasible(g, &bound, perp__ipm_lambda(u->ipm));
+    if (!by_clp) perp__ipm_solve(u->ipm, &o, w, p);
+    u->is_proved = perp__plan_is_infeasible(g, &bound, by_clp ? NULL : perp__ipm_lambda(u->ipm),
+                                            u->in_row, u->in_bound);
     return u->is_proved >= 0;
 }
 
 /* Of the soft program u->g. */
 static int explain(explainer *u, const perp__program *hard, const perp__ipm_options *options,
-                   perp__arena *arena)
+                   int only_proof, perp__arena *arena)
 {
     const perp__program *g = u->g;
     u->ipm = perp__ipm_create(arena, u->g);
@@ -227,15 +241,18 @@ static int explain(explainer *u, const perp__program *hard, const perp__ipm_opti
         return -1;
     if (g->np > 0) memcpy(u->guess, u->p, (size_t)g->np * sizeof *u->guess);
     if (!find_proof(u, hard, options, arena)) return -1;
+    if (only_proof && !u->is_proved) return 0;
     perp__ipm_result run = perp__ipm_solve(u->ipm, options, u->w, u->p);
-    int missed = (u->is_proved || (run.status == IPM_SOLVED && !say_collapsed(u))) &&
+    int missed = run.status == IPM_SOLVED && (u->is_proved || !say_collapsed(u)) &&
                  say_missed(u); /* no claim from a run that got stuck */
-    if (missed) say_conflict(u);
+    u->by_proof = u->is_proved && !missed;
+    if (u->by_proof) perp__refuse(u->diag, PERP_OK, perp__in(g->model->source.name), BY_PROOF "\n");
+    if (missed || u->is_proved) say_conflict(u);
     return u->is_proved ? 2 : missed > 0;
 }
 
 int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
-                       const perp__ipm_options *ipm_options, perp_diag *diag)
+                       const perp__ipm_options *ipm_options, int only_proof, perp_diag *diag)
 {
     perp__program_options o = *options;
     perp_status status = PERP_ERR_MEMORY;
@@ -249,7 +266,7 @@ int perp__plan_explain(const perp__program *hard, const perp__program_options *o
         u.g = perp__program_create(hard->model, &o, &status, NULL);
     }
     if (u.g)
-        result = explain(&u, hard, ipm_options, &arena);
+        result = explain(&u, hard, ipm_options, only_proof, &arena);
     else if (status != PERP_ERR_MEMORY && status != PERP_OK)
         result = 0;
     perp__ipm_destroy(u.ipm);

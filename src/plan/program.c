@@ -488,8 +488,10 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     int ok =
         perp__gradient(graph, t->cost, column_of, &row) && push_entries(g, &g->grad, list, &row, 0);
     perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym.sigma), t->cost);
-    int kinks = perp__has_kinks(graph, t->cost, column_of);
-    ok = ok && kinks >= 0;
+    int kinks = perp__has_kinks(graph, t->cost, column_of),
+        of_cost = perp__degree(graph, t->cost, column_of, NULL);
+    ok = ok && kinks >= 0 && of_cost >= 0;
+    g->cost.varies = of_cost > 0;
     g->is_affine = 1;
     g->is_quadratic = kinks == 0; /* else second derivatives say nothing of corners and jumps */
     g->has_kinks = kinks > 0;

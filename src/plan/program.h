@@ -157,6 +157,7 @@ typedef struct perp__program {
         double *time;     /* np: weights */
         double fixed;     /* of a horizon that is given */
         int nmark, *mark; /* costs at a node: the step */
+        int varies;       /* expressions of it depend on unknowns, if only by jumps */
     } cost;
     struct {
         double *w, *p, *r; /* nw, np, nrow: units in which the search sees them, 1 unless... */

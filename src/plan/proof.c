@@ -1,166 +1,404 @@
-/* A proof that no plan keeps the conditions (Farkas), from those that are affine in the unknowns: with multipliers l of the rows,
- *
- *     sum l_i r_i(x) <= sum max(l_i rlo_i, l_i rhi_i)
- *
- * for all x that keep them. Where the left side is larger for every x within its bounds, there is none. */
+/* A proof that no plan keeps the conditions, from those that are affine in the unknowns: the linear program of these rows over all steps. Where
+ * unknowns have no range they have bounds from the equations of their step, one step behind the other. */
 
+#include "plan/farkas_lp.h"
 #include "plan/nlp.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* By so much of all terms must the sides differ: more than their rounding, and than that of the coefficients. */
-static const double MARGIN = 1e-9;
-/* Multipliers below this, in the units of the search, are what it ends with where they are 0. */
+/* Multipliers of the interior point below this, in its units, are what it ends with where they are 0. */
 static const double SMALL = 1e-8;
+/* Above this many open unknowns in a step their bounds are not looked for: the matrix is dense. */
+enum { MOST_OPEN = 400 };
+static const double SINGULAR = 1e-10; /* a pivot beside the first */
 
 typedef struct proof {
-    const perp__program *g;
+    perp__program *g;
     const perp__bounds *bound;
-    size_t nW, n, K;
-    int *first, *entry;    /* nrow + 1; the entries of the Jacobian row by row */
-    double *jac, *c;       /* values of those; the rows at x = 0 */
-    double *lo, *hi;       /* n: bounds of the unknowns, given or by the rows */
-    double *slope, *terms; /* n: of sum l_i r_i, and the sum of its |terms| */
-    double *lambda;
+    perp__arena *arena;
+    size_t K, nW;
+    perp__lp lp;
+    int *of;              /* of a row of lp: row * K + step */
+    int *first, *entry;   /* of its entries by rows: lp.nrow + 1; column, ... */
+    double *a;            /* ...value */
+    double *row, *column; /* powers of two by which rows and columns are in units */
+    double *lo, *hi;      /* bounds that follow */
+    double *u;
 } proof;
 
-static int allocate(proof *u, perp__arena *arena)
+static double power_of_two(double x)
 {
-    const perp__program *g = u->g;
-    size_t rows = (size_t)g->nrow * u->K;
-    double **of_n[] = {&u->lo, &u->hi, &u->slope, &u->terms};
-    for (int i = 0; i < 4; i++) PERP_TAKE(arena, *of_n[i], u->n);
-    PERP_TAKE(arena, u->first, g->nrow + 1);
-    PERP_TAKE(arena, u->entry, g->jac.n);
-    PERP_TAKE(arena, u->jac, (size_t)g->jac.n * u->K);
-    PERP_TAKE(arena, u->c, rows);
-    PERP_TAKE(arena, u->lambda, rows);
-    return !arena->failed;
+    return x > 0 && isfinite(x) ? ldexp(1, ilogb(x)) : 1;
 }
 
-static void list_entries(proof *u)
+/* Rows that are affine and ask for something, and which of the linear program each is (else -1). */
+static int list_rows(proof *q, int *row_of, const double *r)
 {
-    const perp__program *g = u->g;
-    for (int i = 0, n = 0; i < g->nrow; i++) {
+    const perp__program *g = q->g;
+    perp__lp *lp = &q->lp;
+    for (size_t at = 0; at < (size_t)g->nrow * q->K; at++) {
+        int i = (int)(at / q->K);
+        double lo = q->bound->rlo[at], hi = q->bound->rhi[at];
+        row_of[at] = -1;
+        if (!g->row[i].is_affine || (isinf(lo) && isinf(hi)) || !isfinite(r[at])) continue;
+        double unit = power_of_two(g->unit.r[i]);
+        row_of[at] = lp->nrow;
+        q->of[lp->nrow] = (int)at;
+        q->row[lp->nrow] = unit;
+        lp->row_lo[lp->nrow] = (lo - r[at]) / unit;
+        lp->row_hi[lp->nrow++] = (hi - r[at]) / unit;
+    }
+    return lp->nrow;
+}
+
+static void list_columns(proof *q)
+{
+    const perp__program *g = q->g;
+    size_t soft = (size_t)g->soft.w * q->K;
+    for (size_t j = 0; j < (size_t)q->lp.ncolumn; j++) {
+        int is_w = j < q->nW;
+        double unit = power_of_two(is_w ? g->unit.w[j / q->K] : g->unit.p[j - q->nW]),
+               lo = is_w ? q->bound->wlo[j] : q->bound->plo[j - q->nW],
+               hi = is_w ? q->bound->whi[j] : q->bound->phi[j - q->nW];
+        int is_miss = is_w && j >= soft; /* nothing is missed */
+        q->column[j] = unit;
+        q->lp.lo[j] = is_miss ? 0 : lo / unit;
+        q->lp.hi[j] = is_miss ? 0 : hi / unit;
+    }
+}
+
+/* The entries, by columns for the linear program and by rows. */
+static void fill_matrix(proof *q, const int *row_of, const double *jac)
+{
+    const perp__program *g = q->g;
+    perp__lp *lp = &q->lp;
+    int *by_column = lp->start + 1, *by_row = q->first + 1;
+    for (int pass = 0; pass < 2; pass++) {
         for (int e = 0; e < g->jac.n; e++)
-            if (g->jac.row[e] == i) u->entry[n++] = e;
-        u->first[i + 1] = n;
+            for (size_t k = 0; k < q->K; k++) {
+                int i = row_of[(size_t)g->jac.row[e] * q->K + k];
+                long j = perp__program_place(g, g->jac.col[e], (int)k);
+                double a = jac[(size_t)e * q->K + k];
+                if (i < 0 || j < 0 || a == 0) continue;
+                if (pass == 0) {
+                    by_column[j + 1]++, by_row[i + 1]++;
+                    continue;
+                }
+                a *= q->column[j] / q->row[i];
+                lp->index[by_column[j]] = i, lp->value[by_column[j]++] = a;
+                q->entry[by_row[i]] = (int)j, q->a[by_row[i]++] = a;
+            }
+        for (int j = 0; j < lp->ncolumn && pass == 0; j++) by_column[j + 1] += by_column[j];
+        for (int i = 0; i < lp->nrow && pass == 0; i++) by_row[i + 1] += by_row[i];
     }
 }
 
-/* Rows at x = 0 and their derivatives, which are the same everywhere where they count. grad: room for that of the cost. */
-static void evaluate(proof *u, perp__program *g, double *grad)
+/* The linear program; its derivatives are the same everywhere. 0: memory. */
+static int build(proof *q)
 {
-    double cost;
-    perp__program_values(g, NULL, u->slope, u->slope + u->nW, u->c, &cost); /* slope is still 0 */
-    perp__program_derivatives(g, NULL, u->slope, u->slope + u->nW, NULL, 0, u->jac, grad, NULL);
+    perp__program *g = q->g;
+    perp__arena *arena = q->arena;
+    size_t rows = (size_t)g->nrow * q->K, entries = (size_t)g->jac.n * q->K,
+           n = q->nW + (size_t)g->np;
+    double *x, *r, *jac, *grad, cost;
+    int *row_of;
+    q->lp.ncolumn = (int)n;
+    double **of_columns[] = {&x, &q->lp.lo, &q->lp.hi, &q->lp.cost, &q->column, &q->lo, &q->hi},
+           **of_rows[] = {&r, &q->lp.row_lo, &q->lp.row_hi, &q->row, &q->u},
+           **of_entries[] = {&jac, &q->lp.value, &q->a};
+    for (int i = 0; i < 7; i++) PERP_TAKE(arena, *of_columns[i], n);
+    for (int i = 0; i < 5; i++) PERP_TAKE(arena, *of_rows[i], rows);
+    for (int i = 0; i < 3; i++) PERP_TAKE(arena, *of_entries[i], entries);
+    PERP_TAKE(arena, grad, (size_t)g->grad.n * q->K);
+    PERP_TAKE(arena, row_of, rows);
+    PERP_TAKE(arena, q->of, rows);
+    PERP_TAKE(arena, q->first, rows + 2);
+    PERP_TAKE(arena, q->entry, entries);
+    PERP_TAKE(arena, q->lp.start, n + 2);
+    PERP_TAKE(arena, q->lp.index, entries);
+    if (arena->failed) return 0;
+    perp__program_values(g, NULL, x, x + q->nW, r, &cost);
+    perp__program_derivatives(g, NULL, x, x + q->nW, NULL, 0, jac, grad, NULL);
+    list_rows(q, row_of, r);
+    list_columns(q);
+    fill_matrix(q, row_of, jac);
+    q->lp.most = 5 * (q->lp.ncolumn + q->lp.nrow);
+    memcpy(q->lo, q->lp.lo, n * sizeof *q->lo);
+    memcpy(q->hi, q->lp.hi, n * sizeof *q->hi);
+    return 1;
 }
 
-/* Bounds of the unknowns as given; nothing is missed. */
-static void set_bounds(proof *u)
+/* Bounds from the equations of a step ------------------------------------------------------------- */
+
+/* The open unknowns of a step and the equations that speak of no others: B x = b. */
+typedef struct block {
+    int n, m;             /* unknowns, equations */
+    int *unknown, *row;   /* columns and rows of the linear program */
+    int *place;           /* ncolumn: of an open unknown of this step, else -1 */
+    double *B, *Y, *work; /* n x n by rows: B, its inverse nearly */
+    double *mid, *off;    /* n: of Y b */
+    double *sum, *size;   /* ncolumn: work */
+} block;
+
+static int is_open(const proof *q, int j)
 {
-    const perp__program *g = u->g;
-    size_t soft = (size_t)g->soft.w * u->K;
-    for (size_t i = 0; i < u->n; i++) {
-        u->lo[i] = i < u->nW ? u->bound->wlo[i] : u->bound->plo[i - u->nW];
-        u->hi[i] = i < u->nW ? u->bound->whi[i] : u->bound->phi[i - u->nW];
-        if (i >= soft && i < u->nW) u->lo[i] = u->hi[i] = 0;
+    return isinf(q->lo[j]) || isinf(q->hi[j]);
+}
+
+/* Does an equation speak of open unknowns of this step, and of no others that are open? */
+static int is_of_block(const proof *q, const block *b, int i)
+{
+    int own = 0;
+    if (q->lp.row_lo[i] != q->lp.row_hi[i]) return 0;
+    for (int e = q->first[i]; e < q->first[i + 1]; e++) {
+        int j = q->entry[e];
+        if (is_open(q, j) && b->place[j] < 0) return 0;
+        own += is_open(q, j);
     }
+    return own > 0;
 }
 
-/* Coefficient of entry e of row i at step k, and its unknown (-1: a given initial state, which is in c). */
-static double coefficient(const proof *u, int e, size_t k, long *j)
+/* Choose as many of the m equations as there are unknowns, in front, by elimination of a copy with complete pivoting. How many unknowns they
+ * determine: the first in the order behind b->place. */
+static int choose_rows(const proof *q, block *b)
 {
-    *j = perp__program_place(u->g, u->g->jac.col[e], (int)k);
-    return u->jac[(size_t)e * u->K + k];
-}
-
-/* Open bounds of the unknown of entry `own` of row i at step k, from the bounds of the others; widened by rounding. 1: one is found. */
-static int bound_by_row(proof *u, int i, size_t k, int own)
-{
-    long j, other;
-    size_t at = (size_t)i * u->K + k;
-    double a = coefficient(u, u->entry[own], k, &j), terms = fabs(u->c[at]);
-    double lo = u->bound->rlo[at] - u->c[at], hi = u->bound->rhi[at] - u->c[at];
-    if (j < 0 || a == 0 || (isfinite(u->lo[j]) && isfinite(u->hi[j]))) return 0;
-    for (int e = u->first[i]; e < u->first[i + 1]; e++) {
-        double b = coefficient(u, u->entry[e], k, &other);
-        if (e == own || other < 0 || b == 0) continue;
-        double x = b * u->lo[other], y = b * u->hi[other];
-        lo -= fmax(x, y), hi -= fmin(x, y), terms += fabs(x) + fabs(y);
-    }
-    if (!isfinite(terms)) return 0;
-    lo -= MARGIN * (terms + fabs(lo)), hi += MARGIN * (terms + fabs(hi));
-    double from = fmin(lo / a, hi / a), to = fmax(lo / a, hi / a);
-    int better = (isinf(u->lo[j]) && isfinite(from)) || (isinf(u->hi[j]) && isfinite(to));
-    if (isinf(u->lo[j])) u->lo[j] = from;
-    if (isinf(u->hi[j])) u->hi[j] = to;
-    return better;
-}
-
-/* Bounds that follow from rows: a position from its velocities. */
-static void find_bounds(proof *u)
-{
-    enum { MOST_PASSES = 20 };
-    const perp__program *g = u->g;
-    for (int pass = 0, better = 1; better && pass < MOST_PASSES; pass++) {
-        better = 0;
-        for (size_t k = 0; k < u->K; k++)
-            for (int i = 0; i < g->nrow; i++)
-                for (int e = u->first[i]; e < u->first[i + 1] && g->row[i].is_affine; e++)
-                    better |= bound_by_row(u, i, k, e);
-    }
-}
-
-/* Multipliers of affine rows, of the sign of a bound that is there. *sum: of l_i r_i(0) minus the largest that each may be; *terms. */
-static void take_multipliers(proof *u, const double *lambda, double *sum, double *terms)
-{
-    const perp__program *g = u->g;
-    for (size_t at = 0; at < (size_t)g->nrow * u->K; at++) {
-        int i = (int)(at / u->K);
-        double l = lambda[at], most = l * (l > 0 ? u->bound->rhi[at] : u->bound->rlo[at]);
-        if (!g->row[i].is_affine || fabs(l) * g->unit.r[i] < SMALL || !isfinite(most)) continue;
-        u->lambda[at] = l;
-        *sum += l * u->c[at] - most;
-        *terms += fabs(l * u->c[at]) + fabs(most);
-        for (int e = u->first[i]; e < u->first[i + 1]; e++) {
-            long j;
-            double a = coefficient(u, u->entry[e], at % u->K, &j) * l;
-            if (j >= 0) u->slope[j] += a, u->terms[j] += fabs(a);
+    int n = b->n, m = b->m, *column = b->place + q->lp.ncolumn; /* the order of unknowns */
+    double *A = b->work, first = 0;
+    memset(A, 0, (size_t)m * (size_t)n * sizeof *A);
+    for (int i = 0; i < m; i++)
+        for (int e = q->first[b->row[i]]; e < q->first[b->row[i] + 1]; e++)
+            if (is_open(q, q->entry[e])) A[i * n + b->place[q->entry[e]]] = q->a[e];
+    for (int j = 0; j < n; j++) column[j] = j;
+    for (int k = 0; k < n; k++) {
+        int at = k, to = k;
+        double most = 0;
+        for (int i = k; i < m; i++)
+            for (int j = k; j < n; j++)
+                if (fabs(A[i * n + column[j]]) > most)
+                    most = fabs(A[i * n + column[j]]), at = i, to = j;
+        if (k == 0) first = most;
+        int swap = column[k];
+        column[k] = column[to], column[to] = swap;
+        if (!(most > SINGULAR * first)) return k;
+        swap = b->row[k];
+        b->row[k] = b->row[at], b->row[at] = swap;
+        for (int j = 0; j < n; j++) {
+            double x = A[k * n + j];
+            A[k * n + j] = A[at * n + j], A[at * n + j] = x;
+        }
+        for (int i = k + 1; i < m; i++) {
+            double l = A[i * n + column[k]] / A[k * n + column[k]];
+            for (int j = k; j < n && l != 0; j++) A[i * n + column[j]] -= l * A[k * n + column[j]];
         }
     }
+    return n;
 }
 
-/* The least that slope_j x_j can be; -infinity where x_j is open and its slope is not 0 for certain. */
-static double least_of(const proof *u, size_t j, double *terms)
+/* Without the unknowns that are not determined. */
+static void drop_unknowns(const proof *q, block *b, int rank)
 {
-    double slack = (double)(u->n + u->K) * DBL_EPSILON * u->terms[j],
-           most = fmax(fabs(u->lo[j]), fabs(u->hi[j]));
-    if (u->terms[j] == 0) return 0;
-    if (!isfinite(most)) return -(double)INFINITY;
-    *terms += u->terms[j] * most;
-    return fmin(u->slope[j] * u->lo[j], u->slope[j] * u->hi[j]) - slack * most;
+    const int *column = b->place + q->lp.ncolumn;
+    int n = 0;
+    for (int k = rank; k < b->n; k++) b->place[b->unknown[column[k]]] = -1;
+    for (int k = 0; k < b->n; k++) {
+        int j = b->unknown[k];
+        if (b->place[j] < 0) continue;
+        b->place[j] = n, b->unknown[n++] = j;
+    }
+    b->n = n;
 }
 
-int perp__plan_is_infeasible(perp__program *g, const perp__bounds *bound, const double *lambda)
+static void fill_block(const proof *q, block *b)
 {
-    proof u = {.g = g, .bound = bound, .K = (size_t)g->K};
+    memset(b->B, 0, (size_t)b->n * (size_t)b->n * sizeof *b->B);
+    for (int i = 0; i < b->n; i++)
+        for (int e = q->first[b->row[i]]; e < q->first[b->row[i] + 1]; e++)
+            if (b->place[q->entry[e]] >= 0) b->B[i * b->n + b->place[q->entry[e]]] = q->a[e];
+}
+
+/* Y = B^-1 nearly, by Gauss and Jordan with pivots in columns. 0: a pivot is 0. */
+static int invert(block *b)
+{
+    int n = b->n;
+    double *A = b->work, *Y = b->Y;
+    memcpy(A, b->B, (size_t)n * (size_t)n * sizeof *A);
+    memset(Y, 0, (size_t)n * (size_t)n * sizeof *Y);
+    for (int i = 0; i < n; i++) Y[i * n + i] = 1;
+    for (int k = 0; k < n; k++) {
+        int at = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(A[i * n + k]) > fabs(A[at * n + k])) at = i;
+        if (A[at * n + k] == 0) return 0;
+        double pivot = A[at * n + k];
+        for (int j = 0; j < n; j++) {
+            double x = A[at * n + j] / pivot, y = Y[at * n + j] / pivot;
+            A[at * n + j] = A[k * n + j], Y[at * n + j] = Y[k * n + j];
+            A[k * n + j] = x, Y[k * n + j] = y;
+        }
+        for (int i = 0; i < n; i++) {
+            double l = A[i * n + k];
+            for (int j = 0; j < n && i != k && l != 0; j++)
+                A[i * n + j] -= l * A[k * n + j], Y[i * n + j] -= l * Y[k * n + j];
+        }
+    }
+    return 1;
+}
+
+/* What entry i of Y b can be, mid +- off: each unknown that is not of the block counts once, by the sum of its coefficients. */
+static void bound_entry(const proof *q, block *b, int i)
+{
+    double mid = 0, off = 0, terms = 0;
+    for (int k = 0; k < b->n; k++) {
+        double y = b->Y[i * b->n + k];
+        mid += y * q->lp.row_lo[b->row[k]], terms += fabs(y * q->lp.row_lo[b->row[k]]);
+        for (int e = q->first[b->row[k]]; e < q->first[b->row[k] + 1]; e++) {
+            b->sum[q->entry[e]] -= y * q->a[e];
+            b->size[q->entry[e]] += fabs(y * q->a[e]);
+        }
+    }
+    for (int k = 0; k < b->n; k++)
+        for (int e = q->first[b->row[k]]; e < q->first[b->row[k] + 1]; e++) {
+            int j = q->entry[e];
+            if (b->size[j] > 0 && b->place[j] < 0) {
+                double half = 0.5 * (q->hi[j] - q->lo[j]),
+                       most = fmax(fabs(q->lo[j]), fabs(q->hi[j]));
+                mid += b->sum[j] * (q->lo[j] + half);
+                off += fabs(b->sum[j]) * half + (b->n + 2) * DBL_EPSILON * b->size[j] * most;
+                terms += fabs(b->sum[j]) * most;
+            }
+            b->sum[j] = b->size[j] = 0;
+        }
+    b->mid[i] = mid;
+    b->off[i] = off + PERP_PROOF_MARGIN * terms;
+}
+
+/* x = Y b + (I - Y B) x, so that |x| <= |Y b| / (1 - |I - Y B|) in the largest entries, and with that each entry is bounded. */
+static void bound_block(proof *q, block *b)
+{
+    int n = b->n;
+    double far = 0, norm = 0;
+    for (int i = 0; i < n; i++) {
+        double off = 0;
+        for (int j = 0; j < n; j++) {
+            double sum = i == j, terms = 1;
+            for (int k = 0; k < n; k++) {
+                double product = b->Y[i * n + k] * b->B[k * n + j];
+                sum -= product, terms += fabs(product);
+            }
+            off += fabs(sum) + (n + 2) * DBL_EPSILON * terms;
+        }
+        bound_entry(q, b, i);
+        far = fmax(far, off), norm = fmax(norm, fabs(b->mid[i]) + b->off[i]);
+    }
+    if (!(far < 0.5) || !isfinite(norm)) return;
+    for (int i = 0; i < n; i++) {
+        int j = b->unknown[i];
+        double off = b->off[i] + 2 * far * norm;
+        q->lo[j] = fmax(q->lo[j], b->mid[i] - off);
+        q->hi[j] = fmin(q->hi[j], b->mid[i] + off);
+    }
+}
+
+/* Of step k: those unknowns that its equations determine. rows_at: the rows of the linear program step by step, those of k from `from` to `to`. */
+static void bound_step(proof *q, block *b, size_t k, const int *rows_at, int from, int to)
+{
+    b->n = 0;
+    for (int j = 0; j < q->lp.ncolumn; j++) b->place[j] = -1;
+    for (size_t j = k; j < q->nW && b->n <= MOST_OPEN; j += q->K)
+        if (is_open(q, (int)j)) b->place[j] = b->n, b->unknown[b->n++] = (int)j;
+    if (b->n > MOST_OPEN) return;
+    for (int before = -1; before != b->n;) {
+        before = b->n;
+        b->m = 0;
+        for (int i = from; i < to; i++)
+            if (is_of_block(q, b, rows_at[i])) b->row[b->m++] = rows_at[i];
+        drop_unknowns(q, b, choose_rows(q, b));
+    }
+    if (b->n == 0) return;
+    fill_block(q, b);
+    if (invert(b)) bound_block(q, b);
+}
+
+/* 0: memory. */
+static int bound_steps(proof *q)
+{
+    block b = {0};
+    int *rows_at, *first, most = 0;
+    size_t n = 0, rows = (size_t)q->lp.nrow, columns = (size_t)q->lp.ncolumn;
+    PERP_TAKE(q->arena, rows_at, rows);
+    PERP_TAKE(q->arena, first, q->K + 2);
+    if (q->arena->failed) return 0;
+    for (size_t i = 0; i < rows; i++) first[(size_t)q->of[i] % q->K + 2]++;
+    for (size_t k = 0; k < q->K; k++) {
+        if (first[k + 2] > most) most = first[k + 2];
+        first[k + 2] += first[k + 1];
+    }
+    for (size_t i = 0; i < rows; i++) rows_at[first[(size_t)q->of[i] % q->K + 1]++] = (int)i;
+    for (size_t k = 0; k < q->K; k++) {
+        size_t open = 0;
+        for (size_t j = k; j < q->nW; j += q->K) open += (size_t)is_open(q, (int)j);
+        if (open > n) n = open;
+    }
+    if (n > MOST_OPEN) n = MOST_OPEN;
+    PERP_TAKE(q->arena, b.place, columns + n + 1);
+    PERP_TAKE(q->arena, b.unknown, n + 1);
+    PERP_TAKE(q->arena, b.row, most);
+    PERP_TAKE(q->arena, b.B, n * n);
+    PERP_TAKE(q->arena, b.Y, n * n);
+    PERP_TAKE(q->arena, b.work, ((size_t)most + n) * n);
+    PERP_TAKE(q->arena, b.mid, n);
+    PERP_TAKE(q->arena, b.off, n);
+    PERP_TAKE(q->arena, b.sum, columns);
+    PERP_TAKE(q->arena, b.size, columns);
+    if (q->arena->failed) return 0;
+    for (size_t k = 0; k < q->K; k++) bound_step(q, &b, k, rows_at, first[k], first[k + 1]);
+    return perp__lp_follow_rows(&q->lp, q->lo, q->hi);
+}
+
+/* The proof ----------------------------------------------------------------------------------------- */
+
+/* Multipliers of the interior point, of the sign of a bound that is there. */
+static void take_multipliers(proof *q, const double *lambda)
+{
+    for (int i = 0; i < q->lp.nrow; i++) {
+        double l = lambda[q->of[i]] * q->row[i], bound = l > 0 ? q->lp.row_hi[i] : q->lp.row_lo[i];
+        q->u[i] = fabs(l) < SMALL || !isfinite(bound) ? 0 : l;
+    }
+}
+
+/* What stands in the proof: 1 in `row` (nrow * K) and `column` (nW + np). */
+static void note_parts(const proof *q, char *row, char *column)
+{
+    for (int i = 0; i < q->lp.nrow; i++) row[q->of[i]] = q->u[i] != 0;
+    for (int j = 0; j < q->lp.ncolumn; j++) {
+        double terms;
+        int is_exact;
+        double sum = perp__lp_column_sum(&q->lp, j, q->u, &terms, &is_exact);
+        if (fabs(sum) <= PERP_PROOF_MARGIN * terms) continue;
+        column[j] = sum > 0 ? PERP__AT_LOWER : PERP__AT_UPPER;
+    }
+}
+
+int perp__plan_is_infeasible(perp__program *g, const perp__bounds *bound, const double *lambda,
+                             char *row, char *column)
+{
     perp__arena arena = {0};
-    double *grad, sum = 0, terms = 0;
-    u.nW = (size_t)g->nw * u.K;
-    u.n = u.nW + (size_t)g->np;
-    PERP_TAKE(&arena, grad, (size_t)g->grad.n * u.K);
-    int ok = allocate(&u, &arena);
-    if (ok) {
-        list_entries(&u);
-        evaluate(&u, g, grad);
-        set_bounds(&u);
-        find_bounds(&u);
-        take_multipliers(&u, lambda, &sum, &terms);
-        for (size_t j = 0; j < u.n; j++) sum += least_of(&u, j, &terms);
+    proof q = {.g = g, .bound = bound, .arena = &arena, .K = (size_t)g->K};
+    int found = -1;
+    q.nW = (size_t)g->nw * q.K;
+    if (build(&q) && bound_steps(&q)) {
+        perp_status status = PERP_OK;
+        if (lambda)
+            take_multipliers(&q, lambda);
+        else
+            status = perp__lp_price_misses(&q.lp, q.u);
+        found = status == PERP_ERR_MEMORY ? -1
+                : status != PERP_OK       ? 0
+                                          : perp__lp_is_proof(&q.lp, q.lo, q.hi, q.u);
+        if (found > 0) note_parts(&q, row, column);
     }
     perp__arena_clear(&arena);
-    return ok ? sum > MARGIN * terms : -1;
+    return found;
 }

@@ -17,6 +17,7 @@ static const double CHEAPER = 1e-9;    /* of the cost: what is less than this mu
  * from which sides are chosen, and that of a solution with sides that ended short of its tolerance. */
 static const double BARRIER_MIN = 1e-11, BARRIER_MIN_BEFORE_SIDES = 1e-9, TOL_BEFORE_SIDES = 1e-6;
 static const double NEARLY_FEASIBLE = 1e-2, FEASIBLE = 1e-9;
+static const double BARELY = 1e-8;
 static const double CLOSED = 1e-12; /* gap, and violation tried for, of a solution with sides */
 static const double CLOSED_WITHOUT_PAIRS = 1e-9; /* the same where there are no sides to fix */
 static const double SMALL_PAIR =
@@ -169,7 +170,7 @@ void perp__plan_recall_point(perp_plan *plan)
 static int has_cost(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
-    int has = g->grad.n > 0;
+    int has = g->grad.n > 0 || g->cost.varies; /* a staircase has no slope */
     for (int i = 0; i < g->np; i++) has |= g->cost.time[i] != 0;
     return has;
 }
@@ -1003,8 +1004,10 @@ static perp_status say_broken_start(const perp_plan *plan, int condition, double
                         c->text, off);
 }
 
-/* No run ended in a plan: say why, as far as it can be found out. */
-static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+/* No run ended in a plan: say why, as far as it can be found out. Or one did whose conditions hold to the tolerance, and no better: only_proof of
+ * that there is none. */
+static perp_status explain(perp_plan *plan, int only_proof, perp_plan_result *result,
+                           perp_diag *diag)
 {
     const perp_plan_options *po = &plan->options;
     perp__program_options p = {.steps = plan->program->K,
@@ -1027,12 +1030,13 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     if (broken == -2) return PERP_ERR_MEMORY;
     if (broken >= 0) return say_broken_start(plan, broken, off, result, diag);
     plan->phase = "conditions may be missed";
-    int conflict = perp__plan_explain(plan->program, &p, &o, diag);
+    int conflict = perp__plan_explain(plan->program, &p, &o, only_proof, diag);
     if (conflict < 0) return PERP_ERR_MEMORY;
     if (conflict > 0) {
         result->outcome = conflict > 1 ? PERP_PLAN_INFEASIBLE : PERP_PLAN_LOCALLY_INFEASIBLE;
         return PERP_OK;
     }
+    if (only_proof) return PERP_OK;
     return perp__refuse(diag, PERP_OK, perp__in(plan->model->source.name),
                         "no plan was found from %d start%s; the conditions could not be "
                         "shown to conflict. Another guess, or more nodes, may help\n",
@@ -1104,6 +1108,13 @@ static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *resul
     return PERP_OK;
 }
 
+/* The conditions hold to the tolerance, but worse than a search leaves them: they may contradict each other by less than that. */
+static int holds_barely(const perp_plan_result *result)
+{
+    return perp_plan_holds(result->outcome) &&
+           fmax(result->defect, fmax(result->bounds, result->conditions)) > BARELY;
+}
+
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
@@ -1114,6 +1125,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
                      : PERP_ERR_MEMORY;
     plan->arc_error = 0;
     if (status == PERP_OK) status = perp__plan_run_starts(plan, result);
+    if (status == PERP_OK && holds_barely(result)) status = explain(plan, 1, result, diag);
     if (status != PERP_OK) return status;
     plan->again.has_answer = perp_plan_holds(result->outcome);
     plan->again.cost = result->cost;
@@ -1140,7 +1152,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (plan->last.is_not_finite)
         say_not_finite(plan, diag);
     else
-        status = explain(plan, result, diag);
+        status = explain(plan, 0, result, diag);
     result->on_mesh = result->outcome;
     return status;
 }

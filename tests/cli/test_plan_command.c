@@ -186,8 +186,11 @@ static void no_plan_is_not_called_stationary(void **state)
     assert_non_null(strstr(r.out, "checked as written"));
     assert_null(strstr(r.out, "stationar"));
     cli_free(&r);
+    const char *root =
+        "input u in [-1, 1]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 11\n"
+        " minimize integral(u^2)\n at end: x^2 = 0.25\n}\n";
     cli_expect(3, NULL, "from 1 start;", "plan '%s' --no-plot --max-iter 2 --restarts 0",
-               cli_file("far.perp", far));
+               cli_file("root.perp", root));
 }
 
 static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)

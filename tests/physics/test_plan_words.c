@@ -295,6 +295,12 @@ static void what_is_infeasible_is_proved_or_called_local(void **state)
     assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
     r = plan_text(TWO " at end: x = 1.001\n}\n", "'x = 1.001' by 0.001");
     assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    /* by less than what a plan's conditions are held to */
+    r = plan_text(TWO " at end: x = 1.0000001\n}\n", "in conflict with");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    r = plan_text(TWO " minimize integral(u^2)\n at 50%: x - 2*y <= 1, x - 2*y >= 1.0000001\n}\n",
+                  "'x - 2*y >= 1.0000001'");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
     assert_int_equal(plan_text(TWO " at end: x = 1\n}\n", NULL).outcome, PERP_PLAN_GLOBAL);
     r = plan_text(TWO " at end: x^2 = 9\n}\n", "which is no proof that there is none");
     assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
@@ -311,20 +317,27 @@ static void no_multipliers_prove_a_plan_away(void **state)
     } cases[] = {{"in [-1, 1]", "x = 0.2, v = 0", 0},    {"in [-1, 1]", "x <= 2", 0},
                  {"in [-1, 1]", "x = 0.3, v >= 0.5", 0}, {"in [-1, 1]", "x = 0.6", 1},
                  {"in [-1, 1]", "x = 0.27, v = 0", 1},   {"", "x = 6, v = 0", 0}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t at = 0; at < 2 * sizeof cases / sizeof *cases; at++) {
+        size_t c = at / 2;
+        int is_radau = at % 2; /* its bounds come from the equations of a step together */
         char text[400];
         snprintf(text, sizeof text,
                  "input u %s\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = u - f\n"
-                 "-0.01 <= f <= 0.01 perp v\nplan {\n horizon 1\n nodes 9\n method theta\n"
+                 "-0.01 <= f <= 0.01 perp v\nplan {\n horizon 1\n nodes 9\n method %s\n"
                  " minimize integral(u^2)\n at end: %s\n}\n",
-                 cases[c].range, cases[c].goal);
+                 cases[c].range, is_radau ? "radau3" : "theta", cases[c].goal);
         perp_model *m = parse_model(text);
-        perp__program_options o = {.steps = 8, .method = PERP_PLAN_THETA, .theta = 0.5, .soft = 1};
+        perp__program_options o = {.steps = 8,
+                                   .method = is_radau ? PERP_PLAN_RADAU3 : PERP_PLAN_THETA,
+                                   .theta = 0.5,
+                                   .soft = 1};
         perp_status status;
         perp__program *g = perp__program_create(m, &o, &status, NULL);
         assert_non_null(g);
         size_t rows = (size_t)g->nrow * (size_t)g->K;
         double *lambda = calloc(rows, sizeof *lambda);
+        char *row = calloc(rows, 1),
+             *bound = calloc((size_t)g->nw * (size_t)g->K + (size_t)g->np, 1);
         unsigned long long seed = 1;
         for (int trial = 0; trial < 2000; trial++) {
             for (size_t i = 0; i < rows; i++) {
@@ -332,9 +345,12 @@ static void no_multipliers_prove_a_plan_away(void **state)
                 double x = (double)(seed >> 11) / 4503599627370496.0 - 1;
                 lambda[i] = trial % 3 && fabs(x) < 0.9 ? 0 : x * pow(10, trial % 7 - 3);
             }
-            assert_int_equal(perp__plan_is_infeasible(g, &g->bound, lambda), 0);
+            int is_proved = perp__plan_is_infeasible(g, &g->bound, lambda, row, bound);
+            assert_true(is_proved == 0 || (is_proved == 1 && cases[c].is_infeasible));
         }
         free(lambda);
+        free(row);
+        free(bound);
         perp__program_destroy(g);
         perp_model_destroy(m);
         perp_plan_result r = plan_text(text, NULL);
