@@ -75,6 +75,7 @@ static unsigned char *put_step(unsigned char *at, const perp__step *s)
 
 static const unsigned char *get_step(const unsigned char *at, perp__step *s)
 {
+    s->newton.is_noted = 0;
     get(get(at, s->ws, (size_t)s->sym.n * sizeof(double)), s->on, 2 * (size_t)s->np);
     return at + size_of_step(s);
 }

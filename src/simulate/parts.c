@@ -111,7 +111,7 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass)
 static void keep(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
-    memcpy(p->begin, sim->step.ws, (size_t)sim->step.sym.n * sizeof(double));
+    memcpy(p->begin, sim->step.ws, perp__step_symbols(&sim->step));
     p->closed = sim->step.gaps.closed;
     perp__impulses_keep(sim);
     pass_events(sim, PERP__SAVE);
@@ -120,7 +120,7 @@ static void keep(perp_simulation *sim)
 static void go_back(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
-    memcpy(sim->step.ws, p->begin, (size_t)sim->step.sym.n * sizeof(double));
+    memcpy(sim->step.ws, p->begin, perp__step_symbols(&sim->step));
     sim->step.gaps.closed = p->closed;
     perp__impulses_go_back(sim);
     pass_events(sim, PERP__LOAD);

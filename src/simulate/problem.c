@@ -792,9 +792,17 @@ int perp__problem_build(perp__step *step, const perp_model *model, const perp__c
     return ok;
 }
 
+void perp__step_evaluate(perp__step *s)
+{
+    s->newton.is_noted = s->has_assigned = 0;
+    perp__tape_eval(&s->tape.check, s->ws);
+}
+
 void perp__step_assign(perp__step *s)
 {
     const int *out = s->tape.check.out + s->sym.assigned.root;
+    if (s->has_assigned) return;
+    s->has_assigned = 1;
     for (int d = 0; d < s->sym.assigned.n; d++) s->ws[s->sym.y + s->ny + d] = s->ws[out[d]];
 }
 

@@ -575,7 +575,7 @@ static int finish(perp__step *s, const part *p)
             else if (again)
                 split_velocity(s, m->contact[i].pair);
         }
-        if (!again || changed) perp__tape_eval(&s->tape.check, s->ws);
+        if (!again || changed) perp__step_evaluate(s);
         changed = 0;
     }
     for (int k = 0; k < g->n; k++) {

@@ -839,7 +839,7 @@ static perp__step_result solve_step(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
     if (s->gaps.n == 0) return perp__step_solve(s);
-    size_t symbols = (size_t)s->sym.n * sizeof(double);
+    size_t symbols = perp__step_symbols(s);
     memcpy(sim->beginning, s->ws, symbols);
     perp__step_result r = perp__step_solve(s);
     if (r.outcome == PERP_SOLVED && !s->gaps.closed && perp__contacts_closed(s)) {
@@ -880,7 +880,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
 static perp__step_result advance_through_events(perp_simulation *sim, double t0, double t1)
 {
     perp__step_result sum = {.outcome = PERP_SOLVED};
-    size_t symbols = (size_t)sim->step.sym.n * sizeof(double);
+    size_t symbols = perp__step_symbols(&sim->step);
     double trial = perp__events_work(sim->events), before = sim->step.count.work;
     memcpy(sim->beginning, sim->step.ws, symbols);
     int is_tried = !perp__events_wait(sim->events);
@@ -924,7 +924,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     perp__step *s = &sim->step;
     long k = sim->done + 1;
     double t0 = perp__run_time(sim, sim->done);
-    size_t symbols = (size_t)s->sym.n * sizeof(double);
+    size_t symbols = perp__step_symbols(s);
     memcpy(sim->before, s->ws, symbols);
     s->out_of_memory = sim->is_stopped = 0;
     sim->driven.begin = t0, sim->driven.end = t;
@@ -951,7 +951,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
-    if (sim->events) perp__tape_eval(&s->tape.check, s->ws);
+    if (sim->events) perp__step_evaluate(s);
     perp__step_assign(s);
     sim->done = k;
     sim->is_moved = 0;

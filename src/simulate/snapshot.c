@@ -119,7 +119,7 @@ static void pass_newton(perp__step *s, perp__pass *pass)
     perp__pass_doubles(pass, s->newton.from, (size_t)s->ny);
     perp__pass_doubles(pass, s->newton.move, PERP__MOVES * (size_t)s->nx);
     perp__pass_ints(pass, &s->newton.moves, 1, 0, PERP__MOVES);
-    if (pass->mode == PERP__LOAD) s->newton.has_full = 0;
+    if (pass->mode == PERP__LOAD) s->newton.has_full = s->newton.is_noted = 0;
 }
 
 static void pass_step(perp__step *s, perp__pass *pass)

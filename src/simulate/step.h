@@ -117,7 +117,9 @@ typedef struct perp__newton {
     int is_behind;         /* the slopes and c are of an earlier step */
     int rests;             /* the last step moved nothing: */
     double *rest;          /* all that was asked at its end, */
+    double *of;            /* of these symbols, from h up to the unknowns, */
     perp__verdict verdict; /* and how that was judged */
+    int is_noted;          /* that was the last evaluation of the conditions */
     int redundant;         /* the last step was solved by cones, with the sides of the one before */
     perp__patience beside_cones, standing; /* of Newton where cones went on; of rest (try_rest) */
 } perp__newton;
@@ -221,6 +223,7 @@ typedef struct perp__marks {
     perp__entries rate,
         force; /* entries by which states, and vars that no equation defines, are sized */
     int *stands_start, *stands_in; /* ny + 1; the rows that each unknown stands in */
+    int reads_time;                /* do conditions, rows or guards read the time itself? */
 } perp__marks;
 
 /* By what conditions are judged at the present point, and in which units rows are solved. */
@@ -284,6 +287,7 @@ typedef struct perp__step {
     perp__sizes sizes;
 
     /* numeric state */
+    int has_assigned;  /* assigned vars have the values of the last evaluation of the conditions */
     char *on, *choice; /* np: guard on now; last side that was zero */
     perp__cache cache;
     perp__dense_lcp lcp;
@@ -344,6 +348,16 @@ const double *perp__step_key(const perp__step *step, size_t *n);
 void perp__step_take_parameters(perp__step *step);
 void perp__step_put_varied(perp__step *step);
 void perp__step_revalue(perp__step *step);
+
+/* The conditions as they were written, at the present symbols. */
+void perp__step_evaluate(perp__step *step);
+
+/* The bytes of all symbols up to the unknowns: from these a step begins. Assigned vars come after them, and are what perp__step_assign
+ * made them last. */
+static inline size_t perp__step_symbols(const perp__step *step)
+{
+    return (size_t)(step->sym.y + step->ny) * sizeof(double);
+}
 
 /* assigned.c: which they are. 0 when memory is out. And (problem.c): put their values in the workspace, after the evaluation of the
  * conditions at the present point. */

@@ -55,6 +55,15 @@ static void list_entries(perp__step *s)
     }
 }
 
+static int reads_time(const perp__tape *tape)
+{
+    int reads = 0;
+    for (int i = 0; i < tape->ncode; i++)
+        reads |= tape->code[i].a < SYM_H || tape->code[i].b < SYM_H;
+    for (int r = 0; r < tape->nout; r++) reads |= tape->out[r] < SYM_H;
+    return reads;
+}
+
 int perp__marks_allocate(perp__step *s)
 {
     size_t nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape),
@@ -76,6 +85,8 @@ int perp__marks_allocate(perp__step *s)
         for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
         for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
     }
+    s->marks.reads_time = reads_time(&s->tape.check) | reads_time(&s->tape.coefficients) |
+                          reads_time(&s->tape.guards);
     free(next);
     return ok;
 }
@@ -656,7 +667,7 @@ double perp__step_residual(perp__step *s)
 
 perp__verdict perp__step_verify(perp__step *s)
 {
-    perp__tape_eval(&s->tape.check, s->ws);
+    perp__step_evaluate(s);
     return perp__step_judge_with(s, NULL, NULL);
 }
 
@@ -751,11 +762,11 @@ static void find_data(perp__step *s)
     if (s->nonlinear) {
         memcpy(end, y, bytes);
         memcpy(y, s->newton.from, bytes);
-        perp__tape_eval(&s->tape.check, s->ws);
+        perp__step_evaluate(s);
         find_constants(s);
         add_data(s);
         memcpy(y, end, bytes);
-        perp__tape_eval(&s->tape.check, s->ws);
+        perp__step_evaluate(s);
     } else {
         take_constants(s);
         add_data(s);
@@ -874,7 +885,7 @@ int perp__step_moves_nothing(perp__step *s, const double *start)
     const perp__entries *rate = &s->marks.rate;
     for (int j = 0; j < s->nx; j++)
         if (ws[s->sym.y + j] != start[j]) return 0;
-    perp__tape_eval(&s->tape.check, s->ws);
+    perp__step_evaluate(s);
     find_terms(s);
     s->sizes.has_terms = 1;
     for (int k = 0; k < rate->n; k++) {
