@@ -24,9 +24,13 @@ static const double SMALL_PAIR =
     0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
 /* Of a plan that is solved again: by so much of the last cost must it be dearer for other sides to be searched; the last relaxation of that. */
 static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
+/* The first relaxation of sides that are searched near a plan; near one in a loop, which is to keep most of its sides. */
+static const double NEARBY = 0.1, NEARBY_IN_LOOP = 0.03;
 /* In balanced units, of the cost beside the barrier, and of what pairs are relaxed by at first: ADR 075. */
 static const double WEIGHT_IF_BALANCED = 2.5, RELAXED_IF_BALANCED = 0.2;
-enum { MOST_NEARBY = 40 };            /* iterations of each search: where it is near it is quick */
+enum { MOST_NEARBY = 40 }; /* iterations of each search: where it is near it is quick */
+/* In a loop, of the call up to the end of the search, and of that at least: no call is to take much longer than others. */
+enum { MOST_IN_CALL = 19, LEAST_IN_CALL = 5 };
 enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
 enum { MOST_IN_PART = 5 };            /* iterations of a search that is spread over steps */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
@@ -124,10 +128,12 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
         o.is_warm = 1;
     }
     if (goes_on == PERP__NEARBY) {
-        o.relaxation = 0.1;
-        o.barrier = o.push = 0.01;
+        int most = plan->again.is_on ? MOST_IN_CALL - plan->iterations : MOST_NEARBY;
+        o.relaxation = plan->again.is_on ? NEARBY_IN_LOOP : NEARBY;
+        o.barrier = o.push = o.relaxation / 10;
         o.barrier_min = 0.05 * last;
-        if (o.max_iter > MOST_NEARBY) o.max_iter = MOST_NEARBY;
+        if (most < LEAST_IN_CALL) most = LEAST_IN_CALL;
+        if (o.max_iter > most) o.max_iter = most;
         o.is_warm = 1;
         o.lambda = plan->best.lambda;
     }
@@ -781,9 +787,11 @@ static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *resu
     perp_plan_result other = {.outcome = PERP_PLAN_LIMIT};
     double now = INFINITY;
     if (isfinite(cost)) perp__plan_copy_answer(plan, plan, 1);
+    plan->again.is_on = isfinite(cost);
     perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
     perp__plan_keep_point(plan);
     int refined = plan->stopped ? 0 : refine(plan, &other);
+    plan->again.is_on = 0;
     if (refined > 0)
         perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &now);
     if (refined > 0 && now < cost) *result = other;
