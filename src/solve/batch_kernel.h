@@ -109,21 +109,26 @@ INLINE void K(look_at_row)(const K(lanes) * v, int n, int i, VEC *off, VEC *S)
  * underflowed, is 0 = 0. */
 TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM *is_good)
 {
+    const double noise = (PERP__LCP_NOISE + 1) * ((n + 4) * (DBL_EPSILON / 2));
     const VEC zero = (VEC){0};
     VEC given[SMALL], off, S;
     for (int j = 0; j < n; j++) {
         VEC x = SIZE(v->q[j] / v->M[j + j * n]);
-        given[j] = PICK(AT_MOST(x, zero + DBL_MAX), x, zero);
+        given[j] = PICK(AT_MOST(x, zero + DBL_MAX) & LESS(zero, v->z[j]), x, zero);
     }
     CLAIM holds = AT_MOST(zero, zero);
     for (int i = 0; i < n; i++) {
-        VEC D = SIZE(v->q[i]), parts = zero;
+        VEC own = SIZE(v->q[i]), D = own, parts = zero;
         for (int j = 0; j < n; j++) {
             VEC size = SIZE(v->M[i + j * n]);
             D += size * given[j], parts += PICK(LESS(zero, v->z[j]), size, zero);
         }
         K(look_at_row)(v, n, i, &off, &S);
-        holds = OF(holds & AT_MOST(off, v->tol * PICK(LESS(S, D), S, D)) & AT_MOST(zero, v->z[i]));
+        VEC rounding = noise * S, seen = v->tol * own;
+        VEC most = PICK(LESS(rounding, PERP__LCP_SEEN * seen), PERP__LCP_SEEN * seen, rounding);
+        CLAIM is_redundant = OF(AT_MOST(off, most) & AT_MOST(S / PERP__LCP_GROWTH, D) &
+                                AT_MOST(off, v->tol * PICK(LESS(S, D), S, D)));
+        holds = OF(holds & (AT_MOST(off, seen) | is_redundant) & AT_MOST(zero, v->z[i]));
         holds = OF(holds & (AT_MOST(zero + PERP__UNDERFLOW, S) |
                             (AT_MOST(S, zero) & AT_MOST(parts, zero))));
     }

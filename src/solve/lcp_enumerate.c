@@ -191,7 +191,12 @@ static int is_solution(const search *s, double *z, double *w)
         if (strict && v > PERP__STRICT * S) return 0;
         if (fabs(w[i]) <= s->judge->options.tol * S) w[i] = 0;
     }
-    return error <= s->judge->options.tol;
+    if (!(error <= s->judge->options.tol) || s->rays) return error <= s->judge->options.tol;
+    int has_free = 0;
+    for (int i = 0; i < s->n; i++) has_free |= is_free(s, i), s->judge->basis[i] = 0;
+    for (int j = 0; j < s->ns; j++) s->judge->basis[s->support[j]] = 1;
+    if (!has_free) lcp.lo = NULL;
+    return perp__lcp_keeps_data(s->judge, &lcp, z);
 }
 
 /* Has z a negative part, or w, or w_s one at all, that no rounding has made? Rows far below the largest may be nothing but rounding. */
@@ -344,7 +349,10 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
         return PERP_ERR_ARG;
     if (lcp->n > MOST) return PERP_ERR_DIM;
     int n = lcp->n;
-    double room[5][MOST] = {{0}}, lo[MOST], R[MOST], C[MOST], M[MOST * MOST], q[MOST];
+    double room[9][MOST] = {{0}}, lo[MOST], R[MOST], C[MOST], M[MOST * MOST], q[MOST];
+    double factors[MOST * MOST];
+    unsigned char marks[3][MOST];
+    int places[3][MOST];
     for (int i = 0; i < n; i++) R[i] = C[i] = 1;
     perp__equilibrate(n, lcp->M, lcp->ldm, R, C);
     for (int i = 0; i < n; i++) {
@@ -359,7 +367,18 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
                              .data = room[1],
                              .low = room[2],
                              .scratch = room[3],
-                             .fine = room[4]};
+                             .fine = room[4],
+                             .w2 = room[5],
+                             .correction = room[6],
+                             .basis = marks[0],
+                             .needy = marks[1],
+                             .part = marks[2],
+                             .lu = {.values = factors,
+                                    .row_scale = room[7],
+                                    .column_scale = room[8],
+                                    .swap = places[0],
+                                    .rows = places[1],
+                                    .order = places[2]}};
     search s = {.lcp = &scaled,
                 .R = R,
                 .C = C,

@@ -88,6 +88,13 @@ typedef struct perp__solver {
 #include "perp/solvers.def"
 #undef PERP_LCP_METHOD
 
+/* A row of a problem without bounds that does not hold beside its own data is redundant, and its datum is rounding itself, or it has lost
+ * that datum (docs/adr/114-redundant-rows.md). It counts as the former where it is broken by at most NOISE roundings of its sum, or SEEN
+ * times the tolerance of its own data, and its terms are at most GROWTH times what the data ask for. */
+#define PERP__LCP_NOISE  32
+#define PERP__LCP_SEEN   10
+#define PERP__LCP_GROWTH 32
+
 /* Bounds of a pair, which the problem may leave out. */
 static inline double perp__lo(const perp_lcp *lcp, int i)
 {
@@ -158,6 +165,9 @@ int perp__lcp_is_shown(perp_lcp_solver *solver, const perp_lcp *lcp);
  * a pair changed sides more than once. */
 enum { PERP__GUESS_UP_TO = 16 };
 int perp__lemke_guess(perp_lcp_solver *solver, const perp_lcp *lcp, int *iterations);
+
+/* Of z + fine, the solution on the basis, which holds on the scale of others' data: does each row hold beside its own, or need it not? */
+int perp__lcp_keeps_data(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
 /* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
  * isa, options.tol, terms, data, low, scratch and fine are used. */

@@ -817,9 +817,9 @@ static double largest_of(int n, const double *x)
 }
 
 /* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
-static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
+static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp, const unsigned char *basis)
 {
-    int nb = gather_scaled(s, lcp, s->basis), r = 0;
+    int nb = gather_scaled(s, lcp, basis), r = 0;
     double *A = s->lu.values;
     size_t ld = (size_t)nb;
     for (int i = 0; i < nb; i++) s->lu.swap[i] = s->lu.order[i] = i;
@@ -958,16 +958,79 @@ static int find_needy(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, 
     return many;
 }
 
-/* Of z (+ fine, where the basis is regular and gave it) that holds on the scales of terms and of what others' data make of them: does each row
- * hold beside its own data, or, broken by rounding alone, have terms that are determined? Else z may be so large that nothing is seen of these
- * data (docs/adr/106-lost-data.md). The data of a row at a bound, whose sign is asked for, decide it whatever determines z.
- * Only with bounds: without, contacts that carry more than is determined have rows of nothing but noise. */
-static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
+/* Without bounds: is row i, off by so much, broken by next to nothing beside its own data? */
+static int is_seen(const perp_lcp_solver *s, const perp_lcp *lcp, int i, double off)
+{
+    return off + rounding_of_sum(lcp->n) * s->terms[i] <=
+           PERP__LCP_SEEN * s->options.tol * fabs(lcp->q[i]);
+}
+
+/* Or by rounding alone? */
+static int is_noise(const perp_lcp_solver *s, const perp_lcp *lcp, int i, double off)
+{
+    return off <= PERP__LCP_NOISE * rounding_of_sum(lcp->n) * s->terms[i];
+}
+
+/* What the data of rows with z > 0 make of each row, one by one. */
+static void find_asked(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *D)
+{
+    double *own = s->scratch;
+    for (int i = 0; i < lcp->n; i++) {
+        D[i] = fabs(lcp->q[i]);
+        own[i] = z[i] > 0 ? D[i] : 0;
+    }
+    kernel[s->isa].spread(lcp, own, D);
+}
+
+/* The terms of what they make together, of as many as are independent. */
+static void find_asked_together(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *D)
+{
+    double *x = s->correction;
+    for (int i = 0; i < lcp->n; i++) s->part[i] = z[i] > 0;
+    factor_to_rank(s, lcp, s->part);
+    for (int k = 0; k < s->lu.n; k++) x[k] = lcp->q[s->lu.rows[k]];
+    solve_to_rank(s, x, s->scratch);
+    for (int i = 0; i < lcp->n; i++) D[i] = fabs(lcp->q[i]);
+    for (int k = 0; k < s->lu.n; k++) {
+        const double *column = perp__column(lcp, s->lu.rows[k]);
+        for (int i = 0; i < lcp->n; i++) D[i] += fabs(column[i] * x[k]);
+    }
+    s->lu.n = -1;
+}
+
+/* Are the terms of needy rows such as D asks for? What has such is not needy any more. */
+static int are_asked_by(perp_lcp_solver *s, int n, const double *D)
+{
+    int any = 0;
+    for (int i = 0; i < n; i++) {
+        s->needy[i] &= !(s->terms[i] <= PERP__LCP_GROWTH * D[i]);
+        any |= s->needy[i];
+    }
+    return !any;
+}
+
+/* Without bounds: are needy rows broken by rounding alone, and their terms asked for by the data of rows with z > 0? After find_needy. */
+static int are_redundant(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    double *D = s->low;
+    for (int i = 0; i < lcp->n; i++) {
+        double off = distance(lcp, i, z[i], s->w2[i]);
+        s->needy[i] &= !is_seen(s, lcp, i, off);
+        if (s->needy[i] && !is_noise(s, lcp, i, off)) return 0;
+    }
+    find_asked(s, lcp, z, D);
+    carry_data(lcp, s->terms, D, s->scratch);
+    if (are_asked_by(s, lcp->n, D)) return 1;
+    find_asked_together(s, lcp, z, D);
+    return are_asked_by(s, lcp->n, D);
+}
+
+/* With bounds: are they broken by rounding alone, and their terms determined? The data of a row at a bound, whose sign is asked for, decide
+ * it whatever determines z. */
+static int are_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
     int is_lost = 0; /* some row has data that rounding hides */
-    if (!lcp->lo && !lcp->hi) return 1;
-    if (find_needy(s, lcp, z, regular ? PERP__STRICT : 0) == 0) return 1;
     for (int i = 0; i < lcp->n; i++) is_lost |= s->needy[i] && s->scratch[i] > 0;
     for (int i = 0; i < lcp->n; i++) {
         double off = distance(lcp, i, z[i], s->w2[i]), S = s->terms[i], own = s->scratch[i];
@@ -978,6 +1041,28 @@ static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, 
         if (is_free && !s->basis[i]) regular = 0;
     }
     return regular || is_determined(s, lcp, z);
+}
+
+/* Of z (+ fine, where the basis is regular and gave it) that holds on the scales of terms and of what others' data make of them: does each row
+ * hold beside its own data, or, broken by rounding alone, have terms that are determined or, without bounds, asked for? Else z may be so
+ * large that nothing is seen of these data (docs/adr/106-lost-data.md, 114-redundant-rows.md). */
+static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
+{
+    if (find_needy(s, lcp, z, regular ? PERP__STRICT : 0) == 0) return 1;
+    if (lcp->lo || lcp->hi) return are_determined(s, lcp, z, regular);
+    return are_redundant(s, lcp, z);
+}
+
+/* Of s->z alone, without fine. */
+static int keeps_data_of(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    return keeps_data(s, lcp, s->z, 0);
+}
+
+int perp__lcp_keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    return keeps_data(s, lcp, z, 1);
 }
 
 /* Finishing -------------------------------------------------------------------------------------- */
@@ -1101,7 +1186,7 @@ static int is_exact(perp_lcp_solver *s, const perp_lcp *lcp)
 /* Is z2 the answer? */
 static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
 {
-    int is_kept = !regular && (lcp->lo || lcp->hi) && is_exact(s, lcp);
+    int is_kept = !regular && is_exact(s, lcp);
     double error = error_within_bounds(s, lcp, regular), tol = s->options.tol;
     if (!(error <= tol)) return 0;
     if (perp__lcp_needs_fine(s, lcp->n)) {
@@ -1129,7 +1214,7 @@ static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
         if (!full) break;
         if (refine(s, lcp, 1)) return 1;
     }
-    factor_to_rank(s, lcp);
+    factor_to_rank(s, lcp, s->basis);
     refine(s, lcp, 0);
     s->lu.n = -1;
     return 0;
@@ -1186,9 +1271,9 @@ typedef struct giver {
     double size;
 } giver;
 
-/* D with what the data of other rows make of their unknowns, until that is enough. */
-static double carried_to(const perp_lcp *lcp, int i, double D, const double *data, double enough,
-                         giver *last)
+/* D with what the data of other rows make of their unknowns, if these are not 0, until that is enough. */
+static double carried_to(const perp_lcp *lcp, int i, double D, const double *data, const double *z,
+                         double enough, giver *last)
 {
     if (last->column) {
         double sum = D + fabs(last->column[i]) * last->size;
@@ -1196,7 +1281,7 @@ static double carried_to(const perp_lcp *lcp, int i, double D, const double *dat
     }
     for (int j = 0; j < lcp->n && !(D >= enough); j++) {
         const double *column = perp__column(lcp, j);
-        if (data[j] == 0 || column[i] == 0) continue;
+        if (data[j] == 0 || column[i] == 0 || !(z[j] > 0)) continue;
         double size = fabs(data[j]) / fabs(column[j]);
         if (!(size <= DBL_MAX)) continue;
         D += fabs(column[i]) * size;
@@ -1224,19 +1309,22 @@ static int has_entry(const perp_lcp *lcp, int i, int many, const int *columns)
     return 0;
 }
 
-/* Row i, open by its own data: does it hold by what others give it? As few of these as it takes. used: -1, or how many z are not 0, in
+/* Row i, open by its own data: is it broken by rounding alone, and its terms asked for by what others give it? As few of these as it takes. used: -1, or how many z are not 0, in
  * lu.order. */
 static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i, giver *last,
                             int *used)
 {
-    double S = s->terms[i], open = s->low[i], missing = open / s->options.tol;
+    double S = s->terms[i], own = fabs(lcp->q[i]), open = s->low[i], tol = s->options.tol;
     if (!(open <= DBL_MAX)) {
         if (*used < 0) *used = find_used(lcp->n, s->z, s->lu.order);
         return S == 0 && s->z[i] >= 0 && !has_entry(lcp, i, *used, s->lu.order);
     }
-    if (!(missing <= S - fabs(lcp->q[i]))) return 0;
-    missing *= 1 + 4 * DBL_EPSILON;
-    return carried_to(lcp, i, 0, lcp->q, missing, last) >= missing;
+    double off = open + tol * own, enough = larger(off / tol, S / PERP__LCP_GROWTH);
+    double most =
+        larger((PERP__LCP_NOISE + 1) * rounding_of_sum(lcp->n) * S, PERP__LCP_SEEN * tol * own);
+    if (!(off <= most && enough <= S)) return 0;
+    enough *= 1 + 4 * DBL_EPSILON;
+    return carried_to(lcp, i, own, lcp->q, s->z, enough, last) >= enough;
 }
 
 static int rows_hold(const perp_lcp_solver *s, const perp_lcp *lcp)
@@ -1249,7 +1337,8 @@ static int rows_hold(const perp_lcp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-/* Do all rows hold by the data, where rows that have none get some level by level? Less than carry_data finds, at less cost. */
+/* Do all rows hold by what others give them, where rows that have none get some level by level? Less than is found by what follows, at
+ * less cost. */
 static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
@@ -1258,24 +1347,25 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int i = 0; i < lcp->n; i++) {
         if (!(s->low[i] <= 0)) s->lu.order[many++] = i;
     }
+    find_asked(s, lcp, s->z, s->data);
     do {
         before = many, many = 0;
         for (int k = 0; k < before; k++) {
             int i = s->lu.order[k];
             double D = s->data[i], S = s->terms[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
-            s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, 2 * off / tol, &last);
+            double enough = 2 * larger(off / tol, S / PERP__LCP_GROWTH);
+            s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, s->z, enough, &last);
         }
         for (int k = 0; k < before; k++) {
             int i = s->lu.order[k];
-            double S = s->terms[i], D = s->low[i], own = s->data[i];
-            double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
+            double S = s->terms[i], D = s->low[i], v = violation(lcp, i, s->z[i], s->w[i]);
             s->data[i] = D;
-            if (own == 0 && off > MORE_THAN_ROUNDING * rho * S)
-                return 0; /* a question of the least of these data */
+            if (!is_noise(s, lcp, i, v) && !is_seen(s, lcp, i, v)) return 0;
             if (D == 0 && S > 0)
                 s->lu.order[many++] = i;
-            else if (!(off <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
+            else if (!(v + rho * S <= tol * (S < D ? S : D) && S <= PERP__LCP_GROWTH * D) ||
+                     is_lost(lcp, s->z, i, S))
                 return 0;
         }
     } while (many > 0 && many < before);
@@ -1358,14 +1448,7 @@ static int holds_by_others(perp_lcp_solver *s, const perp_lcp *lcp)
     if (hold_by_levels(s, lcp)) return 1;
     find_all_data(s, lcp, s->z);
     if (drop_noise(s, lcp, s->data) && perp__lcp_is_shown(s, lcp)) return 1;
-    return holds_by_data(s, lcp);
-}
-
-/* Of z alone, without fine. */
-static int keeps_data_of(perp_lcp_solver *s, const perp_lcp *lcp)
-{
-    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
-    return keeps_data(s, lcp, s->z, 0);
+    return holds_by_data(s, lcp) && keeps_data_of(s, lcp);
 }
 
 int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp, int is_guess)
