@@ -254,15 +254,18 @@ static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 {
     size_t rank = (size_t)b->equal.rank;
     const double *x = b->equal.Z + 3 * rank * (size_t)i, *y = b->equal.Z + 3 * rank * (size_t)j;
-    double taken = 0;
-    for (size_t k = 0; k < rank; k++, x += 3, y += 3)
+    double left[9];
+    int is_any = 0;
+    memcpy(left, block, sizeof left);
+    for (size_t k = 0; k < rank; k++, x += 3, y += 3) {
+        if ((x[0] == 0 && x[1] == 0 && x[2] == 0) || (y[0] == 0 && y[1] == 0 && y[2] == 0))
+            continue;
+        is_any = 1;
         for (int r = 0; r < 3; r++)
-            for (int c = 0; c < 3; c++) {
-                double part = x[r] * y[c];
-                block[3 * r + c] -= part;
-                taken += fabs(part);
-            }
-    return taken != 0;
+            for (int c = 0; c < 3; c++) left[3 * r + c] -= x[r] * y[c];
+    }
+    memcpy(block, left, sizeof left);
+    return is_any;
 }
 
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block)

@@ -287,10 +287,11 @@ int perp__equality_state(perp_bodies *b)
     if (e->soft && !b->c.is_still) perp__tendons_state(b, e->rows - e->soft);
     memcpy(e->Y, e->G, rows * nv * sizeof *e->G);
     for (size_t i = 0; i < rows; i++)
-        for (int k = b->nv - 1; k >= 0; k--)
-            for (int j = isinf(b->D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
-                e->Y[i * nv + (size_t)j] -=
-                    b->M[(size_t)k + (size_t)j * nv] * e->Y[i * nv + (size_t)k];
+        for (int k = b->nv - 1; k >= 0; k--) {
+            double y = e->Y[i * nv + (size_t)k];
+            for (int j = y == 0 || isinf(b->D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
+                e->Y[i * nv + (size_t)j] -= b->M[(size_t)k + (size_t)j * nv] * y;
+        }
     set_units(b);
     factorise(b);
     return 1;
@@ -298,15 +299,15 @@ int perp__equality_state(perp_bodies *b)
 
 /* The step --------------------------------------------------------------------------------------------- */
 
-/* x = inv(F F') x of the kept rows, or (half) inv(F) x. */
-static void solve(const perp__equalities *e, double *x, int is_half)
+/* x = inv(F F') x of the kept rows. */
+static void solve(const perp__equalities *e, double *x)
 {
     size_t n = (size_t)e->rows;
     for (int i = 0; i < e->rank; i++) {
         for (int j = 0; j < i; j++) x[i] -= e->factor[(size_t)i * n + (size_t)j] * x[j];
         x[i] /= e->factor[(size_t)i * n + (size_t)i];
     }
-    for (int i = e->rank - 1; i >= 0 && !is_half; i--) {
+    for (int i = e->rank - 1; i >= 0; i--) {
         for (int j = i + 1; j < e->rank; j++) x[i] -= e->factor[(size_t)j * n + (size_t)i] * x[j];
         x[i] /= e->factor[(size_t)i * n + (size_t)i];
     }
@@ -324,7 +325,7 @@ void perp__equality_project(perp_bodies *b, double *v)
             x[i] = -e->error[row] / b->o.step - e->compliance[row] * e->impulse[row];
             for (size_t k = 0; k < nv; k++) x[i] -= G[k] * v[k];
         }
-        solve(e, x, 0);
+        solve(e, x);
         memset(b->row, 0, nv * sizeof *b->row);
         for (int i = 0; i < e->rank; i++) {
             const double *Y = e->Y + (size_t)e->order[i] * nv;
@@ -346,26 +347,33 @@ void perp__equality_begin(perp_bodies *b)
     for (int i = 0; i < b->equal.rows; i++) b->equal.impulse[i] = b->equal.begun[i];
 }
 
+/* Of one contact: Z = inv(F) Y of the kept rows times its own. */
+static void reduce(const perp_bodies *b, const perp__rows *rows, double *Z)
+{
+    const perp__equalities *e = &b->equal;
+    size_t n = (size_t)e->rows;
+    for (int r = 0; r < e->rank; r++) {
+        const double *Y = e->Y + (size_t)e->order[r] * (size_t)b->nv,
+                     *F = e->factor + (size_t)r * n;
+        double sum[3] = {0};
+        for (int k = 0; k < rows->n; k++) {
+            const perp__entry *entry = &b->c.entry[rows->first + k];
+            double y = Y[entry->at], over = b->over[entry->at];
+            for (int d = 0; d < 3 && y != 0; d++) sum[d] += y * entry->Y[d] * over;
+        }
+        for (int j = 0; j < r; j++)
+            for (int d = 0; d < 3; d++) sum[d] -= F[j] * Z[3 * j + d];
+        for (int d = 0; d < 3; d++) Z[3 * r + d] = sum[d] / F[r];
+    }
+}
+
 int perp__equality_reduce(perp_bodies *b)
 {
     perp__equalities *e = &b->equal;
-    size_t rank = (size_t)e->rank, nv = (size_t)b->nv;
-    double *x = e->unit;
-    if (!rank) return 1;
+    if (!e->rank) return 1;
     if (!perp__grow(&e->Z, &e->cZ, 3 * e->rank * b->c.n + 1, sizeof *e->Z)) return 0;
     for (int i = 0; i < b->c.n; i++)
-        for (size_t d = 0; d < 3; d++) {
-            const perp__entry *entry = b->c.entry + b->c.rows[i].first;
-            double *Z = e->Z + 3 * rank * (size_t)i;
-            for (size_t r = 0; r < rank; r++) {
-                const double *Y = e->Y + (size_t)e->order[r] * nv;
-                x[r] = 0;
-                for (int k = 0; k < b->c.rows[i].n; k++)
-                    x[r] += Y[entry[k].at] * entry[k].Y[d] * b->over[entry[k].at];
-            }
-            solve(e, x, 1);
-            for (size_t r = 0; r < rank; r++) Z[3 * r + d] = x[r];
-        }
+        reduce(b, &b->c.rows[i], e->Z + 3 * (size_t)e->rank * (size_t)i);
     return 1;
 }
 
