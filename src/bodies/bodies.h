@@ -21,8 +21,9 @@ typedef struct perp__link {
     double offset[9];   /* its rotation in the parent where q = 0 */
     double E[9], r[3];  /* rotation from its frame to the parent's; its origin there */
     double R[9], p[3];  /* the same to the world */
-    double S[6][6];     /* row k: motion per unit of its kth velocity */
-    double world[6][6]; /* the same in world axes, at its origin */
+    double unit[6][3];  /* motion per unit of its kth velocity: a turn about this, */
+    int is_shift[6];    /* or a shift along it */
+    double world[6][3]; /* the same in world axes, at its origin */
     int tip, root; /* the last velocity on the way to it, -1: none; the body its tree begins with */
     perp__inertia own, whole;         /* whole: with all that hangs on it */
     double lever;                     /* length of its mass times centre */

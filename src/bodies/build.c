@@ -132,10 +132,10 @@ static void set_motions(perp__link *l)
 {
     const int is_free = l->is.joint == PERP_JOINT_FREE;
     for (int k = 0; k < l->nv; k++) {
-        if (l->is.joint == PERP_JOINT_HINGE) memcpy(l->S[k], l->is.axis, sizeof l->is.axis);
-        if (l->is.joint == PERP_JOINT_SLIDE) memcpy(l->S[k] + 3, l->is.axis, sizeof l->is.axis);
-        if (l->is.joint == PERP_JOINT_BALL) l->S[k][k] = 1;
-        if (is_free && k >= 3) l->S[k][k - 3] = 1;
+        l->is_shift[k] = l->is.joint == PERP_JOINT_SLIDE || (is_free && k < 3);
+        if (perp__is_single(l)) memcpy(l->unit[k], l->is.axis, sizeof l->is.axis);
+        if (l->is.joint == PERP_JOINT_BALL) l->unit[k][k] = 1;
+        if (is_free && k >= 3) l->unit[k][k - 3] = 1;
     }
 }
 

@@ -9,10 +9,13 @@
 
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out)
 {
-    double from[3], move[3];
+    double from[3];
+    if (l->is_shift[k]) {
+        memcpy(out, l->world[k], sizeof l->world[k]);
+        return;
+    }
     perp__move3(point, -1, l->p, from);
-    perp__cross3(l->world[k], from, move);
-    perp__move3(move, 1, l->world[k] + 3, out);
+    perp__cross3(l->world[k], from, out);
 }
 
 double *perp__contact_value(const perp_bodies *b, int which)
@@ -71,6 +74,7 @@ static void reduce(perp_bodies *b, const perp__rows *row)
 static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t,
                          const perp__moment *of, int body, double sign)
 {
+    const double LEVEL = 1e-15; /* the cosine of two axes at right angles, rounded */
     const double none[3] = {0}, *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
     if (!row->n) return;
     if (of) direction[0] = none;
@@ -80,11 +84,16 @@ static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t,
         double move[3];
         while (e->at != at) e--;
         const perp__link *l = &b->link[b->body_of[at]];
+        int k = at - l->v;
+        if (of && l->is_shift[k]) continue; /* it turns nothing */
         if (of)
-            memcpy(move, l->world[at - l->v], sizeof move); /* its angular part */
+            memcpy(move, l->world[k], sizeof move);
         else
-            perp__point_motion(l, at - l->v, t->point, move);
-        for (int d = 0; d < 3; d++) e->J[d] += sign * perp__dot3(direction[d], move);
+            perp__point_motion(l, k, t->point, move);
+        for (int d = 0; d < 3; d++) {
+            double part = perp__dot3(direction[d], move);
+            if (!of || fabs(part) > LEVEL) e->J[d] += sign * part;
+        }
     }
 }
 

@@ -18,8 +18,14 @@ typedef struct slope {
 static void joint_motion(const perp__link *l, const double *v, double *out)
 {
     memset(out, 0, 6 * sizeof *out);
-    for (int k = 0; k < l->nv; k++)
-        for (int i = 0; i < 6; i++) out[i] += l->S[k][i] * v[l->v + k];
+    add_joint(l, v, out);
+}
+
+/* The same per unit of its kth velocity. */
+static void unit_motion(const perp__link *l, int k, double *out)
+{
+    memset(out, 0, 6 * sizeof *out);
+    memcpy(out + 3 * l->is_shift[k], l->unit[k], sizeof l->unit[k]);
 }
 
 /* A free body's directions k < 3 turn with its rotation: their change with its turn about an axis w. */
@@ -32,23 +38,24 @@ static void turned(const double *w, const double *motion, double *linear)
 static void begin(const perp_bodies *b, const perp__link *l, int k, int in_q, const double *v,
                   const double *a, slope *s)
 {
-    double joint[6], change[6] = {0}, push[6], more[3];
+    double joint[6], change[6] = {0}, push[6], more[3], unit[6];
     int is_free = l->is.joint == PERP_JOINT_FREE;
     joint_motion(l, v, joint);
+    unit_motion(l, k, unit);
     memset(s, 0, sizeof *s);
     s->is_inside = 1;
     if (!in_q) {
-        memcpy(change, l->S[k], sizeof change);
+        memcpy(change, unit, sizeof change);
     } else {
         double carried[6], from[6];
         for (int i = 0; i < 6; i++) carried[i] = l->vel[i] - joint[i];
         motion_down(l, b->link[l->is.parent].acc, from);
-        add_cross_motion(carried, l->S[k], s->vel);
-        add_cross_motion(from, l->S[k], s->acc);
+        add_cross_motion(carried, unit, s->vel);
+        add_cross_motion(from, unit, s->acc);
         if (is_free && k >= 3) {
-            turned(l->S[k], joint, change + 3);
+            turned(unit, joint, change + 3);
             joint_motion(l, a, push);
-            turned(l->S[k], push, more);
+            turned(unit, push, more);
             for (int i = 0; i < 3; i++) s->acc[3 + i] += more[i];
         }
     }
@@ -86,13 +93,16 @@ static void change_force(const perp__link *l, slope *s)
 /* The joint that moves: what goes through it turns with it. */
 static void pass(const perp__link *l, int k, slope *s, double *column)
 {
+    double unit[6];
+    unit_motion(l, k, unit);
     if (l->is.joint == PERP_JOINT_FREE && k >= 3)
         for (int j = 0; j < 3; j++) {
-            double change[3];
-            turned(l->S[k], l->S[j], change);
+            double change[3], shift[6];
+            unit_motion(l, j, shift);
+            turned(unit, shift, change);
             column[l->v + j] += perp__dot3(change, l->force + 3);
         }
-    add_cross_force(l->S[k], l->force, s->force);
+    add_cross_force(unit, l->force, s->force);
 }
 
 /* One direction: velocity k of body i. The bodies' motions and forces are those of the inverse dynamics. */
@@ -115,7 +125,7 @@ static void differentiate(perp_bodies *b, int i, int k, int in_q, const double *
     for (int j = b->n - 1; j >= i; j--) {
         const perp__link *l = &b->link[j];
         if (!s[j].is_inside) continue;
-        for (int m = 0; m < l->nv; m++) column[l->v + m] = dot6(l->S[m], s[j].force);
+        for (int m = 0; m < l->nv; m++) column[l->v + m] = along(l, m, s[j].force);
         if (j > i) force_up(l, s[j].force, s[l->is.parent].force);
     }
     if (in_q) pass(&b->link[i], k, &s[i], column);
@@ -124,7 +134,7 @@ static void differentiate(perp_bodies *b, int i, int k, int in_q, const double *
         memset(up->force, 0, sizeof up->force);
         force_up(l, s[l - b->link].force, up->force);
         l = &b->link[l->is.parent];
-        for (int m = 0; m < l->nv; m++) column[l->v + m] = dot6(l->S[m], up->force);
+        for (int m = 0; m < l->nv; m++) column[l->v + m] = along(l, m, up->force);
     }
 }
 

@@ -31,20 +31,19 @@ static inline void inertia_up(const perp__link *l, perp__inertia *parent)
 
 static void place_joint(perp__link *l, const double *q)
 {
-    double turn[3], quaternion[4], R[9];
+    double along[3], quaternion[4], R[9];
     const double *axis = l->is.axis;
     memcpy(l->r, l->is.position, sizeof l->r);
     memcpy(l->E, l->offset, sizeof l->E);
     switch (l->is.joint) {
     case PERP_JOINT_HINGE:
-        for (int i = 0; i < 3; i++) turn[i] = q[0] * axis[i];
-        perp__quaternion_of(turn, quaternion);
+        perp__quaternion_about(axis, q[0], quaternion);
         perp__rotation_of(quaternion, R);
         perp__multiply3(l->offset, R, l->E);
         break;
     case PERP_JOINT_SLIDE:
-        perp__rotate3(l->offset, axis, turn);
-        perp__move3(l->r, q[0], turn, l->r);
+        perp__rotate3(l->offset, axis, along);
+        perp__move3(l->r, q[0], along, l->r);
         break;
     case PERP_JOINT_BALL:
         perp__rotation_of(q, R);
@@ -54,7 +53,7 @@ static void place_joint(perp__link *l, const double *q)
         memcpy(l->r, q, sizeof l->r);
         perp__rotation_of(q + 3, l->E);
         for (int k = 0; k < 3; k++) /* velocities in the parent's frame */
-            for (int i = 0; i < 3; i++) l->S[k][3 + i] = l->E[3 * k + i];
+            memcpy(l->unit[k], l->E + 3 * k, sizeof l->unit[k]);
         break;
     default: break;
     }
@@ -69,10 +68,7 @@ void perp__bodies_place(perp_bodies *b, const double *q)
         place_joint(l, q + l->q);
         perp__multiply3(p->R, l->E, l->R);
         perp__place3(p->R, p->p, l->r, l->p);
-        for (int k = 0; k < l->nv; k++) {
-            perp__rotate3(l->R, l->S[k], l->world[k]);
-            perp__rotate3(l->R, l->S[k] + 3, l->world[k] + 3);
-        }
+        for (int k = 0; k < l->nv; k++) perp__rotate3(l->R, l->unit[k], l->world[k]);
     }
 }
 
@@ -112,8 +108,7 @@ void perp__bodies_velocities(perp_bodies *b, const double *v)
     for (int i = 1; i < b->n; i++) {
         perp__link *l = &b->link[i];
         motion_down(l, b->link[l->is.parent].end, l->end);
-        for (int k = 0; k < l->nv; k++)
-            for (int j = 0; j < 6; j++) l->end[j] += l->S[k][j] * v[l->v + k];
+        add_joint(l, v, l->end);
     }
 }
 
@@ -124,10 +119,9 @@ static void carry(perp__link *l, const perp__link *p, const double *v)
 {
     double joint[6] = {0}, turned[3] = {0}, moved[6];
     motion_down(l, p->vel, l->vel);
-    for (int k = 0; k < l->nv; k++)
-        for (int i = 0; i < 6; i++) joint[i] += l->S[k][i] * v[l->v + k];
+    add_joint(l, v, joint);
     for (int i = 0; i < 6; i++) l->vel[i] += joint[i];
-    if (l->is.joint == PERP_JOINT_FREE) /* S turns with the body */
+    if (l->is.joint == PERP_JOINT_FREE) /* its shifts turn with the body */
         perp__cross3(joint, joint + 3, turned);
     for (int i = 0; i < 3; i++) l->bend[i] = 0, l->bend[3 + i] = -turned[i];
     add_cross_motion(l->vel, joint, l->bend);
@@ -145,8 +139,7 @@ void perp__bodies_carry(perp_bodies *b, const double *v)
 static void accelerate(perp__link *l, const perp__link *p, const double *a)
 {
     motion_down(l, p->acc, l->acc);
-    for (int k = 0; k < l->nv && a; k++)
-        for (int i = 0; i < 6; i++) l->acc[i] += l->S[k][i] * a[l->v + k];
+    if (a) add_joint(l, a, l->acc);
     for (int i = 0; i < 6; i++) l->acc[i] += l->bend[i];
 }
 
@@ -174,12 +167,28 @@ void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, 
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++)
-            tau[l->v + k] = dot6(l->S[k], l->force) + (a ? l->is.armature * a[l->v + k] : 0);
+            tau[l->v + k] = along(l, k, l->force) + (a ? l->is.armature * a[l->v + k] : 0);
         if (l->is.parent) force_up(l, l->force, b->link[l->is.parent].force);
     }
 }
 
 /* The mass matrix ----------------------------------------------------------------------------------- */
+
+/* The force for a unit acceleration in the joint's kth velocity, with all that hangs on it. */
+static void unit_force(const perp__link *l, int k, double *f)
+{
+    const perp__inertia *in = &l->whole;
+    const double *u = l->unit[k], *I = in->I;
+    if (l->is_shift[k]) {
+        perp__cross3(in->h, u, f);
+        for (int i = 0; i < 3; i++) f[3 + i] = in->m * u[i];
+        return;
+    }
+    f[0] = I[0] * u[0] + I[3] * u[1] + I[4] * u[2];
+    f[1] = I[3] * u[0] + I[1] * u[1] + I[5] * u[2];
+    f[2] = I[4] * u[0] + I[5] * u[1] + I[2] * u[2];
+    perp__cross3(u, in->h, f + 3);
+}
 
 void perp__bodies_mass(perp_bodies *b, double *M)
 {
@@ -191,9 +200,9 @@ void perp__bodies_mass(perp_bodies *b, double *M)
         for (int k = 0; k < l->nv; k++) {
             double f[6], moment[3], force[3];
             size_t row = (size_t)(l->v + k);
-            apply(&l->whole, l->S[k], f);
+            unit_force(l, k, f);
             for (int j = 0; j <= k; j++)
-                M[row + (size_t)(l->v + j) * nv] = dot6(l->S[j], f) + (j == k ? l->is.armature : 0);
+                M[row + (size_t)(l->v + j) * nv] = along(l, j, f) + (j == k ? l->is.armature : 0);
             if (!l->is.parent) continue;
             perp__rotate3(l->R, f, moment); /* in world axes, in which those above it move, too */
             perp__rotate3(l->R, f + 3, force);
@@ -205,7 +214,7 @@ void perp__bodies_mass(perp_bodies *b, double *M)
                 perp__move3(about, 1, moment, about);
                 for (int j = 0; j < up->nv; j++)
                     M[row + (size_t)(up->v + j) * nv] =
-                        perp__dot3(up->world[j], about) + perp__dot3(up->world[j] + 3, force);
+                        perp__dot3(up->world[j], up->is_shift[j] ? force : about);
             }
         }
     }

@@ -142,8 +142,9 @@ static void add_motion(perp_bodies *b, int body, const double *point, int is_tur
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++) {
             double move[3];
+            if (is_turn && l->is_shift[k]) continue;
             if (is_turn)
-                perp__rotate3(l->R, l->S[k], move);
+                memcpy(move, l->world[k], sizeof move);
             else
                 perp__point_motion(l, k, point, move);
             for (int d = 0; d < 3; d++)

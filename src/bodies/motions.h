@@ -29,9 +29,17 @@ static inline void force_up(const perp__link *l, const double *f, double *out)
     }
 }
 
-static inline double dot6(const double *a, const double *b)
+/* The joint's motion, by its velocities in v, added. */
+static inline void add_joint(const perp__link *l, const double *v, double *motion)
 {
-    return perp__dot3(a, b) + perp__dot3(a + 3, b + 3);
+    for (int k = 0; k < l->nv; k++)
+        for (int i = 0; i < 3; i++) motion[3 * l->is_shift[k] + i] += l->unit[k][i] * v[l->v + k];
+}
+
+/* The power of a force per unit of the joint's kth velocity. */
+static inline double along(const perp__link *l, int k, const double *f)
+{
+    return perp__dot3(l->unit[k], f + 3 * l->is_shift[k]);
 }
 
 static inline void apply(const perp__inertia *in, const double *m, double *f)

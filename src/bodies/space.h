@@ -81,6 +81,14 @@ static inline void perp__quaternion_of(const double *turn, double *q)
     for (int i = 0; i < 3; i++) q[1 + i] = s * turn[i];
 }
 
+/* The turn by `angle` about a unit vector. */
+static inline void perp__quaternion_about(const double *axis, double angle, double *q)
+{
+    double s = sin(0.5 * angle);
+    q[0] = cos(0.5 * angle);
+    for (int i = 0; i < 3; i++) q[1 + i] = s * axis[i];
+}
+
 /* 0: its length is 0, or not finite. */
 static inline int perp__quaternion_normalise(double *q)
 {

@@ -297,12 +297,6 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
     }
 }
 
-/* Is the joint's kth motion a turn? Else it is a shift; either is one unit. */
-static int turns(const perp__link *l, int k)
-{
-    return l->is.joint == PERP_JOINT_FREE ? k >= 3 : l->is.joint != PERP_JOINT_SLIDE;
-}
-
 /* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
 static void scale_rows(perp_bodies *b)
 {
@@ -315,7 +309,7 @@ static void scale_rows(perp_bodies *b)
         for (int k = 0; k < l->nv; k++) {
             int at = l->v + k;
             double momentum = (fabs(b->next[at]) + fabs(b->v[at])) / b->o.step;
-            b->scale[at] = size[i][!turns(l, k)] + b->joints.size[at] + l->is.armature * momentum;
+            b->scale[at] = size[i][l->is_shift[k]] + b->joints.size[at] + l->is.armature * momentum;
         }
         if (!l->is.parent) continue;
         size[l->is.parent][0] += size[i][0] + perp__length3(l->r) * size[i][1];
