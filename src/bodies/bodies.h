@@ -40,6 +40,7 @@ static inline int perp__is_single(const perp__link *l)
 /* A contact's rows of J, (normal, t1, t2), at the velocities that move it. */
 typedef struct perp__rows {
     int n, first; /* how many entries; where they begin in `entry` */
+    int tip[2];   /* of a contact: the last velocities that move its bodies */
     int tree[2];  /* roots of the trees of its two bodies, 0: the world */
 } perp__rows;
 
@@ -208,7 +209,10 @@ int perp__bodies_block(perp_bodies *b, int i, int j, double *block);
 double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u);
 /* Of contact i: SHIFT is what q has beside the velocity: gap/h, the rebound, a drive's; MU[i]. */
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
-double *perp__contact_value(const perp_bodies *b, int which);
+static inline double *perp__contact_value(const perp_bodies *b, int which)
+{
+    return b->c.value + (size_t)which * 3 * (size_t)b->c.n;
+}
 
 /* Where moments begin in the friction problem: behind contacts and rows of joints. */
 static inline int perp__first_moment(const perp_bodies *b)

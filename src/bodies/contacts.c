@@ -18,11 +18,6 @@ void perp__point_motion(const perp__link *l, int k, const double *point, double 
     perp__cross3(l->world[k], from, out);
 }
 
-double *perp__contact_value(const perp_bodies *b, int which)
-{
-    return b->c.value + (size_t)which * 3 * (size_t)b->c.n;
-}
-
 static int add_entries(perp_bodies *b, int n)
 {
     if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + n, sizeof *b->c.entry)) return 0;
@@ -64,7 +59,7 @@ static void reduce(perp_bodies *b, const perp__rows *row)
         for (int i = k - 1; i >= 0 && j >= 0; i--) {
             if (e[i].at != j) continue; /* of the other body's chain */
             double l = b->M[(size_t)e[k].at + (size_t)j * nv];
-            for (int d = 0; d < 3; d++) e[i].Y[d] -= l * y[d];
+            for (int d = 0; d < 3 && l != 0; d++) e[i].Y[d] -= l * y[d];
             j = b->up[j];
         }
     }
@@ -97,6 +92,23 @@ static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t,
     }
 }
 
+enum { NO_TIP = -2 }; /* of rows that are no contacts */
+
+/* The entries of two chains, without J; often they are those of the row before. */
+static int add_chains(perp_bodies *b, perp__rows *row, const int *tip)
+{
+    const perp__rows *last = row > b->c.rows ? row - 1 : row; /* its tips are none yet */
+    int is_like = last->tip[0] == tip[0] && last->tip[1] == tip[1];
+    row->tip[0] = tip[0], row->tip[1] = tip[1];
+    row->n = is_like ? last->n : merge(b, tip[0], tip[1], 0, NULL);
+    if (!add_entries(b, row->n)) return 0;
+    perp__entry *e = b->c.entry + row->first;
+    if (!is_like) merge(b, tip[0], tip[1], row->n, e);
+    for (int k = 0; k < row->n && is_like; k++)
+        e[k] = (perp__entry){.at = b->c.entry[last->first + k].at};
+    return 1;
+}
+
 static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t, const perp__moment *of)
 {
     int body[2], tip[2];
@@ -105,9 +117,7 @@ static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t, const
         tip[side] = tip_of(b, body[side]);
         row->tree[side] = b->link[body[side]].root;
     }
-    row->n = merge(b, tip[0], tip[1], 0, NULL);
-    if (!add_entries(b, row->n)) return 0;
-    merge(b, tip[0], tip[1], row->n, b->c.entry + row->first);
+    if (!add_chains(b, row, tip)) return 0;
     for (int side = 0; side < 2; side++) move_entries(b, row, t, of, body[side], side ? 1 : -1);
     return 1;
 }
@@ -182,7 +192,7 @@ static int make_rows(perp_bodies *b)
     if (!perp__grow(&b->c.rows, &b->c.crows, b->c.n, sizeof *b->c.rows)) return 0;
     for (int i = 0; i < b->c.n; i++) {
         perp__rows *row = &b->c.rows[i];
-        *row = (perp__rows){.first = b->c.nentry};
+        *row = (perp__rows){.first = b->c.nentry, .tip = {NO_TIP, NO_TIP}};
         if (!add_row(b, row, i)) return 0;
         reduce(b, row);
     }
@@ -213,6 +223,21 @@ static int make_block(const perp_bodies *b, const perp__rows *x, const perp__row
     }
     memcpy(block, sum, sizeof sum);
     return shared;
+}
+
+/* The same of a contact with itself. */
+static int make_own_block(const perp_bodies *b, const perp__rows *x, double *block)
+{
+    const perp__entry *e = b->c.entry + x->first;
+    double sum[6] = {0};
+    for (int k = 0; k < x->n; k++) {
+        const double *Y = e[k].Y, over = b->over[e[k].at];
+        sum[0] += Y[0] * Y[0] * over, sum[1] += Y[0] * Y[1] * over, sum[2] += Y[0] * Y[2] * over;
+        sum[3] += Y[1] * Y[1] * over, sum[4] += Y[1] * Y[2] * over, sum[5] += Y[2] * Y[2] * over;
+    }
+    block[0] = sum[0], block[1] = block[3] = sum[1], block[2] = block[6] = sum[2];
+    block[4] = sum[3], block[5] = block[7] = sum[4], block[8] = sum[5];
+    return x->n > 0;
 }
 
 static int may_share(const perp__rows *x, const perp__rows *y)
@@ -279,7 +304,8 @@ static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block)
 {
-    int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], block);
+    int is_shared = i == j ? make_own_block(b, &b->c.rows[i], block)
+                           : make_block(b, &b->c.rows[i], &b->c.rows[j], block);
     if (i == j && i >= perp__first_moment(b))
         complete_moment(&b->c.moment[i - perp__first_moment(b)], block);
     else if (i == j && i >= b->ntouch)
@@ -373,7 +399,10 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
             terms[d] += fabs(part);
         }
     }
-    return fmax(terms[0], fmax(terms[1], terms[2]));
+    double most = terms[0];
+    for (int d = 1; d < 3; d++)
+        if (terms[d] > most) most = terms[d];
+    return most;
 }
 
 static void state_touch(perp_bodies *b, int i, const double *free_speed)

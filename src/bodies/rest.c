@@ -195,17 +195,14 @@ static double velocity_of(const perp_bodies *b, int i, double *u)
     return terms + fabs(given);
 }
 
-typedef struct errors {
-    double contacts, rows; /* the largest of a contact, of a joint's row */
-} errors;
-
-static errors judge(perp_bodies *b)
+/* The largest error of a contact or a row. */
+static double judge(perp_bodies *b)
 {
     const double *mu = perp__contact_value(b, PERP__MU), *mean = number_of(b, MEAN),
                  *data = number_of(b, DATA), *row = number_of(b, ROW),
                  *r = perp__contact_value(b, PERP__IMPULSE);
     double *u = perp__contact_value(b, PERP__U);
-    errors worst = {0};
+    double worst = 0;
     sum_terms(b);
     for (int i = 0; i < b->c.n; i++) {
         const double *w = b->c.block + 9 * (size_t)i;
@@ -213,12 +210,10 @@ static errors judge(perp_bodies *b)
         double S = fmin(perp__fc_largest_row(3, mu[i], row + 3 * i),
                         PERP_FC_GROWTH * data[i] * sqrt(mean[i]));
         double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
-        if (rounding > 0.1 * b->o.tol * S)
-            return (errors){INFINITY, INFINITY}; /* u decides nothing */
+        if (rounding > 0.1 * b->o.tol * S) return INFINITY; /* u decides nothing */
         double size = fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
-        double error = perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol),
-               *to = i < b->ntouch ? &worst.contacts : &worst.rows;
-        *to = perp__worse(*to, error);
+        worst = perp__worse(
+            worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol));
     }
     return worst;
 }
@@ -338,26 +333,25 @@ static void take_back(const perp_bodies *b, int from)
            3 * (size_t)b->c.n * sizeof(double));
 }
 
-static errors try_impulses(perp_bodies *b)
+static double try_impulses(perp_bodies *b)
 {
     perp__bodies_take_impulses(b);
     return judge(b);
 }
 
-/* 1: found. Rows of joints are sought to the last digits, so that limits are not passed and what slides to a halt has its velocity; where no step
- * comes nearer there what is good enough is taken. */
+/* 1: found. It is sought to the last digits, so that limits are not passed, what slides to a halt has its velocity, and no impulse that stops what moves by a
+ * little sets it going in the next step; where no step comes nearer there what is good enough is taken. */
 static int search(perp_bodies *b, double *error, int *iterations)
 {
     enum { MOST = 3, ANEW = 2 };
     const double CLOSE = 1e-2,
                  EXACT = 1e-5; /* of tol, beside scales that are smaller than those of all of W */
-    double before = INFINITY, rows_before = INFINITY;
+    double before = INFINITY, last = INFINITY;
     int left = ANEW, is_good = 0;
     for (int pass = 0;; pass++) {
-        errors now = try_impulses(b);
-        *error = perp__worse(now.contacts, now.rows);
+        *error = try_impulses(b);
         int was_good = is_good, is_near = *error <= CLOSE * b->o.tol;
-        if (is_near && (now.rows <= EXACT * b->o.tol || now.rows > 0.5 * rows_before)) return 1;
+        if (is_near && (*error <= EXACT * b->o.tol || *error > 0.5 * last)) return 1;
         if (is_near) {
             is_good = 1;
             store(b, GOOD);
@@ -366,13 +360,12 @@ static int search(perp_bodies *b, double *error, int *iterations)
         int is_changed = !take_map(b);
         if (is_changed ? left-- == 0 || !factor_here(b) : !(*error < before)) break;
         correct(b);
-        before = is_changed ? (double)INFINITY : *error, rows_before = now.rows;
+        before = is_changed ? (double)INFINITY : *error, last = *error;
         ++*iterations;
     }
     if (!is_good) return 0;
     take_back(b, GOOD);
-    errors now = try_impulses(b);
-    *error = perp__worse(now.contacts, now.rows);
+    *error = try_impulses(b);
     return *error <= CLOSE * b->o.tol;
 }
 
