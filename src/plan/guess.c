@@ -189,6 +189,7 @@ int perp__program_guess_parts(perp__program *g, double *w, const double *p)
             if (pair->switched >= 0) guess_switched(g, pair, k, r, w);
         }
     }
+    perp__program_close_corners(g, w, p, r);
     free(r);
     return 1;
 }

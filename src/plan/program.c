@@ -346,7 +346,10 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->held = t->block->holds_inputs || g->mesh.holds;
     for (int i = 0; i < m->npair; i++)
         g->nsplit += m->pair[i].two_sided ? 2 : m->pair[i].guard >= 0 ? PERP__GUARD_PARTS : 0;
-    g->nsplit += PERP__CONE_UNKNOWNS * perp__plan_cones(m);
+    g->corner.first = g->nsplit;
+    g->corner.most = perp__plan_corners(m);
+    if (g->corner.most < 0) return 0;
+    g->nsplit += g->corner.most + PERP__CONE_UNKNOWNS * perp__plan_cones(m);
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);
     g->phase.nrun = t->block->is_free || g->phase.n > 1 || g->phase.named ? g->phase.n : 0;
@@ -355,6 +358,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
         perp__plan_error(t, t->block->horizon_at ? t->block->horizon_at : t->block->at,
                          "the plan needs a horizon: 'horizon 5', or 'horizon free'");
     if (!choose_unknowns(t)) return 0;
+    g->corner.first += g->nx + g->nv;
     g->nb = g->nx + g->nv + g->nsplit + g->nu;
     g->soft.w = g->nb * g->npoint;
     g->nw = g->soft.w + 2 * (o->soft ? count_soft(t->block) : 0);
@@ -376,6 +380,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->sym.n = g->sym.lambda; /* and the rows' multipliers, once the rows are known */
     PERP_TAKE(&g->arena, g->soft.condition, g->nw - g->soft.w);
     PERP_TAKE(&g->arena, g->soft.step, g->nw - g->soft.w);
+    PERP_TAKE(&g->arena, g->corner.of, g->corner.most * g->npoint);
     PERP_TAKE(&g->arena, g->cost.mark, g->cost.nmark);
     PERP_TAKE(&g->arena, g->bound.wlo, at(g, g->nw, 0));
     PERP_TAKE(&g->arena, g->bound.whi, at(g, g->nw, 0));
@@ -573,6 +578,7 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
 done:
     perp__instant_clear(&t.at);
     free(t.row);
+    free(t.column_of);
     if (*status != PERP_OK) {
         perp__program_destroy(g);
         return NULL;

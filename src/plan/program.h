@@ -35,7 +35,18 @@ typedef struct perp__plan_pair {
     int force[2], slip[2], speed; /* f + bound d, v - s d, s - |v| */
 } perp__plan_pair;
 
-enum { PERP__OF_MODEL = -1, PERP__OF_START = -2 }; /* of steps; of an initial value */
+/* A corner of the cost that is an unknown: corners.c. */
+typedef struct perp__plan_corner {
+    perp_expr e;     /* of the program's graph */
+    int w, row[2];   /* the unknown; the rows that hold it */
+    int point, sign; /* 1: it is the larger of two, -1: the smaller */
+} perp__plan_corner;
+
+enum {
+    PERP__OF_MODEL = -1, /* of steps */
+    PERP__OF_START = -2, /* of an initial value */
+    PERP__OF_COST = -3   /* of a corner of the cost */
+};
 
 /* A condition of the plan at a node, however it entered, for reports. */
 typedef struct perp__plan_row {
@@ -122,6 +133,10 @@ typedef struct perp__program {
         int n, w; /* conditions that may be missed, by w[soft.w + 2 i] below or [.. + 1] above */
         int *condition, *step;
     } soft;
+    struct {
+        int n, most, first; /* most a point, whose unknowns begin at first of a point's */
+        perp__plan_corner *of;
+    } corner;
     struct {
         int n, *first;       /* n + 1: first step of each; one where none is asked for */
         int named;           /* n where they are named in the block, else 0 */
@@ -224,6 +239,8 @@ perp_status perp__program_guess_table(perp__program *program, const perp_traject
 int perp__program_guess_parts(perp__program *program, double *w, const double *p);
 /* The directions and speeds of slip of exact friction cones, by the slip and force in w, smoothed by eps. 0: memory. */
 int perp__program_guess_cones(perp__program *program, double eps, double *w, const double *p);
+/* The unknowns that stand for corners of the cost are what they stand for. r: room for the rows. */
+void perp__program_close_corners(perp__program *program, double *w, const double *p, double *r);
 int perp__program_has_cones(const perp__program *program);
 /* What relaxed cones are (cones.c), by the program's bounds. */
 typedef enum perp__cones { PERP__CONES_SMOOTH, PERP__CONES_SOFT } perp__cones;

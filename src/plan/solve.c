@@ -121,6 +121,8 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     if (goes_on == PERP__FROM_START && !(start == 0 && plan->has_guess) &&
         !perp__program_guess_cones(plan->program, o.relaxation, plan->w, plan->p))
         plan->last.out_of_memory = 1;
+    if (goes_on == PERP__FROM_START)
+        perp__program_close_corners(plan->program, plan->w, plan->p, plan->r);
     if (goes_on == PERP__GOES_ON) {
         o.relaxation = 100 * o.relaxation_min;
         o.barrier = 10 * o.relaxation_min;
@@ -216,7 +218,8 @@ static void take_costates(perp_plan *plan, const double *jac, const double *grad
         const double *J = jac + (size_t)e * K, *lambda = plan->lambda + (size_t)row * K;
         for (size_t k = 0; k < K && col < g->nx && !is_of_start(plan, row); k++)
             plan->costate[(size_t)col * (K + 1) + k] += J[k] * lambda[k];
-        if (last >= 0 && last < g->nx && g->row[row].condition < 0) /* there is no next step */
+        if (last >= 0 && last < g->nx && g->row[row].condition < 0 &&
+            g->row[row].condition != PERP__OF_COST) /* there is no next step */
             plan->costate[(size_t)last * (K + 1) + K] -= J[K - 1] * lambda[K - 1];
     }
     for (int e = 0; e < g->grad.n; e++)
@@ -459,6 +462,7 @@ static int verify(perp_plan *plan, perp_plan_result *result)
 {
     perp__program *g = plan->program;
     perp__plan_check check;
+    perp__program_close_corners(g, plan->w, plan->p, plan->r);
     int ok = check_point(plan, &check);
     if (ok && !(check.worst <= plan->options.verify_tol) && !plan->judge.at && drop_rounding(plan))
         ok = check_point(plan, &check);

@@ -429,6 +429,7 @@ static void add_conditions_of_model(perp__transcriber *t)
         int split = g->nx + g->nv;
         perp__set_instant(t, PERP__AT_POINT, c);
         for (int i = 0; i < m->npair && !t->failed; i++) add_pair(t, i, c, &split);
+        split += g->corner.most;
         perp__transcribe_cones(t, c, &split);
     }
 }

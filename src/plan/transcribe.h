@@ -20,6 +20,7 @@ typedef struct perp__transcriber {
     perp_expr *row;       /* rows so far */
     perp_expr cost;       /* of a stage */
     int crow, cpair, crinfo;
+    int *column_of;        /* symbol -> column of the derivatives or -1; NULL: not asked for yet */
     perp__reading reading; /* the instant that was set last */
     int values_only;       /* perp__program_options */
     int errors;
@@ -68,6 +69,12 @@ enum {
 /* cones.c: how many exact friction cones a model has; their rows and pairs at a point, whose unknowns begin at *split. */
 int perp__plan_cones(const perp_model *model);
 void perp__transcribe_cones(perp__transcriber *t, int point, int *split);
+
+/* corners.c: how many corners the costs of a block have, each of which may become an unknown of a point (-1: memory); `e`, which is minimised `weight`
+ * times at a point of steps first .. last - 1, with unknowns for those that bend upwards. */
+int perp__plan_corners(const perp_model *m);
+perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, int at, int point,
+                             int first, int last);
 
 /* One side of a pair, `e` >= 0: where it is sign (unknown - offset), a bound; else (unknown -1) a row. */
 void perp__add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,

@@ -47,6 +47,7 @@ static void range_of_point(perp__transcriber *t, int c)
     for (int i = 0; i < g->nv; i++)
         set_range(g, first + g->nx + i, m->item[PERP_VAR][i].lo, m->item[PERP_VAR][i].hi);
     for (int i = 0; i < g->nsplit; i++) set_range(g, first + g->nx + g->nv + i, 0, INFINITY);
+    for (int i = 0; i < g->corner.most; i++) set_range(g, first + g->corner.first + i, 0, 0);
     for (int i = 0; i < g->nu; i++) {
         const perp__item *item = &m->item[PERP_INPUT][g->input_item[i]];
         double lo = item->lo, hi = item->hi;
@@ -501,8 +502,17 @@ static void add_power_of_time(perp__transcriber *t, const perp__plan_cost *cost,
     t->cost = perp__add(graph, t->cost, perp__mul(graph, end, e));
 }
 
+/* factor times the cost's expression at the instant that was set last, a point of steps first .. last - 1; weight: a number of its sign. */
+static void add_cost(perp__transcriber *t, const perp__plan_cost *cost, perp_expr factor,
+                     double weight, int point, int first, int last)
+{
+    perp_expr e = perp__translate_at(t, cost->e, cost->at);
+    e = perp__lift_corners(t, e, weight, cost->at, point, first, last);
+    t->cost = perp__add(t->graph, t->cost, perp__mul(t->graph, factor, e));
+}
+
 /* What is minimised at a node; its step is marked by the next of the marks. */
-static void add_cost_at(perp__transcriber *t, const perp__plan_cost *cost, perp_expr w, int *next)
+static void add_cost_at(perp__transcriber *t, const perp__plan_cost *cost, double weight, int *next)
 {
     perp__program *g = t->program;
     int is_start = cost->where == PLAN_START,
@@ -516,33 +526,34 @@ static void add_cost_at(perp__transcriber *t, const perp__plan_cost *cost, perp_
     int step = is_start ? first : step_of(t, &c, first, last);
     if (step < 0) return;
     perp__set_instant(t, is_start ? PERP__AT_START : PERP__AT_ROW, g->npoint - 1);
-    w = perp__mul(t->graph, w, perp__symbol(t->graph, g->sym.mark + *next));
+    perp_expr w = perp__mul(t->graph, perp__const(t->graph, weight),
+                            perp__symbol(t->graph, g->sym.mark + *next));
     g->cost.mark[(*next)++] = step;
-    t->cost = perp__add(t->graph, t->cost,
-                        perp__mul(t->graph, w, perp__translate_at(t, cost->e, cost->at)));
+    add_cost(t, cost, w, weight, g->npoint - 1, step, step + 1);
 }
 
-static void add_end(perp__transcriber *t, const perp__plan_cost *cost, perp_expr w)
+static void add_end(perp__transcriber *t, const perp__plan_cost *cost, double weight)
 {
     const perp__program *g = t->program;
     perp__set_instant(t, PERP__AT_ROW, g->npoint - 1);
-    int end = cost->phase < 0 ? g->sym.end : g->sym.last + cost->phase;
-    w = perp__mul(t->graph, w, perp__symbol(t->graph, end));
-    t->cost = perp__add(t->graph, t->cost,
-                        perp__mul(t->graph, w, perp__translate_at(t, cost->e, cost->at)));
+    int end = cost->phase < 0 ? g->sym.end : g->sym.last + cost->phase,
+        last = cost->phase < 0 ? g->K : g->phase.first[cost->phase + 1];
+    perp_expr w = perp__mul(t->graph, perp__const(t->graph, weight), perp__symbol(t->graph, end));
+    add_cost(t, cost, w, weight, g->npoint - 1, last - 1, last);
 }
 
-static void add_integral(perp__transcriber *t, const perp__plan_cost *cost, perp_expr w)
+static void add_integral(perp__transcriber *t, const perp__plan_cost *cost, double weight)
 {
     const perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    w = perp__mul(graph, w, t->at.h);
+    int first = cost->phase < 0 ? 0 : g->phase.first[cost->phase],
+        last = cost->phase < 0 ? g->K : g->phase.first[cost->phase + 1];
+    perp_expr w = perp__mul(graph, perp__const(graph, weight), t->at.h);
     if (cost->phase >= 0) w = perp__mul(graph, w, perp__symbol(graph, g->sym.in + cost->phase));
     for (int c = 0; c < g->npoint && !t->errors; c++) {
         perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_ROW, c);
         perp_expr part = perp__mul(graph, perp__const(graph, g->scheme.b[c]), w);
-        t->cost = perp__add(graph, t->cost,
-                            perp__mul(graph, part, perp__translate_at(t, cost->e, cost->at)));
+        add_cost(t, cost, part, g->scheme.b[c] * weight, c, first, last);
     }
 }
 
@@ -559,12 +570,11 @@ void perp__transcribe_costs(perp__transcriber *t)
                              "plan does not choose");
             return;
         }
-        perp_expr w = perp__const(t->graph, weight);
         switch (cost->kind) {
         case PLAN_COST_TIME: add_power_of_time(t, cost, weight); break;
-        case PLAN_COST_INTEGRAL: add_integral(t, cost, w); break;
-        case PLAN_COST_END: add_end(t, cost, w); break;
-        case PLAN_COST_AT: add_cost_at(t, cost, w, &next); break;
+        case PLAN_COST_INTEGRAL: add_integral(t, cost, weight); break;
+        case PLAN_COST_END: add_end(t, cost, weight); break;
+        case PLAN_COST_AT: add_cost_at(t, cost, weight, &next); break;
         }
     }
 }

@@ -13,7 +13,7 @@ static const char text[] =
     "guess F = sin(t)\n}\n";
 static const char phases[] =
     "param k = 2, s = 1\ninput u in [-9, 9]\nstate x = 0, v = 2*s\nder(x) = v\nder(v) = k*u\n"
-    "plan {\nminimize integral(u^2)\nfree s in [0, 1]\nx + v <= 9\nphase a {\nhorizon 1\nnodes "
+    "plan {\nminimize integral(u^2 + abs(u))\nfree s in [0, 1]\nx + v <= 9\nphase a {\nhorizon 1\nnodes "
     "3\nparam k = 1\n"
     "guess u = 1\nat end: x = 1\n}\nlink: v = -pre(v)\nphase b {\nhorizon free in [1, 2]\n"
     "nodes 3\n}\nat end: x = 0, v = 0\n}\n";

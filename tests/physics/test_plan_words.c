@@ -111,11 +111,31 @@ static void corners_and_jumps_of_a_cost_prove_nothing(void **state)
     expect(PERP_PLAN_LOCAL_MINIMUM, -1.1,
            "input u in [-1, 1]\nstate x = -0.1\nder(x) = u\nplan {\n horizon 1\n nodes 21\n"
            " minimize end(choose(x > 0.5, -5*x, x))\n}\n"); /* -4.5 */
-    /* away from corners, and where they have no slope, nothing has changed */
-    expect(PERP_PLAN_LOCAL_MINIMUM, 3, STILL("abs(u - 5) + w^2"));
-    expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("u^2 + max(0, u - 1) + w^2"));
+    /* where they have no slope they are none */
     expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("abs(u)^3 + u^2 + w^2"));
     expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("u^2 + u*abs(u)/2 + w^2"));
+}
+
+/* Corners that bend upwards are unknowns: minima on them and beside them are told, and convex is what is convex. */
+static void minima_on_corners_of_a_cost_are_shown(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_GLOBAL, 0.1, STILL("abs(u - 1) + 0.1*u^2 + w^2"));
+    expect(PERP_PLAN_GLOBAL, 3, STILL("abs(u - 5) + w^2"));
+    expect(PERP_PLAN_GLOBAL, 0, STILL("u^2 + max(0, u - 1) + w^2"));
+    expect(PERP_PLAN_GLOBAL, -0.5, STILL("-min(u, 1 - u) + w^2"));
+    expect(PERP_PLAN_GLOBAL, 0.45,
+           STILL("(max(abs(u), abs(u - 1)) + exp(-t)*abs(w) - w/20 + 0.4)/2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0.0274155678, STILL("abs(sin(u) - 0.5) + 0.1*u^2 + abs(w)"));
+    /* in the cost at the end, at a node, of a phase; the states do not stay on the corner */
+    expect(PERP_PLAN_GLOBAL, 0.4,
+           "input u in [-2, 2]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n"
+           " minimize end(abs(x - 1)) + 0.1*integral(u^2) + integral(0.3*abs(u))\n}\n");
+    expect(PERP_PLAN_GLOBAL, 0.2,
+           "input u in [-2, 2]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n"
+           " minimize at(50%, abs(x - 1)) + 0.1*integral(u^2)\n}\n");
+    /* a summit beside a valley: what bends downwards stays a corner */
+    expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + abs(w)"));
 }
 
 static void corners_of_pairs_are_judged_on_each_side(void **state)
@@ -812,6 +832,7 @@ int main(void)
         cmocka_unit_test(maxima_and_saddles_are_left),
         cmocka_unit_test(minima_are_called_what_is_shown),
         cmocka_unit_test(corners_and_jumps_of_a_cost_prove_nothing),
+        cmocka_unit_test(minima_on_corners_of_a_cost_are_shown),
         cmocka_unit_test(corners_of_pairs_are_judged_on_each_side),
         cmocka_unit_test(choices_of_sides_share_their_factors),
         cmocka_unit_test(the_unit_of_the_cost_changes_nothing),
