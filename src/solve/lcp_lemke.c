@@ -290,8 +290,7 @@ static int smallest_row(tableau *d, int many)
 #include "solve/lemke_kernel.h"
 #endif
 
-typedef int guess_kernel(perp_lcp_solver *s, const perp_lcp *lcp, int is_warm, int limit,
-                         int *iterations);
+typedef int guess_kernel(perp_lcp_solver *s, const perp_lcp *lcp, int is_warm, int limit);
 static const struct {
     perp_outcome (*follow)(tableau *d, int r, int limit, int *iterations, int *ray);
     void (*values)(tableau *d);
@@ -369,20 +368,20 @@ static perp_outcome run(tableau *d, perp_lcp_solver *s, int way, int *iterations
 
 /* From the dictionary of the last solve, if it was of this M: it is at the beginning of the workspace, its M at the end. */
 static PERP_APART int guess_from_last(perp_lcp_solver *s, const perp_lcp *lcp, int is_same_size,
-                                      int limit, int *iterations, guess_kernel *guess)
+                                      int limit, guess_kernel *guess)
 {
-    int n = lcp->n, *kept = s->index, before = *iterations;
+    int n = lcp->n, *kept = s->index;
     double *M = s->work + lemke_doubles(n) - n * n;
     int is_warm = is_same_size && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
-    if (!guess(s, lcp, is_warm, limit, iterations)) return 0;
+    if (!guess(s, lcp, is_warm, limit)) return 0;
     if (!is_warm) keep(lcp, M), kept[SMALL_PIVOTS] = 0;
-    kept[SMALL] = n, kept[SMALL_PIVOTS] += *iterations - before;
+    kept[SMALL] = n, kept[SMALL_PIVOTS] += s->pivots;
     return 1;
 }
 
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
  * they fail. */
-int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
+int perp__lemke_guess_by_dictionary(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, *kept = s->index;
@@ -394,9 +393,8 @@ int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
         is_same_size = kept[SMALL] == n;
     guess_kernel *guess = kernel[isa].guess[which];
     kept[TABLEAU] = kept[SMALL] = 0;
-    if (s->options.warm_start)
-        return guess_from_last(s, lcp, is_same_size, limit, iterations, guess);
-    return guess(s, lcp, 0, limit, iterations);
+    if (s->options.warm_start) return guess_from_last(s, lcp, is_same_size, limit, guess);
+    return guess(s, lcp, 0, limit);
 }
 
 /* First from the last tableau, where that may be. A ray, or an answer that does not hold, is often the
@@ -444,7 +442,7 @@ static perp_outcome lemke_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
         int guessed = s->guessed;
         s->guessed = 0;
         if (!*before && lcp->n <= MOST_SMALL && guessed == 0)
-            guessed = perp__lemke_guess(s, lcp, iterations) > 0 ? 1 : -1;
+            guessed = perp__lemke_guess(s, lcp) > 0 ? 1 : -1, *iterations += s->pivots;
         if (!*before && guessed > 0) {
             *before = s->has_basis = 1;
             return PERP_SOLVED;

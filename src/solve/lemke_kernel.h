@@ -347,8 +347,7 @@ INLINE void K(guess_point)(perp_lcp_solver *s, int n, int ld, const VEC *q, unsi
 /* Principal pivots, each in the row of the least value, until no value is negative. The dictionary is kept in work:
  * q, then the columns of M; is_warm: it is that of the last solve, by SMALL_BASIC. 0 where a pivot is not positive, or there are
  * too many; 2 where a pair changed sides more than once. */
-INLINE int K(guess_)(perp_lcp_solver *s, const perp_lcp *lcp, int n, int ld, int is_warm, int limit,
-                     int *iterations)
+INLINE int K(guess_)(perp_lcp_solver *s, const perp_lcp *lcp, int n, int ld, int is_warm, int limit)
 {
     double *work = s->work, *D = work + ld;
     size_t r, column = (size_t)ld;
@@ -383,7 +382,7 @@ INLINE int K(guess_)(perp_lcp_solver *s, const perp_lcp *lcp, int n, int ld, int
         now ^= 1U << r;
         is_back |= leaves;
     }
-    *iterations += pivots;
+    s->pivots = pivots;
     s->index[SMALL_BASIC] = (int)now;
     if (is_pushed) return 0;
     K(guess_point)(s, n, ld, q, now);
@@ -391,10 +390,9 @@ INLINE int K(guess_)(perp_lcp_solver *s, const perp_lcp *lcp, int n, int ld, int
 }
 
 #define GUESS(name, n, ld)                                                                         \
-    TARGET static int K(name)(perp_lcp_solver * s, const perp_lcp *lcp, int is_warm, int limit,    \
-                              int *iterations)                                                     \
+    TARGET static int K(name)(perp_lcp_solver * s, const perp_lcp *lcp, int is_warm, int limit)    \
     {                                                                                              \
-        return K(guess_)(s, lcp, n, ld, is_warm, limit, iterations);                               \
+        return K(guess_)(s, lcp, n, ld, is_warm, limit);                                           \
     }
 GUESS(guess_3, 3, WIDTH < 4 ? 4 : WIDTH)
 GUESS(guess_4, 4, WIDTH < 4 ? 4 : WIDTH)

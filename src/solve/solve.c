@@ -305,9 +305,9 @@ static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, per
 
 /* Small problems at once: the guess by which lemke begins, shown by plain sums, which no number passes that is not finite. Where that
  * does not settle it, nothing is lost: lemke goes on from there. */
-static inline int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
+static inline int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    int guessed = perp__lemke_guess(s, lcp, iterations);
+    int guessed = perp__lemke_guess(s, lcp);
     s->guessed = guessed > 0 ? 1 : -1;
     /* a pair that went back and forth may have had more pivots than its connected component is granted alone */
     if (guessed == 0 || (guessed == 2 && !is_connected(lcp) && perp__lcp_parts_find(s, lcp) > 1) ||
@@ -318,13 +318,7 @@ static inline int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, int *it
     return 1;
 }
 
-static int is_for_guess(const perp_lcp_solver *s, const perp_lcp *lcp)
-{
-    return lcp->n <= PERP__GUESS_UP_TO && lcp->n > 0 && !lcp->lo && !lcp->hi &&
-           !s->options.warm_start && (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
-}
-
-static void copy_answer(int n, const double *from, double *to)
+static inline PERP_INLINE void copy_answer(int n, const double *from, double *to)
 {
     if (n == 3)
         memcpy(to, from, 3 * sizeof *to);
@@ -334,50 +328,75 @@ static void copy_answer(int n, const double *from, double *to)
         memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/* What the guess does not settle; z: in, where the start is warm. */
-static PERP_APART perp_status solve_at_length(perp_lcp_solver *s, const perp_lcp *lcp,
-                                              const double *z, perp_lcp_info *info)
+static inline PERP_INLINE void copy_answers(const perp_lcp_solver *s, int n, double *z, double *w)
 {
-    *info = (perp_lcp_info){.outcome = PERP_BAD_INPUT,
-                            .method = s->method,
-                            .residual = (double)NAN,
-                            .error = (double)NAN,
-                            .iterations = info->iterations};
+    copy_answer(n, s->z, z);
+    if (w) copy_answer(n, s->w, w);
+}
+
+static int is_call_wrong(const perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    return !s || !lcp || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q || !z)) ||
+           lcp->ldm < (lcp->n > 1 ? lcp->n : 1) || ((lcp->lo || lcp->hi) && !s->options.mixed);
+}
+
+/* A right call that begins with the guess? */
+static inline PERP_INLINE int is_for_guess(const perp_lcp_solver *s, const perp_lcp *lcp,
+                                           const double *z)
+{
+    return s && lcp && z && lcp->M && lcp->q && !lcp->lo && !lcp->hi && lcp->n > 0 &&
+           lcp->n <= PERP__GUESS_UP_TO && lcp->n <= s->n_max && lcp->ldm >= lcp->n &&
+           !s->options.warm_start && (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
+}
+
+static inline PERP_INLINE void forget_last(perp_lcp_solver *s)
+{
+    s->has_basis = s->has_ray = s->has_certificate = 0;
+    s->n = s->lu.n = -1;
+    s->lu.is_differentiated = 0;
+    s->guessed = 0;
+}
+
+/* What the guess does not settle; z: in, where the start is warm. */
+static PERP_APART perp_status solve_at_length(perp_lcp_solver *s, const perp_lcp *lcp, double *z,
+                                              double *w, perp_lcp_info *info)
+{
+    perp_lcp_info unread, *result = info ? info : &unread;
+    *result = (perp_lcp_info){.outcome = PERP_BAD_INPUT,
+                              .method = s->method,
+                              .residual = (double)NAN,
+                              .error = (double)NAN};
     if (!problem_is_finite(lcp) || !bounds_are_valid(lcp) ||
-        (s->options.warm_start && lcp->n > 0 && !perp__are_finite(lcp->n, z))) {
-        info->iterations = 0;
+        (s->options.warm_start && lcp->n > 0 && !perp__are_finite(lcp->n, z)))
         return PERP_OK;
-    }
+    result->iterations = s->guessed ? s->pivots : 0;
     if (s->options.warm_start) copy_answer(lcp->n, z, s->start);
     s->out_of_memory = 0;
     if (s->inner) s->inner->out_of_memory = 0;
-    info->outcome = solve_and_check(s, lcp, info);
+    result->outcome = solve_and_check(s, lcp, result);
+    copy_answers(s, lcp->n, z, w);
     return s->out_of_memory || (s->inner && s->inner->out_of_memory) ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, double *w,
                            perp_lcp_info *info)
 {
-    if (!s || !lcp || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q || !z)) ||
-        lcp->ldm < (lcp->n > 1 ? lcp->n : 1) || ((lcp->lo || lcp->hi) && !s->options.mixed))
-        return PERP_ERR_ARG;
-    if (lcp->n > s->n_max) return PERP_ERR_DIM;
-    perp_status status = PERP_OK;
-    perp_lcp_info unread, *result = info ? info : &unread;
-    *result = (perp_lcp_info){.outcome = PERP_SOLVED, .method = PERP_LCP_LEMKE};
-    s->has_basis = s->has_ray = s->has_certificate = 0;
-    s->n = s->lu.n = -1;
-    s->lu.is_differentiated = 0;
-    s->guessed = 0;
-    if (is_for_guess(s, lcp) && solve_at_once(s, lcp, &result->iterations))
-        result->residual = s->residual, result->error = s->error;
-    else
-        status = solve_at_length(s, lcp, z, result);
-    if (result->outcome != PERP_BAD_INPUT) {
-        copy_answer(lcp->n, s->z, z);
-        if (w) copy_answer(lcp->n, s->w, w);
+    if (!is_for_guess(s, lcp, z)) {
+        if (is_call_wrong(s, lcp, z)) return PERP_ERR_ARG;
+        if (lcp->n > s->n_max) return PERP_ERR_DIM;
+        forget_last(s);
+        return solve_at_length(s, lcp, z, w, info);
     }
-    return status;
+    forget_last(s);
+    if (!solve_at_once(s, lcp)) return solve_at_length(s, lcp, z, w, info);
+    if (info)
+        *info = (perp_lcp_info){.outcome = PERP_SOLVED,
+                                .method = PERP_LCP_LEMKE,
+                                .iterations = s->pivots,
+                                .residual = s->residual,
+                                .error = s->error};
+    copy_answers(s, lcp->n, z, w);
+    return PERP_OK;
 }
 
 const double *perp_lcp_certificate(const perp_lcp_solver *s)

@@ -48,6 +48,7 @@ struct perp_lcp_solver {
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
     int guessed; /* lemke's guess of this solve: 1 it is in z, -1 it led nowhere, 0 there was none */
+    int pivots;  /* of the last guess */
     int is_exhausted;       /* the method says that its further attempts would change nothing */
     int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
@@ -161,10 +162,18 @@ int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp, int is_guess)
  * finite never pass, up to 16 unknowns. Leaves w and the terms. */
 int perp__lcp_is_shown(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* lcp_lemke.c: the principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z and the basis; 0 where they lead nowhere, 2 where
- * a pair changed sides more than once. */
+/* The principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z, the basis and how many; 0 where they lead nowhere, 2 where
+ * a pair changed sides more than once. lcp_lemke.c by a dictionary; lemke_three.c for n = 3 = ldm where vectors are wide, 0 also where the
+ * other has to do it. */
 enum { PERP__GUESS_UP_TO = 16 };
-int perp__lemke_guess(perp_lcp_solver *solver, const perp_lcp *lcp, int *iterations);
+int perp__lemke_guess_by_dictionary(perp_lcp_solver *solver, const perp_lcp *lcp);
+int perp__lemke_guess_three(perp_lcp_solver *solver, const perp_lcp *lcp);
+static inline int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    int is_plain = !s->options.warm_start && !s->options.max_iter;
+    if (lcp->n == 3 && lcp->ldm == 3 && is_plain && perp__lemke_guess_three(s, lcp)) return 1;
+    return perp__lemke_guess_by_dictionary(s, lcp);
+}
 
 /* Of z + fine, the solution on the basis, which holds on the scale of others' data: does each row hold beside its own, or need it not? */
 int perp__lcp_keeps_data(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);

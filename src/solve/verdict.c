@@ -187,10 +187,10 @@ static inline PERP_INLINE void judge_four_rows(fours *t, const four *z, const fo
     *open = o;
 }
 
-static inline PERP_INLINE judgement judgement_of_fours(const fours *t)
+static inline PERP_INLINE judgement judgement_of_fours(const fours *t, int rows)
 {
     judgement j = {PERP_LANE(t->residual, 0), PERP_LANE(t->error, 0), PERP_LANE(t->excess, 0)};
-    for (int l = 1; l < PERP_FOUR; l++) {
+    for (int l = 1; l < rows; l++) {
         j.residual = larger(PERP_LANE(t->residual, l), j.residual);
         j.error = larger(PERP_LANE(t->error, l), j.error);
         j.excess = larger(PERP_LANE(t->excess, l), j.excess);
@@ -235,22 +235,25 @@ static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, cons
         judge_four_rows(&t, &y, &x, &s, &q, rho, tol, &o);
         ROWS(w + i) = x, ROWS(S + i) = s, ROWS(open + i) = o;
     }
-    return judgement_of_fours(&t);
+    return judgement_of_fours(&t, PERP_FOUR);
 }
+
+static const long long first_three[4] = {-1, -1, -1, 0};
 
 /* Three rows and one that holds, 1 >= 0. The solver's vectors have room for it. */
 static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, int n, const double *z,
                                                 double *w, double *S, double *open, double tol)
 {
     fours t = {(four){0}, (four){0}, (four){0}};
-    four q = PERP_THREE(lcp->q, 1), y = PERP_THREE(z, 0), x = q, s = PERP_SIZE(q), o;
+    four q = PERP_THREE(lcp->q, 1), y = GIVEN(z), x = q, s = PERP_SIZE(q), o;
+    y = PERP_IF(*(const PERP_MASK(avx2) *)first_three, y, (four){0});
     for (int j = 0; j < 3; j++) {
         four a = PERP_THREE(perp__column(lcp, j), 0) * z[j];
         x = x + a, s = s + PERP_SIZE(a);
     }
     judge_four_rows(&t, &y, &x, &s, &q, rounding_of_sum(n), tol, &o);
     ROWS(w) = x, ROWS(S) = s, ROWS(open) = o;
-    return judgement_of_fours(&t);
+    return judgement_of_fours(&t, 3);
 }
 
 /* max |min(z_i, w_i)|; NaN where something is not finite. */
@@ -1245,7 +1248,8 @@ static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
 /* Leaves in `low` what is open in each row: <= 0 where its own data settle it. */
 static inline int is_plain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    int which = lcp->n == 3 ? 0 : lcp->n == 4 ? 1 : 2;
+    unsigned which = (unsigned)lcp->n - 3U;
+    which = which < 2 ? which : 2;
     return kernel[s->isa].judge[which](s, lcp) <= 0;
 }
 

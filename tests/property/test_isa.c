@@ -8,10 +8,11 @@
 
 enum { MOST = 200, COUNT = 109 };
 
-static void solve(lcp_class c, perp_lcp_method method, int n, double *z, perp_lcp_info *info)
+static void solve(lcp_class c, perp_lcp_method method, int n, int seed, double *z,
+                  perp_lcp_info *info)
 {
     perp_lcp_solver *solver;
-    perp_lcp lcp = lcp_generate(c, n, 3);
+    perp_lcp lcp = lcp_generate(c, n, (unsigned long long)seed);
     assert_non_null(lcp.M);
     assert_in_range(lcp.n, 1, MOST);
     memset(z, 0, MOST * sizeof *z);
@@ -26,17 +27,24 @@ static void single_solves_have_the_bits_of_the_plain_kernels(void **state)
     (void)state;
     static const perp_lcp_method methods[] = {PERP_LCP_LEMKE, PERP_LCP_BPP, PERP_LCP_IPM,
                                               PERP_LCP_AUTO};
+    static const struct {
+        int n, seeds;
+    } sizes[] = {{3, 100}, {4, 100}, {40, 1}};
     static double plain[MOST], wide[MOST];
-    for (int c = 0; c < LCP_NCLASS; c++) {
-        for (int m = 0; m < 4; m++) {
+    for (int k = 0; k < LCP_NCLASS * 3 * 4; k++) {
+        lcp_class c = (lcp_class)(k / 12);
+        perp_lcp_method method = methods[k % 4];
+        int n = sizes[k / 4 % 3].n;
+        for (int seed = 1; seed <= sizes[k / 4 % 3].seeds; seed++) {
             for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
                 perp_lcp_info info, plain_info;
                 perp__isa_most = isa;
-                solve((lcp_class)c, methods[m], 40, isa ? wide : plain, isa ? &info : &plain_info);
+                solve(c, method, n, seed, isa ? wide : plain, isa ? &info : &plain_info);
                 if (isa == 0) continue;
-                if (memcmp(wide, plain, sizeof wide) != 0 || info.outcome != plain_info.outcome)
-                    fail_msg("%s, %s, version %d", lcp_class_name((lcp_class)c),
-                             perp_lcp_method_name(methods[m]), isa);
+                if (memcmp(wide, plain, sizeof wide) != 0 || info.outcome != plain_info.outcome ||
+                    info.iterations != plain_info.iterations)
+                    fail_msg("%s, %s, n = %d, version %d", lcp_class_name(c),
+                             perp_lcp_method_name(method), n, isa);
             }
         }
     }
