@@ -169,14 +169,45 @@ static int is_empty_by_intervals(perp_program *p, const perp__lp *lp, perp__aren
     return perp__lp_follow_rows(lp, lo, hi) ? has_impossible_row(p, lo, hi, all) : -1;
 }
 
-int perp__program_is_infeasible(perp_program *p)
+/* Is a at most so much of its bound beyond it, with its rounding? sign: 1 of a lower bound, -1 of an upper one. */
+static int is_seen(double a, double rounding, double bound, double sign, double tol)
+{
+    return !isfinite(bound) || bound == 0 || sign * (bound - a) + rounding <= tol * fabs(bound);
+}
+
+/* Does each affine row hold at x beside what it is given, however large its terms? -1: memory. */
+static int holds_beside_bounds(const perp__lp *lp, const double *x, double tol, perp__arena *arena)
+{
+    double *sum, *terms;
+    int all = 1;
+    PERP_TAKE(arena, sum, lp->nrow + 1);
+    PERP_TAKE(arena, terms, lp->nrow + 1);
+    if (arena->failed) return -1;
+    for (int j = 0; j < lp->ncolumn; j++) {
+        for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
+            double term = lp->value[e] * x[j];
+            sum[lp->index[e]] += term, terms[lp->index[e]] += fabs(term);
+        }
+    }
+    for (int i = 0; i < lp->nrow; i++) {
+        double rounding = PERP_ROUNDING * terms[i];
+        all &= is_seen(sum[i], rounding, lp->row_lo[i], 1, tol) &&
+               is_seen(sum[i], rounding, lp->row_hi[i], -1, tol);
+    }
+    return all;
+}
+
+int perp__program_is_infeasible(perp_program *p, int holds)
 {
     enum { MOST_PROGRAMS = 4000 };
     search s = {.nl = p->nl, .left = p->nl->pairs.n > 40 ? 1 : MOST_PROGRAMS};
     perp__arena arena = {0};
-    int empty = perp__affine_build(&s.a, p, &arena) ? 0 : -1;
-    if (empty == 0) empty = is_empty_by_intervals(p, &s.a.lp, &arena);
-    if (empty == 0 && perp__lp_available()) empty = has_no_point(&s, 0);
+    int empty = perp__affine_build(&s.a, p, &arena) ? 0 : -1, is_asked = 1;
+    if (empty == 0 && holds)
+        is_asked = holds_beside_bounds(&s.a.lp, p->x, p->options.tol, &arena) == 0;
+    if (empty == 0 && is_asked) empty = is_empty_by_intervals(p, &s.a.lp, &arena);
+    if (empty == 0 && is_asked && perp__lp_available()) empty = has_no_point(&s, 0);
+    if (arena.failed) empty = -1;
     perp__arena_clear(&arena);
     return empty;
 }

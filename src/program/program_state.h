@@ -42,8 +42,9 @@ int perp__program_holds(const perp_program *p, const perp_program_result *result
 /* Each leaves its answer in p->x and p->dual, judged; an outcome of limit where it found none.
  * linear.c: a linear program by Clp. PERP_ERR_UNAVAILABLE without it. */
 perp_status perp__program_solve_linear(perp_program *p, perp_program_result *result);
-/* Is it shown that no point keeps the affine rows, bounds and pairs, or one other row within the bounds? -1: memory. */
-int perp__program_is_infeasible(perp_program *p);
+/* Is it shown that no point keeps the affine rows, bounds and pairs, or one other row within the bounds? holds: p->x does, on the scale of
+ * terms; then this is asked where some affine row does not beside what it is given. -1: memory. */
+int perp__program_is_infeasible(perp_program *p, int holds);
 /* global.c: the best point over all choices of sides, with p->proof, from the one that was found. */
 perp_status perp__program_prove(perp_program *p, perp_program_result *result);
 /* equilibrium.c: a complementarity problem, by the methods of perp/lcp.h and perp/mcp.h. */

@@ -227,8 +227,8 @@ static perp_status solve(perp_program *p, perp_program_result *result)
     status = perp__program_search(p, result);
     if (status == PERP_OK && is_equilibrium && perp_plan_holds(result->outcome))
         status = perp__program_judge_equilibrium(p, result);
-    if (status != PERP_OK || perp_plan_holds(result->outcome)) return status;
-    int infeasible = perp__program_is_infeasible(p);
+    if (status != PERP_OK) return status;
+    int infeasible = perp__program_is_infeasible(p, perp_plan_holds(result->outcome));
     if (infeasible > 0) result->outcome = PERP_PLAN_INFEASIBLE;
     return infeasible < 0 ? PERP_ERR_MEMORY : PERP_OK;
 }

@@ -136,6 +136,36 @@ static double between(double lo, double hi)
 }
 
 /* What a row is at points of a box lies in its interval, and that is not everything where the row is defined in all of the box. */
+/* An objective that draws the search to where rounding hides the constants of rows that contradict each other: they held at 2e17 and 1e15. */
+static void constants_that_rounding_hides_are_proved_to_contradict(void **state)
+{
+    (void)state;
+    static const char *const rows[][3] = {
+        {"x2 + x3 - x1 + 0.5", "2*x1 - 2*x2 - 2*x3 - 3", "x2 - 2*x1 + 2*x3"},
+        {"3*x1 + x2 + 4", "3*x1 + x2 + 2", "x3"}};
+    const double lo[][3] = {{0, -inf, -inf}, {-inf, -inf, 0}}, hi[] = {0, inf, inf},
+                 none[] = {0, 0, 0};
+    if (!perp__lp_available()) skip();
+    for (int k = 0; k < 2; k++) {
+        perp_program_formulas f = {.variables = 3,
+                                   .lo = lo[k],
+                                   .objective = "exp(-x1) + x2",
+                                   .rows = 3,
+                                   .row = rows[k],
+                                   .row_lo = none,
+                                   .row_hi = k ? none : hi};
+        perp_program *p;
+        perp_program_result r;
+        assert_int_equal(perp_program_create(&f, "far", &p, NULL), PERP_OK);
+        assert_int_equal(perp_program_solve(p, NULL, &r, NULL), PERP_OK);
+        if (r.outcome != PERP_PLAN_INFEASIBLE)
+            fail_msg("program %d: %s at %g %g %g", k, perp_program_word(p, &r),
+                     perp_program_point(p)[0], perp_program_point(p)[1], perp_program_point(p)[2]);
+        check_marks(perp_program_conflicting_rows(p), "110", "rows");
+        perp_program_destroy(p);
+    }
+}
+
 static void values_lie_in_their_intervals(void **state)
 {
     (void)state;
@@ -248,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_linear_program_is_cut),
         cmocka_unit_test(conditions_that_contradict_each_other_are_named),
+        cmocka_unit_test(constants_that_rounding_hides_are_proved_to_contradict),
         cmocka_unit_test(values_lie_in_their_intervals),
         cmocka_unit_test(a_program_without_end_has_a_ray),
     };
