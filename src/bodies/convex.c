@@ -204,7 +204,9 @@ static int add_facet(polytope *p, int i, int j, int k)
 /* Four vertices with a volume. 0: the difference is flat. */
 static int begin(const pair *x, polytope *p)
 {
-    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                        around[8][2] = {{1, 0},  {1, 1},   {0, 1},  {-1, 1},
+                                        {-1, 0}, {-1, -1}, {0, -1}, {1, -1}};
     double d[3] = {0}, best = 0, u[3], w[3];
     p->nv = p->nf = 0;
     for (int i = 0; i < 3; i++) { /* the longest of three chords */
@@ -222,8 +224,8 @@ static int begin(const pair *x, polytope *p)
     double t[2][3], normal[3] = {0};
     perp__tangents3(d, t[0], t[1]);
     for (int i = 0; i < 8; i++) { /* the point furthest from it */
-        double c[3], turn = 0.78539816339744831 * i;
-        for (int k = 0; k < 3; k++) c[k] = cos(turn) * t[0][k] + sin(turn) * t[1][k];
+        double c[3];
+        for (int k = 0; k < 3; k++) c[k] = around[i][0] * t[0][k] + around[i][1] * t[1][k];
         vertex one = support(x, c);
         perp__move3(one.w, -1, p->v[0].w, u);
         perp__cross3(d, u, w);

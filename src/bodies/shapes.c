@@ -100,7 +100,7 @@ void perp__shape_support(const perp__placed *s, const double *d, double *x)
         for (int k = 0; k < 3; k++) at[k] = own[k] < 0 ? -size[k] : size[k];
         break;
     case PERP_SHAPE_CYLINDER:
-        length = hypot(own[0], own[1]);
+        length = sqrt(own[0] * own[0] + own[1] * own[1]);
         for (int k = 0; k < 2 && length > 0; k++) at[k] = size[0] * (own[k] / length);
         at[2] = own[2] < 0 ? -size[1] : size[1];
         break;
