@@ -266,7 +266,7 @@ typedef struct perp_plan_multiplier {
 } perp_plan_multiplier;
 
 /// Find the multipliers of the last answer, for the functions below: of conditions, then of ranges. Those of equations with a
-/// derivative are the costates.
+/// derivative are the costates. Where they are large against each other, so that they may be one choice of many, diag says so.
 ///
 /// @return PERP_OK, PERP_ERR_ARG (there is no answer that is stationary), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_find_multipliers(perp_plan *plan, perp_diag *diag);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 static const double AT = 1e-6; /* an unknown is at its bound within this part of its size */
+/* A condition whose multiplier times its size is so many times what the cost is over the sizes of the unknowns is held back by another. */
+static const double LARGE = 100;
 
 /* A parameter is moved by this part of itself, and twice that; its slope is one where the cost has no kink: second differences grow fourfold (three
  * times is enough), or are less than SMALL of the first ones. */
@@ -20,6 +22,7 @@ typedef struct finding {
     const perp__program *g;
     perp__multipliers *to;
     char *owned; /* nW: the bound is a pair's or a condition's */
+    double most; /* of what is held, the largest size times its multiplier */
 } finding;
 
 static size_t at(const finding *u, int j, int k)
@@ -33,25 +36,30 @@ static void add(const finding *u, int entry, int node, double x)
 }
 
 /* The slope that a bound holds back at unknown i of (w, p); 0 where it is not at its lower or upper bound. */
-static double held_back(const finding *u, size_t i, double x, double lo, double hi)
+static double held_back(finding *u, size_t i, double x, double lo, double hi)
 {
     const perp__kkt *kkt = u->plan->kkt;
     double slope = kkt->slope[i], near = AT * kkt->extent[i];
-    return (slope > 0 && x <= lo + near) || (slope < 0 && x >= hi - near) ? slope : 0;
+    if (!(slope > 0 && x <= lo + near) && !(slope < 0 && x >= hi - near)) return 0;
+    u->most = fmax(u->most, fabs(slope) * kkt->extent[i]);
+    return slope;
 }
 
-static void add_rows(const finding *u)
+static void add_rows(finding *u)
 {
     const perp__program *g = u->g;
     for (int i = 0; i < g->nrow; i++) {
         const perp__plan_row *row = &g->row[i];
         double sign = row->is_upper ? 1 : -1;
-        for (int k = 0; k < g->K && row->condition >= 0; k++)
-            add(u, row->condition, row->is_begin ? k : k + 1, sign * u->plan->lambda[at(u, i, k)]);
+        for (int k = 0; k < g->K && row->condition >= 0; k++) {
+            double lambda = u->plan->lambda[at(u, i, k)];
+            add(u, row->condition, row->is_begin ? k : k + 1, sign * lambda);
+            u->most = fmax(u->most, fabs(lambda) * u->plan->kkt->reach[at(u, i, k)]);
+        }
     }
 }
 
-static void add_bounded(const finding *u)
+static void add_bounded(finding *u)
 {
     const perp__program *g = u->g;
     const perp_plan *plan = u->plan;
@@ -85,7 +93,7 @@ static void own_sides(const finding *u)
 }
 
 /* Unknown j of a point, at all points. */
-static void add_range(const finding *u, int entry, int j)
+static void add_range(finding *u, int entry, int j)
 {
     const perp__program *g = u->g;
     for (int c = 0; c < g->npoint; c++)
@@ -118,7 +126,7 @@ static int range_entry(const finding *u, perp_symbol_kind kind, int i)
     return u->to->n++;
 }
 
-static void add_ranges(const finding *u)
+static void add_ranges(finding *u)
 {
     const perp__program *g = u->g;
     const perp__bounds *b = &g->bound;
@@ -132,6 +140,22 @@ static void add_ranges(const finding *u)
         add(u, range_entry(u, PERP_PARAM, g->param.item[i]), 0,
             held_back(u, u->plan->nW + (size_t)p, u->plan->p[p], b->plo[p], b->phi[p]));
     }
+}
+
+/* What the cost is over the sizes of the unknowns, by its slopes. */
+static double size_of_cost(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    const perp__kkt *kkt = plan->kkt;
+    double sum = 0;
+    for (size_t i = 0; i < plan->nP; i++) sum += fabs(g->cost.time[i]) * kkt->extent[plan->nW + i];
+    for (int e = 0; e < g->grad.n; e++)
+        for (int k = 0; k < g->K; k++) {
+            long i = perp__program_place(g, g->grad.col[e], k);
+            if (i >= 0)
+                sum += fabs(kkt->grad[(size_t)e * (size_t)g->K + (size_t)k]) * kkt->extent[i];
+        }
+    return sum;
 }
 
 /* Room for all entries. 0: memory. */
@@ -178,7 +202,7 @@ perp_status perp_plan_find_multipliers(perp_plan *plan, perp_diag *diag)
     const perp__program *g = plan->program;
     const perp__plan_block *b = plan->model->plan;
     perp__multipliers *to = plan->again.multipliers;
-    finding u = {plan, g, to, to->owned};
+    finding u = {plan, g, to, to->owned, 0};
     evaluate(plan);
     memset(to->owned, 0, plan->nW);
     for (to->n = 0; to->n < b->ncondition; to->n++)
@@ -189,6 +213,12 @@ perp_status perp_plan_find_multipliers(perp_plan *plan, perp_diag *diag)
     own_sides(&u);
     add_bounded(&u);
     add_ranges(&u);
+    if (u.most > LARGE * size_of_cost(plan))
+        perp__diag_append(diag,
+                          "%s: multipliers are large against each other, as where conditions and "
+                          "ranges say the same thing: they are one choice of many then, and what "
+                          "one of them is worth alone need not be its multiplier\n",
+                          plan->model->source.name);
     return PERP_OK;
 }
 

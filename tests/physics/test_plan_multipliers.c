@@ -157,11 +157,37 @@ static void what_has_no_slope_has_none(void **state)
     perp_model_destroy(m);
 }
 
+/* The last two nodes are held three times over by x = 0, v = 0 and x >= 0, or by the first two alone. */
+static void multipliers_that_are_a_choice_are_called_so(void **state)
+{
+    (void)state;
+    static const char *const low[] = {"-1", "0"};
+    for (int i = 0; i < 2; i++) {
+        char text[400];
+        perp_diag diag = {0};
+        perp_plan_result r;
+        snprintf(text, sizeof text,
+                 "input u in [-9, 9]\nstate x = 1 in [%s, 2], v = 0\nder(x) = v\nder(v) = u\n"
+                 "plan {\n horizon 1\n nodes 11\n minimize integral(u^2)\n"
+                 " at end: x = 0, v = 0\n}\n",
+                 low[i]);
+        perp_model *m = parse_model(text);
+        perp_plan *plan = solve(m, &r);
+        assert_int_equal(perp_plan_find_multipliers(plan, &diag), PERP_OK);
+        assert_int_equal(strstr(perp_diag_text(&diag), "one choice of many") != NULL, i);
+        if (i == 0) assert_near(perp_plan_get_multiplier(plan, 0).sum, -2 * r.cost, 1e-5);
+        perp_diag_clear(&diag);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_are_those_of_plans_solved_again),
         cmocka_unit_test(what_has_no_slope_has_none),
+        cmocka_unit_test(multipliers_that_are_a_choice_are_called_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
