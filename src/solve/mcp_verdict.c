@@ -13,6 +13,7 @@
 
 #include "base/holds.h"
 #include "base/twice.h"
+#include "solve/determined.h"
 #include "solve/mcp.h"
 #include "solve/solver.h"
 
@@ -252,12 +253,6 @@ static int is_basic(const perp_mcp_solver *s, const double *z, int i)
     return z[i] > lower(s->problem, i) && z[i] < upper(s->problem, i);
 }
 
-static int find_part(int *parent, int i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 /* Which basic rows are in one system with a needy one: in seen. */
 static void mark_parts(perp_mcp_solver *s, const double *z)
 {
@@ -268,15 +263,15 @@ static void mark_parts(perp_mcp_solver *s, const double *z)
             if (!is_basic(s, z, j)) continue;
             column(s, j, &first, &end);
             for (int e = first; e < end; e++) {
-                int i = row(s, j, e), at = find_part(parent, j);
+                int i = row(s, j, e), at = perp__find_part(parent, j);
                 if (s->J[e] == 0) continue;
-                if (pass == 0 && is_basic(s, z, i)) parent[find_part(parent, i)] = at;
+                if (pass == 0 && is_basic(s, z, i)) parent[perp__find_part(parent, i)] = at;
                 if (pass == 1 && s->state[i] == NEEDY) is_wanted[at] = 1;
             }
         }
     }
     for (int i = 0; i < s->n; i++)
-        s->seen[i] = is_basic(s, z, i) && is_wanted[find_part(parent, i)];
+        s->seen[i] = is_basic(s, z, i) && is_wanted[perp__find_part(parent, i)];
 }
 
 /* By how much d would move needy rows, at most, relative to their terms. sum: n, scratch */
@@ -297,8 +292,6 @@ static double largest_move(const perp_mcp_solver *s, const double *d, double *su
 /* 3. Rounding of any signs: all alike, alternating, and as drawn. Rows are in units of their terms, so that no large one spoils the pivots of others. */
 static int is_determined(perp_mcp_solver *s, const double *z)
 {
-    enum { TRIALS = 6 };
-    const double MOST = 1e-4;
     int n = s->n;
     double *in = s->work, *out = in + n, *d = out + n, *sum = d + n;
     mark_parts(s, z);
@@ -307,16 +300,14 @@ static int is_determined(perp_mcp_solver *s, const double *z)
         out[i] = !s->seen[i];
     }
     if (!perp__mcp_factor(s, out, in)) return 0;
-    for (int k = 0; k < TRIALS; k++) {
-        uint32_t draw = 2654435769u * (uint32_t)(k + 1);
+    for (int k = 0; k < PERP__SIGN_TRIALS; k++) {
+        uint32_t draw = perp__first_draw(k);
         for (int i = 0; i < n; i++) {
-            draw = draw * 1664525u + 1013904223u;
-            int is_less = k == 0 ? 0 : k == 1 ? i % 2 : (int)(draw >> 31);
             double off = violation(s->problem, i, z[i], s->w[i]) + s->rho[i];
-            d[i] = (is_less ? -off : off) * in[i];
+            d[i] = perp__with_sign(k, i, off, &draw) * in[i];
         }
         perp__mcp_solve_factored(s, d);
-        if (!(largest_move(s, d, sum) <= MOST)) return 0;
+        if (!(largest_move(s, d, sum) <= PERP__MOST_MOVED)) return 0;
     }
     return 1;
 }

@@ -7,6 +7,7 @@
 #include "base/twice.h"
 #include "linalg/dense.h"
 #include "linalg/simd.h"
+#include "solve/determined.h"
 #include "solve/solver.h"
 
 #include <float.h>
@@ -876,12 +877,6 @@ static int is_between(const perp_lcp *lcp, int i, double z)
     return z > perp__lo(lcp, i) && z < perp__hi(lcp, i);
 }
 
-static int find_part(int *parent, int i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 /* s->part: the rows whose z_i is between its bounds, and which are in one system with a needy one. */
 static void mark_parts(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
@@ -895,12 +890,13 @@ static void mark_parts(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
             const double *column = perp__column(lcp, j);
             for (int i = 0; i < n && s->part[j]; i++) {
                 if (column[i] == 0) continue;
-                if (by_needy && s->needy[i]) is_wanted[find_part(parent, j)] = 1;
-                if (!by_needy && s->part[i]) parent[find_part(parent, i)] = find_part(parent, j);
+                if (by_needy && s->needy[i]) is_wanted[perp__find_part(parent, j)] = 1;
+                if (!by_needy && s->part[i])
+                    parent[perp__find_part(parent, i)] = perp__find_part(parent, j);
             }
         }
     }
-    for (int i = 0; i < n; i++) s->part[i] &= is_wanted[find_part(parent, i)] != 0;
+    for (int i = 0; i < n; i++) s->part[i] &= is_wanted[perp__find_part(parent, i)] != 0;
 }
 
 /* By how much x, of the unknowns of lu.rows, would move needy rows and those without data at most, relative to their terms; infinite where
@@ -924,22 +920,17 @@ static double largest_move(const perp_lcp_solver *s, const perp_lcp *lcp, const 
 /* Do the rows that z leaves free determine the terms of needy ones, whatever signs rounding has: all alike, alternating, and as drawn? */
 static int is_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
-    enum { TRIALS = 6 };
-    const double MOST = 1e-4;
     double rho = rounding_of_sum(lcp->n), *x = s->correction;
     mark_parts(s, lcp, z);
     int is_so = factor(s, lcp, s->part) && !has_lost_pivot(s);
-    for (int trial = 0; trial < TRIALS && is_so; trial++) {
-        uint32_t draw = 2654435769u * (uint32_t)(trial + 1);
+    for (int trial = 0; trial < PERP__SIGN_TRIALS && is_so; trial++) {
+        uint32_t draw = perp__first_draw(trial);
         for (int k = 0; k < s->lu.n; k++) {
             int i = s->lu.rows[k];
-            draw = draw * 1664525u + 1013904223u;
-            int is_less = trial == 0 ? 0 : trial == 1 ? i % 2 : (int)(draw >> 31);
-            double off = fabs(s->w2[i]) + rho * s->terms[i];
-            x[k] = is_less ? -off : off;
+            x[k] = perp__with_sign(trial, i, fabs(s->w2[i]) + rho * s->terms[i], &draw);
         }
         perp__lcp_solve_basis(s, x);
-        is_so = largest_move(s, lcp, z, x) <= MOST;
+        is_so = largest_move(s, lcp, z, x) <= PERP__MOST_MOVED;
     }
     s->lu.n = -1;
     return is_so;
