@@ -173,6 +173,12 @@ static inline int perp__is_midpoint(const perp_bodies *b)
     return b->o.method == PERP_BODIES_MIDPOINT;
 }
 
+/* Does dry friction hold this velocity at 0? */
+static inline int perp__joints_hold(const perp_bodies *b, int k)
+{
+    return b->joints.guess[k].is == PERP__HELD && b->joints.law[b->body_of[k]].friction > 0;
+}
+
 /* dynamics.c. Positions of all bodies from q; velocities from v. */
 void perp__bodies_place(perp_bodies *b, const double *q);
 /* Velocities of all bodies from v, and what they alone ask for in the inverse dynamics, which are of these velocities until it is called again. */

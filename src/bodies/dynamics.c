@@ -253,7 +253,7 @@ void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double
     size_t nv = (size_t)b->nv;
     for (int k = 0; k < b->nv; k++) {
         x[k] /= D[k];
-        for (int j = b->up[k]; j >= 0 && !isinf(D[k]); j = b->up[j])
+        for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
             x[k] -= L[(size_t)k + (size_t)j * nv] * x[j];
     }
 }
@@ -262,7 +262,7 @@ void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, 
 {
     size_t nv = (size_t)b->nv;
     for (int k = b->nv - 1; k >= 0; k--)
-        for (int j = b->up[k]; j >= 0 && !isinf(D[k]); j = b->up[j])
+        for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
             x[j] -= L[(size_t)k + (size_t)j * nv] * x[k];
     perp__bodies_solve_down(b, L, D, x);
 }

@@ -200,11 +200,6 @@ int perp__drive_is_soft(const perp_bodies *b, int i)
 
 /* Pieces ------------------------------------------------------------------------------------------------- */
 
-int perp__joints_hold(const perp_bodies *b, int k)
-{
-    return b->joints.law[b->body_of[k]].friction > 0 && b->joints.guess[k].is == PERP__HELD;
-}
-
 static perp__piece slides(double v)
 {
     return v > 0 ? PERP__LOW : v < 0 ? PERP__HIGH : PERP__HELD;

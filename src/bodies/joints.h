@@ -109,8 +109,6 @@ void perp__joints_still(perp_bodies *b);
 /* Pieces are guessed from the step before; from v alone. */
 void perp__joints_guess(perp_bodies *b);
 void perp__joints_forget(perp_bodies *b);
-/* Does dry friction hold this velocity at 0? */
-int perp__joints_hold(const perp_bodies *b, int k);
 /* How many laws are on pieces. */
 int perp__joints_pieces(const perp_bodies *b);
 /* By how much more than its bound dry friction would have to hold, beside the |terms| of Newton's law: the largest. */

@@ -268,14 +268,14 @@ static void load_bodies(perp_bodies *b)
 }
 
 /* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum at both ends, forces of the motion,
- * gravity; and those of contacts. */
-static void term_sizes(const perp_bodies *b, int i, double fall, double size[2])
+ * gravity; and those of contacts. rate: steps a second, fall: the length of gravity. */
+static void term_sizes(const perp_bodies *b, int i, double rate, double fall, double size[2])
 {
     const perp__link *l = &b->link[i];
     double m = l->own.m, h = l->lever, I = l->own.I[0] + l->own.I[1] + l->own.I[2],
            spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3),
-           turn = 2 * spin / b->o.step + perp__length3(l->acc),
-           push = 2 * speed / b->o.step + perp__length3(l->acc + 3) + 2 * spin * speed + fall;
+           turn = 2 * spin * rate + perp__length3(l->acc),
+           push = 2 * speed * rate + perp__length3(l->acc + 3) + 2 * spin * speed + fall;
     size[0] += I * turn + h * push + spin * (I * spin + 2 * h * speed);
     size[1] += m * push + h * turn + spin * (m * speed + h * spin);
 }
@@ -300,15 +300,15 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
 /* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
 static void scale_rows(perp_bodies *b)
 {
-    double(*size)[2] = b->size, fall = perp__length3(b->o.gravity);
+    double(*size)[2] = b->size, fall = perp__length3(b->o.gravity), rate = 1 / b->o.step;
     contact_sizes(b, size);
     perp__pushes_size(b, size);
-    for (int i = 1; i < b->n; i++) term_sizes(b, i, fall, size[i]);
+    for (int i = 1; i < b->n; i++) term_sizes(b, i, rate, fall, size[i]);
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++) {
             int at = l->v + k;
-            double momentum = (fabs(b->next[at]) + fabs(b->v[at])) / b->o.step;
+            double momentum = (fabs(b->next[at]) + fabs(b->v[at])) * rate;
             b->scale[at] = size[i][l->is_shift[k]] + b->joints.size[at] + l->is.armature * momentum;
         }
         if (!l->is.parent) continue;
