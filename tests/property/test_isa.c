@@ -6,8 +6,11 @@
 
 #include "perp/lcp.h"
 
+#include <math.h>
+
 enum { MOST = 200, COUNT = 109 };
 
+/* Every fifth seed: one that nothing pushes, by -0. */
 static void solve(lcp_class c, perp_lcp_method method, int n, int seed, double *z,
                   perp_lcp_info *info)
 {
@@ -16,6 +19,8 @@ static void solve(lcp_class c, perp_lcp_method method, int n, int seed, double *
     assert_non_null(lcp.M);
     assert_in_range(lcp.n, 1, MOST);
     memset(z, 0, MOST * sizeof *z);
+    for (int i = 0; i < lcp.n && seed % 5 == 0; i++)
+        ((double *)(size_t)lcp.q)[i] = i == 1 ? -0.0 : fabs(lcp.q[i]);
     assert_int_equal(perp_lcp_solver_create(method, lcp.n, NULL, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, info), PERP_OK);
     perp_lcp_solver_destroy(solver);
@@ -34,8 +39,8 @@ static void single_solves_have_the_bits_of_the_plain_kernels(void **state)
     for (int k = 0; k < LCP_NCLASS * 3 * 4; k++) {
         lcp_class c = (lcp_class)(k / 12);
         perp_lcp_method method = methods[k % 4];
-        int n = sizes[k / 4 % 3].n;
-        for (int seed = 1; seed <= sizes[k / 4 % 3].seeds; seed++) {
+        int n = sizes[k / 4 % 3].n, seeds = sizes[k / 4 % 3].seeds;
+        for (int seed = 1; seed <= seeds && (n == 40 || lcp_class_size(c, n) == n); seed++) {
             for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
                 perp_lcp_info info, plain_info;
                 perp__isa_most = isa;
