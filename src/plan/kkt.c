@@ -244,6 +244,23 @@ double perp__kkt_stationarity(const perp__kkt *u, const double *w, const double 
     return worst;
 }
 
+double perp__kkt_gap(const perp__kkt *u, const double *w, const double *r, const double *lambda,
+                     const double *lower, const double *upper)
+{
+    const perp__bounds *b = u->pairing->bound;
+    double sum = 0;
+    for (size_t i = 0; i < u->nW; i++) {
+        if (b->wlo[i] == b->whi[i]) continue;
+        if (isfinite(b->wlo[i])) sum += fabs(lower[i] * (w[i] - b->wlo[i]));
+        if (isfinite(b->whi[i])) sum += fabs(upper[i] * (b->whi[i] - w[i]));
+    }
+    for (size_t i = 0; i < u->nR; i++) {
+        double at = lambda[i] > 0 ? b->rhi[i] : b->rlo[i];
+        if (b->rlo[i] != b->rhi[i] && isfinite(at)) sum += fabs(lambda[i] * (r[i] - at));
+    }
+    return sum;
+}
+
 /* Second order -------------------------------------------------------------------------------- */
 
 /* How active a condition is, by its distance from its bound and its multiplier's part. */

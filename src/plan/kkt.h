@@ -40,6 +40,10 @@ double perp__kkt_stationarity(const perp__kkt *kkt, const double *w, const doubl
                               const double *r, const double *lambda, const double *lower,
                               const double *upper);
 
+/* By how much the cost of a convex program may be above its least: the products of multipliers and distances. */
+double perp__kkt_gap(const perp__kkt *kkt, const double *w, const double *r, const double *lambda,
+                     const double *lower, const double *upper);
+
 /* Has the Lagrangian a corner or a jump where the point is, by its slopes and values beside it? Then slopes and second derivatives there are those
  * of one of its sides, or of none. What perp__kkt_evaluate found is found anew. */
 int perp__kkt_is_kinked(perp__kkt *kkt, const double *w, const double *p, const double *lambda);

@@ -718,13 +718,23 @@ static int falls_with_horizon(const perp_plan *plan)
     return falls;
 }
 
+/* Does what multipliers leave of the cost of a convex program, which may be that much above its least, not count beside it? Where unknowns are
+ * far smaller than their units a search may end before that. A cost that is nothing beside what is left is 0. */
+static int is_closed(const perp_plan *plan, double cost)
+{
+    const double LEFT = 1e-5, NOTHING = 1e-3;
+    double gap = perp__kkt_gap(plan->kkt, plan->w, plan->r, plan->lambda, plan->lower, plan->upper);
+    return gap <= LEFT * fabs(cost) || fabs(cost) <= NOTHING * gap;
+}
+
 static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result, int is_refined)
 {
     if (!has_cost(plan)) return PERP_PLAN_GLOBAL;
     if (!is_refined || !(result->stationarity <= STATIONARY) || result->falls)
         return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_kinked(plan->kkt, plan->w, plan->p, plan->lambda)) return PERP_PLAN_FEASIBLE;
-    if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p)) return PERP_PLAN_GLOBAL;
+    if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p))
+        return is_closed(plan, result->cost) ? PERP_PLAN_GLOBAL : PERP_PLAN_FEASIBLE;
     if (result->weak > 0) return plan->last.is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
 }

@@ -134,6 +134,12 @@ static void minima_on_corners_of_a_cost_are_shown(void **state)
     expect(PERP_PLAN_GLOBAL, 0.2,
            "input u in [-2, 2]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n"
            " minimize at(50%, abs(x - 1)) + 0.1*integral(u^2)\n}\n");
+    /* far below the units of a model that declares none: 0.1 is the least */
+    perp_plan_result far =
+        plan_text("input u\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 11\n"
+                  " minimize 1e6*end(abs(x - 1e-6)) + 1e11*integral(u^2)\n}\n",
+                  NULL);
+    assert_true(far.cost < 0.1001 || far.outcome >= PERP_PLAN_FEASIBLE);
     /* a summit beside a valley: what bends downwards stays a corner */
     expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + abs(w)"));
 }
