@@ -32,9 +32,11 @@ struct perp__sparse {
     int *start, *column, *place; /* where each nonzero of the rows stands in its condition's row */
     double *value, *factor;      /* ny: by what each row was multiplied */
     int *row;                    /* ny: the row that each condition has in the factors */
-    char *varies;                /* nrow: an entry comes from the tape */
-    double *pivoted;             /* where values change: those that the pivots are of */
-    int is_refactored;           /* the factors are of others, with these pivots */
+    int *order,
+        norder; /* what follows their solution (perp__step_settling), if rows stay; -1: not known yet */
+    char *varies;      /* nrow: an entry comes from the tape */
+    double *pivoted;   /* where values change: those that the pivots are of */
+    int is_refactored; /* the factors are of others, with these pivots */
     enum { CURRENT, SLOPES_CHANGED, NO_FACTORS } state;
     int in_units; /* the factors are */
     char *force;  /* np: the side that is a force, or stands where one would: 0 a, 1 b */
@@ -145,18 +147,19 @@ int perp__sparse_allocate(perp__step *s)
         m->row = calloc(ny + 1, sizeof(int));
         m->varies = calloc((size_t)s->nrow + 1, 1);
         m->pivoted = calloc(s->constant ? 1 : nonzeros, sizeof(double));
+        m->order = malloc((s->constant ? 2 * (ny + (size_t)s->marks.ndefined) : 1) * sizeof(int));
         m->force = calloc((size_t)s->np + 1, 1);
         m->singular = calloc(ny + 1, sizeof(int));
         m->slack_a = calloc(2 * (size_t)s->np + 1, sizeof(double));
     }
     int ok = seen && m && m->start && m->column && m->value && m->factor && m->place && m->row &&
-             m->varies && m->pivoted && m->force && m->singular && m->slack_a;
+             m->varies && m->pivoted && m->order && m->force && m->singular && m->slack_a;
     if (ok) {
         lay_out_modes(s, seen);
         m->slack_b = m->slack_a + s->np;
         mark_varying(s);
         find_forces(s);
-        m->state = NO_FACTORS;
+        m->state = NO_FACTORS, m->norder = -1;
         m->lu =
             perp__sparse_lu_create(s->ny, m->start, m->column, s->nonlinear ? PERP_PIVOT_SHARE : 0);
         ok = m->lu != NULL;
@@ -196,6 +199,7 @@ void perp__sparse_free(perp__step *s)
     free(m->singular);
     free(m->slack_a);
     free(m->pivoted);
+    free(m->order);
     free(m);
     s->sparse = NULL;
 }
@@ -279,6 +283,7 @@ static int factor_chosen(perp__step *s, int *solves)
         if (same && !(m->state == SLOPES_CHANGED && m->varies[row])) continue;
         put_condition(s, i, row);
         m->row[i] = row;
+        m->norder = -1;
         changed = 1;
         is_other |= !same;
     }
@@ -534,6 +539,18 @@ int perp__sparse_stand(perp__step *s, char *choice)
     return has_solved;
 }
 
+/* After the solution of the mode; in the same order as before, where rows stay. */
+static void settle(perp__step *s)
+{
+    struct perp__sparse *m = s->sparse;
+    if (!s->constant)
+        perp__step_settle(s, m->row);
+    else if (m->norder < 0)
+        m->norder = perp__step_settling(s, m->row, m->order);
+    else
+        perp__step_settle_by(s, m->order, m->norder);
+}
+
 /* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change within a step, and
  * with pivots of other slopes, to the last digit; and what is 0 comes out as 0. */
 static int solve_mode(perp__step *s, int is_near, int *solves)
@@ -544,7 +561,7 @@ static int solve_mode(perp__step *s, int is_near, int *solves)
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y, 1)) return 0;
     if (s->nonlinear || s->sparse->is_refactored) return perp__sparse_refine(s);
-    perp__step_settle(s, s->sparse->row);
+    settle(s);
     return 1;
 }
 
@@ -735,6 +752,6 @@ void perp__sparse_pass(perp__step *s, perp__pass *pass)
     perp__pass_ints(pass, m->singular, ny, 0, s->nrow - 1);
     if (!s->constant) perp__pass_doubles(pass, m->pivoted, nonzeros);
     if (pass->mode != PERP__LOAD) return;
-    m->state = state;
+    m->state = state, m->norder = -1;
     if (!factor_again(s)) m->state = NO_FACTORS, pass->is_bad = 1;
 }

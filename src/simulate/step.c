@@ -60,12 +60,13 @@ int perp__step_has_elimination(perp__step *s, perp__elimination *e)
 
 int perp__step_has_mode(perp__step *s, perp__mode *m)
 {
-    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    size_t ny = (size_t)s->ny, np = (size_t)s->np, order = 2 * (ny + (size_t)s->marks.ndefined);
     if (m->S) return 1;
-    m->S = malloc(ny * ny * sizeof(double) + ny * sizeof(int) + np + 1);
+    m->S = malloc(ny * ny * sizeof(double) + (ny + order) * sizeof(int) + np + 1);
     if (!m->S) return !(s->out_of_memory = 1);
     m->row = (int *)(m->S + ny * ny);
-    m->key = (char *)(m->row + ny);
+    m->order = m->row + ny;
+    m->key = (char *)(m->order + order);
     return 1;
 }
 
@@ -333,7 +334,7 @@ static perp__mode *find_mode(perp__step *s)
         s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
         memcpy(m->key, s->cache.key, np);
     }
-    m->used = PERP__MADE;
+    m->used = PERP__MADE, m->norder = -1;
     for (int i = 0; i < s->nequation; i++) m->row[i] = i;
     for (int p = 0; p < s->np; p++) {
         const perp__rows *rows = &s->pair[p];
@@ -382,11 +383,16 @@ static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 
 /* The same; rows that change from step to step are solved to the last digit, since a force may be the difference of positions
  * divided by h^2. */
-static void solve_mode(perp__step *s, const perp__mode *m)
+static void solve_mode(perp__step *s, perp__mode *m)
 {
     apply_mode(s, m);
     if (s->nonlinear) refine(s, m->row, m->S, 0);
-    perp__step_settle(s, m->row);
+    if (!s->constant)
+        perp__step_settle(s, m->row);
+    else if (m->norder < 0)
+        m->norder = perp__step_settling(s, m->row, m->order);
+    else
+        perp__step_settle_by(s, m->order, m->norder);
 }
 
 /* Try the mode of the last step. */

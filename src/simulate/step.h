@@ -59,6 +59,8 @@ typedef struct perp__mode {
     char *key;          /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
     int *row;           /* ny */
     double *S;          /* ny x ny, column-major */
+    int *order,
+        norder; /* what follows its solution (perp__step_settling), if the rows stay; -1: not known yet */
 } perp__mode;
 
 /* What the dense path can use again: the last few eliminations and modes. */
@@ -444,8 +446,9 @@ perp__amount perp__step_row_amount(const perp__step *step, int r, const double *
 void perp__step_settle(perp__step *step, const int *row);
 
 /* The same as a list: the row and the unknown of each substitution, in order (2 * (ny + ndefined) ints). How many is returned. Writes over
- * the unknowns. */
+ * the unknowns. And the same again by that list, which is for these rows and no others. */
 int perp__step_settling(perp__step *step, const int *row, int *order);
+void perp__step_settle_by(perp__step *step, const int *order, int n);
 
 /* Is all that forces move 0, but for what the solution of a mode leaves, and not all of it exactly? */
 int perp__step_stands(perp__step *step);

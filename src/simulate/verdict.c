@@ -430,6 +430,11 @@ int perp__step_settling(perp__step *s, const int *row, int *order)
     return n;
 }
 
+void perp__step_settle_by(perp__step *s, const int *order, int n)
+{
+    for (int k = 0; k < n; k++) solve_row_for(s, order[2 * k], order[2 * k + 1]);
+}
+
 int perp__step_define(perp__step *s)
 {
     const double *y = s->ws + s->sym.y;
