@@ -18,6 +18,7 @@ static struct {
     __typeof__(Clp_setOptimizationDirection) *set_direction;
     __typeof__(Clp_setMaximumIterations) *set_most;
     __typeof__(Clp_primal) *primal;
+    __typeof__(Clp_initialSolve) *reduced;
     __typeof__(Clp_status) *status;
     __typeof__(Clp_getColSolution) *solution;
     __typeof__(Clp_getRowPrice) *price;
@@ -35,6 +36,7 @@ static perp_status load(void)
                                    {"Clp_setOptimizationDirection", &clp.set_direction},
                                    {"Clp_setMaximumIterations", &clp.set_most},
                                    {"Clp_primal", &clp.primal},
+                                   {"Clp_initialSolve", &clp.reduced},
                                    {"Clp_status", &clp.status},
                                    {"Clp_getColSolution", &clp.solution},
                                    {"Clp_getRowPrice", &clp.price},
@@ -84,7 +86,10 @@ perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end 
              lp->cost, lp->row_lo, lp->row_hi);
     clp.set_direction(model, 1);
     if (lp->most > 0) clp.set_most(model, lp->most);
-    clp.primal(model, 0);
+    if (lp->is_reduced)
+        clp.reduced(model);
+    else
+        clp.primal(model, 0);
     int optimal = clp.status(model) == 0;
     if (optimal) memcpy(x, clp.solution(model), (size_t)lp->ncolumn * sizeof(double));
     if (end) take_end(model, lp, end);

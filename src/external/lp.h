@@ -16,6 +16,7 @@ typedef struct perp__lp {
     double *lo, *hi, *cost;  /* ncolumn */
     double *row_lo, *row_hi; /* nrow */
     int most;                /* iterations; 0: as many as Clp takes, which may cycle */
+    int is_reduced; /* what needs no pivots is taken out first: faster, but another vertex, and no ray */
 } perp__lp;
 
 /* Is Clp in this build and on this machine? The first call loads it; without memory for that, perp__lp_solve says so. */

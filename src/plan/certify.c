@@ -201,7 +201,7 @@ static void take_sides(certifier *c)
         c->plan->sides->side[c->pair[i]] = side_change(c, i, 0) > side_change(c, i, 1);
 }
 
-int perp__plan_certify(perp_plan *plan, double *direction)
+int perp__plan_certify(perp_plan *plan, int is_reduced, double *direction)
 {
     enum { MOST_PROGRAMS = 8192, MOST_WORK = 20000000 };
     certifier c = {.plan = plan};
@@ -216,6 +216,7 @@ int perp__plan_certify(perp_plan *plan, double *direction)
         if (plan->sides->side[at] == PERP__SIDE_OPEN) c.pair[c.npair++] = at;
     c.left = MOST_WORK / (c.lp.ncolumn + c.lp.nrow + 1);
     if (c.left > MOST_PROGRAMS) c.left = MOST_PROGRAMS;
+    c.lp.is_reduced = is_reduced;
     c.lp.most = 3 * (c.lp.ncolumn + c.lp.nrow); /* a few times what a simplex method takes */
     fill_matrix(&c);
     fill_bounds(&c, perp__sides_fix(plan->sides));

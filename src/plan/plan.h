@@ -138,8 +138,9 @@ int perp__plan_guess_simulate(const perp_plan_options *options, const perp__prog
 /* All phases from where the plan stands. The outcome is in result; 0: memory. */
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
 /* At a point whose derivatives were taken last (kkt), with biactive pairs open in plan->sides: 1: B-stationary; 0: a direction of
- * descent, with the sides that stay 0 along it in plan->sides; -1: neither is shown, or there is no Clp; -2: memory (certify.c). */
-int perp__plan_certify(perp_plan *plan, double *direction);
+ * descent, with the sides that stay 0 along it in plan->sides; -1: neither is shown, or there is no Clp; -2: memory (certify.c). is_reduced: by
+ * reduced linear programs, which are faster and may give another direction. */
+int perp__plan_certify(perp_plan *plan, int is_reduced, double *direction);
 /* From the last answer, which is the present point (solve.c). 0: memory. */
 int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
 /* One step of a sequential quadratic method from there (solve.c). 0: memory. */

@@ -359,26 +359,30 @@ static int try_every_side(perp_plan *plan, double below)
 }
 
 /* The kept plan is not strongly stationary: show that it is B-stationary (is_b), or go on along a direction of descent, with the sides
- * that stay 0 along it. 1: a plan that costs less than `below`, the present point; 0: none; -1: out of memory. */
+ * that stay 0 along it; where that leads to none, along one that takes longer to find. 1: a plan that costs less than `below`, the present point;
+ * 0: none; -1: out of memory. */
 static int certify_or_leave(perp_plan *plan, double below)
 {
     static const double ways[] = {0.1, 1e-3};
     double cost;
-    perp__plan_recall_point(plan);
-    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
-    perp__sides_choose(plan->sides, plan->w, plan->r);
-    perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
-    plan->pairing.bound = perp__sides_fix(plan->sides);
-    stationarity(plan);
-    int found = perp__plan_certify(plan, plan->direction);
-    plan->last.is_b = found == 1;
-    if (found == 1) return 0;
-    if (found == -2) return -1;
-    for (size_t k = 0; k < sizeof ways / sizeof *ways && found == 0 && !plan->stopped; k++) {
+    for (int is_reduced = 1; is_reduced >= 0 && !plan->stopped; is_reduced--) {
         perp__plan_recall_point(plan);
-        for (size_t i = 0; i < plan->nW; i++) plan->w[i] += ways[k] * plan->direction[i];
-        for (size_t i = 0; i < plan->nP; i++) plan->p[i] += ways[k] * plan->direction[plan->nW + i];
-        if (perp__plan_solve_sides(plan, "along a descent", 0, &cost) && cost < below) return 1;
+        perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+        perp__sides_choose(plan->sides, plan->w, plan->r);
+        perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
+        plan->pairing.bound = perp__sides_fix(plan->sides);
+        stationarity(plan);
+        int found = perp__plan_certify(plan, is_reduced, plan->direction);
+        plan->last.is_b = found == 1;
+        if (found == 1) return 0;
+        if (found == -2) return -1;
+        for (size_t k = 0; k < sizeof ways / sizeof *ways && found == 0 && !plan->stopped; k++) {
+            perp__plan_recall_point(plan);
+            for (size_t i = 0; i < plan->nW; i++) plan->w[i] += ways[k] * plan->direction[i];
+            for (size_t i = 0; i < plan->nP; i++)
+                plan->p[i] += ways[k] * plan->direction[plan->nW + i];
+            if (perp__plan_solve_sides(plan, "along a descent", 0, &cost) && cost < below) return 1;
+        }
     }
     return try_every_side(plan, below);
 }
