@@ -1,5 +1,5 @@
-/* build/bench_bodies [--steps N] [--seed S] [--tilt DEGREES] [HEIGHT...]: stacks of boxes with exact cones at 1e-8: CPU time of a step and the
- * friction solver's iterations, in the mean, the median, at p99.9 and the worst step; steps that are refused; how deep the stack has sunk. */
+/* build/bench_bodies [--steps N] [--seed S] [--tilt DEGREES] [HEIGHT...]: stacks of boxes with exact cones at 1e-8: CPU time of a step, its
+ * work and the friction solver's iterations, in the mean, the median, at p99.9 and the worst step; steps that are refused; how deep the stack has sunk. */
 
 #include "perp/perp.h"
 #include "tails.h"
@@ -11,8 +11,8 @@ enum { HEIGHT_MOST = 200 };
 static const double HALF = 0.1;
 
 typedef struct figures {
-    double *time, *work; /* of each step */
-    long refused, worst;
+    tails tails;
+    long refused;
 } figures;
 
 static perp_bodies *make_stack(int n, perp_diag *diag)
@@ -38,7 +38,6 @@ static perp_bodies *make_stack(int n, perp_diag *diag)
 static perp_bodies *run(int n, long steps, double degrees, unsigned long long seed, figures *f,
                         perp_diag *diag)
 {
-    double worst = -1;
     perp_bodies *b = make_stack(n, diag);
     for (long i = 0; i < steps && b; i++) {
         perp_bodies_info info;
@@ -49,9 +48,7 @@ static perp_bodies *run(int n, long steps, double degrees, unsigned long long se
         }
         double start = cpu_now();
         perp_status status = perp_bodies_step(b, &info, diag);
-        f->time[i] = 1e6 * (cpu_now() - start);
-        f->work[i] = info.iterations;
-        if (f->work[i] > worst) worst = f->work[i], f->worst = i;
+        note_step(&f->tails, cpu_now() - start, &info);
         if (status == PERP_OK) continue;
         if (!f->refused++) printf("  %s", perp_diag_text(diag));
         perp_diag_clear(diag);
@@ -62,24 +59,21 @@ static perp_bodies *run(int n, long steps, double degrees, unsigned long long se
 static int bench(int n, long steps, double degrees, unsigned long long seed)
 {
     perp_diag diag = {0};
-    figures f = {calloc((size_t)steps, sizeof(double)), calloc((size_t)steps, sizeof(double)), 0,
-                 0};
-    perp_bodies *b = f.time && f.work ? run(n, steps, degrees, seed, &f, &diag) : NULL;
+    figures f = {.tails = make_tails(steps)};
+    perp_bodies *b = run(n, steps, degrees, seed, &f, &diag);
     if (b) {
         double sunk = 0;
         for (int i = 0; i < n; i++)
             sunk = fmax(sunk, HALF * (2 * i + 1) - perp_bodies_q(b)[7 * i + 2]);
         printf("%d boxes, %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused, "
-               "sunk %.1e m, most iterations at step %ld\n",
-               n, steps, degrees, seed, f.refused, sunk, f.worst + 1);
-        print_sorted("time", f.time, steps, "us");
-        print_sorted("iterations", f.work, steps, "");
+               "sunk %.1e m\n",
+               n, steps, degrees, seed, f.refused, sunk);
+        print_tails(&f.tails, degrees > 0);
     } else
         fprintf(stderr, "%s", perp_diag_text(&diag));
     perp_bodies_destroy(b);
     perp_diag_clear(&diag);
-    free(f.time);
-    free(f.work);
+    free_tails(&f.tails);
     return b != NULL;
 }
 

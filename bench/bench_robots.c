@@ -1,7 +1,7 @@
 /* build/bench_robots [--steps N] [--tilt DEGREES] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key, by
  * perp/bodies.h: mean CPU time of a step, by the clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step by
- * step, the largest speed at the end, steps that are refused; the tails of time and of the friction solver's
- * iterations with the worst step; overlap at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
+ * step, the largest speed at the end, steps that are refused; the tails of time, of work (docs/scenes.md says what is counted) and of the
+ * friction solver's iterations, and the step with the most work; overlap at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
  * a contact's force changes from step to step; what the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of MuJoCo. */
 
 #include "perp/perp.h"
@@ -12,12 +12,11 @@
 #include <string.h>
 
 typedef struct figures {
-    double mean;         /* time of a step */
-    double *time, *work; /* of each step */
+    double mean; /* time of a step */
+    tails tails;
     double touches, overlap, creep, jump, force;
-    double sum[3];       /* of the last step's contact forces, each on its second body */
-    long refused, worst; /* worst: the step with the most iterations */
-    int worst_touches;
+    double sum[3]; /* of the last step's contact forces, each on its second body */
+    long refused;
     perp_touch *before; /* contacts of the step before */
     int nbefore;
 } figures;
@@ -100,10 +99,8 @@ static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
         turn_gravity(b, i, degrees, &seed);
         double start = cpu_now();
         perp_status status = perp_bodies_step(b, &info, diag);
-        f->time[i] = 1e6 * (cpu_now() - start);
-        f->work[i] = info.iterations;
+        note_step(&f->tails, cpu_now() - start, &info);
         f->touches += info.touches;
-        if (i == 0 || f->work[i] > f->work[f->worst]) f->worst = i, f->worst_touches = info.touches;
         if (status != PERP_OK) {
             if (!f->refused++) fprintf(stderr, "  %s", perp_diag_text(diag));
             perp_diag_clear(diag);
@@ -120,31 +117,27 @@ static int bench(const char *file, long steps, double degrees, unsigned long lon
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *b = NULL;
-    size_t n = (size_t)steps;
-    figures f = {.time = calloc(n, sizeof(double)), .work = calloc(n, sizeof(double))};
-    if (f.time && f.work && perp_robot_read(file, &robot, &diag) == PERP_OK) {
+    figures f = {.tails = make_tails(steps)};
+    if (perp_robot_read(file, &robot, &diag) == PERP_OK) {
         f.mean = pace(robot, steps, degrees, seed, &diag);
         b = run(robot, steps, degrees, seed, &f, &diag);
     }
     int ok = b && !f.refused;
     if (b) {
-        double work = 0;
-        for (long i = 0; i < steps; i++) work += f.work[i];
+        double iterations = 0;
+        for (long i = 0; i < steps; i++) iterations += f.tails.iterations[i];
         printf("%s %.2f us a step, %.1f contacts, %.1f iterations, %.1e at the end\n", file, f.mean,
-               f.touches / (double)steps, work / (double)steps, largest_speed(b));
+               f.touches / (double)steps, iterations / (double)steps, largest_speed(b));
         printf(
             "  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; overlap at "
             "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
-            "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n  most iterations at step "
-            "%ld, of %d contacts\n",
+            "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n",
             steps, degrees, seed, f.refused, f.overlap, f.creep, f.force, f.jump, f.sum[0],
-            f.sum[1], f.sum[2], f.worst + 1, f.worst_touches);
-        print_sorted("time", f.time, steps, "us");
-        print_sorted("iterations", f.work, steps, "");
+            f.sum[1], f.sum[2]);
+        print_tails(&f.tails, degrees > 0);
     } else
         fprintf(stderr, "%s: %s", file, perp_diag_text(&diag));
-    free(f.time);
-    free(f.work);
+    free_tails(&f.tails);
     free(f.before);
     perp_bodies_destroy(b);
     perp_robot_destroy(robot);

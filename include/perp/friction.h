@@ -83,7 +83,7 @@ typedef struct perp_fc_options {
     } prox;
     double
         aim; ///< (0, 1], default 1: methods go on to error <= aim tol. `auto` from a guess does so with Newton and interior points
-        ///< alone: where these end above, tol is enough. For steps in time, whose errors add up
+    ///< alone: where these end above, tol is enough. For steps in time, whose errors add up
 } perp_fc_options;
 
 /// What a solve did.
@@ -98,6 +98,7 @@ typedef struct perp_fc_info {
         error; ///< what decides: the largest violation of a contact's conditions beside its own scale, which is that of
     ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
     ///< exactly, infinite where double precision does not decide
+    double work; ///< multiply-adds of factorisations and of products with W
 } perp_fc_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.

@@ -116,6 +116,11 @@ typedef struct perp__rest {
     int cindex, cvalue;
 } perp__rest;
 
+/* Multiply-adds of the recursions over all bodies. */
+typedef struct perp__costs {
+    double place, carry, velocities, inverse, mass, factor, solve; /* solve: with one factor */
+} perp__costs;
+
 typedef struct perp__filter {
     perp_touch_rule *rule;     /* of each shape; NULL: all have the usual one */
     perp__named_pair *pair;    /* sorted */
@@ -164,7 +169,9 @@ struct perp_bodies {
     int is_pushed;            /* is there any such force? */
     int is_stepped;           /* last and acc are those of the step that led here */
     int is_patient;           /* the friction solver may take as long as it can */
-    double whole;             /* the length of a step; o.step is that of the part in hand */
+    double work;              /* multiply-adds of the step in hand */
+    perp__costs cost;
+    double whole; /* the length of a step; o.step is that of the part in hand */
     double time;
 };
 
@@ -192,10 +199,10 @@ void perp__bodies_mass(perp_bodies *b, double *M);
 void perp__bodies_full_mass(perp_bodies *b, double *M);
 /* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal; of a velocity that is held D is
  * infinite. 0: M is not positive. */
-int perp__bodies_factor(const perp_bodies *b, double *M, double *D);
-void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, double *x);
+int perp__bodies_factor(perp_bodies *b, double *M, double *D);
+void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x);
 /* x = inv(L) inv(D) x */
-void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x);
+void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x);
 /* Velocities of all bodies from v, in `end`. */
 void perp__bodies_velocities(perp_bodies *b, const double *v);
 /* q moved by v over h; rotations by the exponential map, of the midpoint rule by Cayley's. */

@@ -49,6 +49,7 @@ static int merge(const perp_bodies *b, int x, int y, int n, perp__entry *at)
 /* Y = inv(L)' J' of one contact. */
 static void reduce(perp_bodies *b, const perp__rows *row)
 {
+    int pairs = 0;
     perp__entry *e = b->c.entry + row->first;
     size_t nv = (size_t)b->nv;
     for (int i = 0; i < row->n; i++) memcpy(e[i].Y, e[i].J, sizeof e[i].Y);
@@ -61,8 +62,10 @@ static void reduce(perp_bodies *b, const perp__rows *row)
             double l = b->M[(size_t)e[k].at + (size_t)j * nv];
             for (int d = 0; d < 3 && l != 0; d++) e[i].Y[d] -= l * y[d];
             j = b->up[j];
+            pairs++;
         }
     }
+    b->work += 3 * pairs;
 }
 
 /* What moves the first body counts less, what moves both not at all. of: NULL, or the moment. */
@@ -201,7 +204,7 @@ static int make_rows(perp_bodies *b)
     return 1;
 }
 
-/* One block of W; 0: the contacts share no velocity. */
+/* One block of W; how many velocities the contacts share. */
 static int make_block(const perp_bodies *b, const perp__rows *x, const perp__rows *y, double *block)
 {
     const perp__entry *p = b->c.entry + x->first, *pend = p + x->n, *q = b->c.entry + y->first,
@@ -213,7 +216,7 @@ static int make_block(const perp_bodies *b, const perp__rows *x, const perp__row
             double over = b->over[p->at];
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) sum[3 * i + j] += p->Y[i] * q->Y[j] * over;
-            shared = 1;
+            shared++;
             p++, q++;
         } else if (p->at < q->at) {
             p++;
@@ -237,7 +240,7 @@ static int make_own_block(const perp_bodies *b, const perp__rows *x, double *blo
     }
     block[0] = sum[0], block[1] = block[3] = sum[1], block[2] = block[6] = sum[2];
     block[4] = sum[3], block[5] = block[7] = sum[4], block[8] = sum[5];
-    return x->n > 0;
+    return x->n;
 }
 
 static int may_share(const perp__rows *x, const perp__rows *y)
@@ -304,13 +307,14 @@ static int take_equalities(const perp_bodies *b, int i, int j, double *block)
 
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block)
 {
-    int is_shared = i == j ? make_own_block(b, &b->c.rows[i], block)
-                           : make_block(b, &b->c.rows[i], &b->c.rows[j], block);
+    int shared = i == j ? make_own_block(b, &b->c.rows[i], block)
+                        : make_block(b, &b->c.rows[i], &b->c.rows[j], block);
+    b->work += (i == j ? 6 : 9) * shared;
     if (i == j && i >= perp__first_moment(b))
         complete_moment(&b->c.moment[i - perp__first_moment(b)], block);
     else if (i == j && i >= b->ntouch)
         complete_law(b, &b->joints.row[i - b->ntouch], i, block);
-    return (b->equal.rank && take_equalities(b, i, j, block)) || is_shared;
+    return (b->equal.rank && take_equalities(b, i, j, block)) || shared > 0;
 }
 
 int perp__bodies_state_own_blocks(perp_bodies *b)
@@ -454,6 +458,7 @@ int perp__bodies_state_contacts(perp_bodies *b, const double *free_speed)
     if (!perp__grow(&b->c.value, &b->c.cvalue, need, sizeof *b->c.value)) return 0;
     memset(b->c.value, 0, (size_t)need * sizeof *b->c.value);
     if (!make_rows(b) || !perp__equality_reduce(b)) return 0;
+    b->work += (15 + 3) * b->c.nentry; /* J, J v */
     for (int i = 0; i < b->ntouch; i++) state_touch(b, i, free_speed);
     for (int i = b->ntouch; i < perp__first_moment(b); i++) state_law(b, i, free_speed);
     for (int i = perp__first_moment(b); i < b->c.n; i++) state_moment(b, i, free_speed);

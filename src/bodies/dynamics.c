@@ -62,6 +62,7 @@ static void place_joint(perp__link *l, const double *q)
 void perp__bodies_place(perp_bodies *b, const double *q)
 {
     b->is_placed = q == b->here;
+    b->work += b->cost.place;
     for (int i = 1; i < b->n; i++) {
         perp__link *l = &b->link[i];
         const perp__link *p = &b->link[l->is.parent];
@@ -105,6 +106,7 @@ void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *
 
 void perp__bodies_velocities(perp_bodies *b, const double *v)
 {
+    b->work += b->cost.velocities;
     for (int i = 1; i < b->n; i++) {
         perp__link *l = &b->link[i];
         motion_down(l, b->link[l->is.parent].end, l->end);
@@ -132,6 +134,7 @@ static void carry(perp__link *l, const perp__link *p, const double *v)
 
 void perp__bodies_carry(perp_bodies *b, const double *v)
 {
+    b->work += b->cost.carry;
     for (int i = 1; i < b->n; i++) carry(&b->link[i], &b->link[b->link[i].is.parent], v);
 }
 
@@ -156,6 +159,7 @@ static void take_off(perp__link *l, const double *outside)
 void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, double *tau)
 {
     perp__link *world = &b->link[0];
+    b->work += b->cost.inverse;
     for (int i = 0; i < 3; i++) world->acc[3 + i] = -b->o.gravity[i];
     for (int i = 1; i < b->n; i++) {
         perp__link *l = &b->link[i];
@@ -193,6 +197,7 @@ static void unit_force(const perp__link *l, int k, double *f)
 void perp__bodies_mass(perp_bodies *b, double *M)
 {
     size_t nv = (size_t)b->nv;
+    b->work += b->cost.mass;
     for (int i = 0; i < b->n; i++) b->link[i].whole = b->link[i].own;
     for (int i = b->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
@@ -229,10 +234,11 @@ void perp__bodies_full_mass(perp_bodies *b, double *M)
         for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];
 }
 
-int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
+int perp__bodies_factor(perp_bodies *b, double *M, double *D)
 {
     size_t nv = (size_t)b->nv;
     const int *parent = b->up;
+    b->work += b->cost.factor;
     for (int k = b->nv - 1; k >= 0; k--) {
         D[k] = perp__joints_hold(b, k) ? (double)INFINITY : M[(size_t)k + (size_t)k * nv];
         b->over[k] = 1 / D[k];
@@ -248,9 +254,10 @@ int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
     return 1;
 }
 
-void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x)
+void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x)
 {
     size_t nv = (size_t)b->nv;
+    b->work += b->cost.solve;
     for (int k = 0; k < b->nv; k++) {
         x[k] /= D[k];
         for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
@@ -258,9 +265,10 @@ void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double
     }
 }
 
-void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, double *x)
+void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x)
 {
     size_t nv = (size_t)b->nv;
+    b->work += b->cost.solve;
     for (int k = b->nv - 1; k >= 0; k--)
         for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
             x[j] -= L[(size_t)k + (size_t)j * nv] * x[k];

@@ -82,6 +82,7 @@ void perp__bodies_take_impulses(perp_bodies *b)
 {
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
     int first_moment = perp__first_moment(b);
+    b->work += 3 * b->c.nentry;
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
     for (int i = 0; i < b->c.n; i++) {
         const perp__rows *row = &b->c.rows[i];
@@ -146,6 +147,7 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
     info->outcome = solved.outcome;
     info->contact_error = solved.error;
     info->iterations += solved.iterations;
+    b->work += solved.work;
     perp__bodies_take_impulses(b);
     if (solved.outcome == PERP_SOLVED) perp__rest_keep(b);
     return PERP_OK;
@@ -226,6 +228,7 @@ static double contact_difference(perp_bodies *b)
                 fabs(W[3 * d] * r[0]) + fabs(W[3 * d + 1] * r[1]) + fabs(W[3 * d + 2] * r[2]);
     }
     perp__bodies_velocities(b, b->next);
+    b->work += 9 * b->c.nblock + 57 * b->ntouch; /* the scales, motions of two bodies */
     for (int i = 0; i < b->ntouch; i++) {
         const perp_touch *t = &b->touch[i];
         const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
@@ -552,6 +555,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     perp_bodies_info own, again = {0};
     if (!b) return PERP_ERR_ARG;
     if (!info) info = &own;
+    b->work = 0;
     perp_status status = make_part(b, info, diag);
     for (int parts = 2; status == PERP_ERR_NO_SOLUTION && parts <= 2 * MOST_PARTS; parts *= 2) {
         again = *info;
@@ -562,6 +566,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
         if (status == PERP_OK) *info = again;
         info->iterations = again.iterations;
     }
+    info->work = b->work;
     if (status == PERP_ERR_MEMORY && again.step) return perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) return status;
     if (again.step) perp_diag_clear(diag);

@@ -29,6 +29,7 @@ struct perp__block_lu {
     double *inverse; /* 9 m: inverses of the diagonal blocks of U */
     double *row;     /* 12 m: the row being eliminated */
     double *rhs;     /* 3 m */
+    double work;     /* multiply-adds */
     /* minimum degree */
     int *astart, *alen, *adj; /* variables next to each node */
     int adjcapacity;
@@ -69,6 +70,13 @@ void perp__block_lu_destroy(perp__block_lu *lu)
                    lu->mark,  lu->next,     lu->prev,    lu->head};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
     free(lu);
+}
+
+double perp__block_lu_work(perp__block_lu *lu)
+{
+    double work = lu->work;
+    lu->work = 0;
+    return work;
 }
 
 int perp__block_lu_fill(const perp__block_lu *lu)
@@ -429,6 +437,7 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
                           double tiny)
 {
     int m = lu->m, replaced = 0;
+    long products = lu->m; /* an inverse is one */
     double *row = lu->row, block[9];
     subtract_function *subtract = subtract_for_this_machine();
     for (int i = 0; i < m; i++) {
@@ -450,6 +459,7 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
             unpad(block, row + PADDED * (size_t)k);
             block_multiply(l, block, lu->inverse + 9 * (size_t)k);
             subtract(row, l, lu->uval + PADDED * (size_t)uk, lu->ucol + uk, lu->ustart[k + 1] - uk);
+            products += 1 + lu->ustart[k + 1] - uk;
         }
         unpad(block, row + PADDED * (size_t)i);
         double *inverse = lu->inverse + 9 * (size_t)i;
@@ -459,6 +469,7 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
             memcpy(lu->uval + PADDED * (size_t)t, row + PADDED * (size_t)lu->ucol[t],
                    PADDED * sizeof(double));
     }
+    lu->work += 27 * (double)products;
     return replaced;
 }
 
@@ -473,6 +484,7 @@ void perp__block_lu_solve(perp__block_lu *lu, double *x)
 {
     int m = lu->m;
     double *b = lu->rhs;
+    lu->work += 9.0 * (2 * perp__block_lu_fill(lu) + m);
     for (int i = 0; i < m; i++) {
         double *bi = b + 3 * (size_t)i;
         memcpy(bi, x + 3 * (size_t)lu->order[i], 3 * sizeof(double));

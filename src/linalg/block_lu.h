@@ -25,6 +25,9 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
 /* x := inv(A) x for the active rows; x: 3 n, other rows are left alone. */
 void perp__block_lu_solve(perp__block_lu *lu, double *x);
 
+/* Multiply-adds of factorisations and solutions since the last call: 27 for a product of two blocks, 9 for one of a block and a vector. */
+double perp__block_lu_work(perp__block_lu *lu);
+
 /* Blocks in the upper factor, for reports. */
 int perp__block_lu_fill(const perp__block_lu *lu);
 

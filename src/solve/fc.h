@@ -45,6 +45,7 @@ typedef struct perp__fc {
     perp__fc_local *local; /* nc: of the sweeps */
     int *active;           /* nc */
     perp__block_lu *lu;
+    double *products; /* multiply-adds of products with W so far, in this solve */
     const perp_fc_options *options;
     int is_stuck; /* Newton stalled before: now short steps raise its shift */
     int is_exact; /* Newton ended where its map is rounding */
@@ -60,6 +61,12 @@ enum { PERP__FC_WORK = 16 }; /* 12 to 14 are perp__fc_error's, 15 is auto's gues
 static inline double *perp__fc_work(const perp__fc *fc, int k)
 {
     return fc->work + (size_t)k * (size_t)fc->n;
+}
+
+/* So many products of each block of W with a vector. */
+static inline void perp__fc_count(const perp__fc *fc, double times)
+{
+    *fc->products += 9 * times * (fc->start[fc->nc] - fc->start[0]);
 }
 
 /* u = W r + q. */

@@ -102,6 +102,7 @@ static int newton_step(perp__fc *fc, int is_first, double shift, const double *u
         fc->active[i] = closed;
         for (int k = 0; k < 3; k++) dr[3 * i + k] = -dr[3 * i + k];
     }
+    perp__fc_count(fc, 3); /* of two blocks */
     for (int i = 0; i < fc->nc; i++) {
         if (!fc->active[i]) continue;
         const double *B = ab + 9 * (size_t)i;
@@ -138,6 +139,7 @@ static double size_of(const double *x)
 static double terms_of(const perp__fc *fc)
 {
     double sum = 0;
+    perp__fc_count(fc, 1);
     for (int i = 0; i < fc->nc; i++) {
         const double *w = fc->block + 9 * (size_t)fc->diag[i];
         double terms = size_of(fc->q + 3 * i);

@@ -100,6 +100,7 @@ static double advance(perp__fc *fc, double *x, double *z, double sigma, double *
                 }
             for (int e = 0; e < 9 && i == j; e++) J[e] += nh[9 * (size_t)i + (size_t)e];
         }
+    perp__fc_count(fc, 2); /* scaled, and times x */
     perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_FC_PIVOT_IPM);
     fc->factorizations++;
     fc->iterations++;

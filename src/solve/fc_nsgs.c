@@ -14,6 +14,7 @@
 static double sweep(perp__fc *fc, double omega)
 {
     double change = 0, *r = fc->r;
+    perp__fc_count(fc, 1);
     for (int i = 0; i < fc->nc; i++) {
         double b[3] = {fc->q[3 * i], fc->q[3 * i + 1], fc->q[3 * i + 2]};
         int d = fc->diag[i];

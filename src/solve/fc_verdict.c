@@ -180,6 +180,7 @@ int perp__fc_opens(double w, double r, double u, double S, double tol)
 /* Of each contact the terms of u at r, at most PERP_FC_GROWTH times the data. */
 static void scaled_terms(const perp__fc *fc, const double *r, double *S)
 {
+    perp__fc_count(fc, 1);
     for (int i = 0; i < fc->nc; i++) {
         double row[3];
         for (int a = 0; a < 3; a++) row[a] = fabs(fc->q[3 * i + a]);

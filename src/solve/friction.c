@@ -36,6 +36,7 @@ struct perp_fc_solver {
      * components one after the other: component c has the places first[c] .. first[c+1]-1. */
     int ncomponent, *first, *place, *component; /* place: of contact i; component: of place k */
     int *pending;                               /* of each component: is it to be solved? */
+    double products;                            /* multiply-adds of products with W, of a solve */
     double *reached, *target; /* of each component: what its method ended with; what it aims at */
 };
 
@@ -248,6 +249,7 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
     }
     lay_out(s);
     s->fc.options = &s->options;
+    s->fc.products = &s->products;
     *solver = s;
     return PERP_OK;
 }
@@ -712,6 +714,7 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
 
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u)
 {
+    perp__fc_count(fc, 1);
     for (int i = 0; i < fc->nc; i++) {
         double a = fc->q[3 * i], b = fc->q[3 * i + 1], c = fc->q[3 * i + 2];
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
@@ -898,6 +901,8 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
         !dense_view(solver, &view) || !load(solver, &view, warm ? r : NULL))
         return PERP_OK;
     solver->fc.max_iter = solver->options.max_iter;
+    solver->products = 0;
+    perp__block_lu_work(solver->fc.lu);
     for (int c = 0; c < solver->ncomponent; c++)
         solver->target[c] = solver->options.tol, solver->pending[c] = 1;
     for (int attempt = 0; attempt == 0 || (attempt < ATTEMPTS && lower_targets(solver));
@@ -907,11 +912,13 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
                 return PERP_ERR_MEMORY;
         }
         unload(solver, d, r);
+        perp__fc_count(&solver->fc, 1);
         info->error =
             perp__fc_judge(&solver->fc, &view, solver->options.tol, r, solver->sums, solver->error);
         if (info->error <= solver->options.tol) break;
     }
     info->residual = perp__fc_residual_of(&view, r, solver->sums.u);
+    info->work = solver->products + perp__block_lu_work(solver->fc.lu);
     info->outcome = info->error <= solver->options.tol ? PERP_SOLVED : PERP_LIMIT;
     if (u) memcpy(u, solver->sums.u, (size_t)n * sizeof *u);
     return PERP_OK;

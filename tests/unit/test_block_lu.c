@@ -107,9 +107,35 @@ static void blocks_are_inverted_however_regular(void **state)
     perp__block_lu_destroy(lu);
 }
 
+/* Of n rows that all share blocks: of row i, i products with inverses, those with rows above, an inverse; two triangles and the diagonal. */
+static void multiply_adds_are_counted(void **state)
+{
+    (void)state;
+    enum { ROWS = 5 };
+    int start[ROWS + 1], col[ROWS * ROWS], products = ROWS;
+    double value[9 * ROWS * ROWS], x[3 * ROWS] = {1};
+    perp__block_lu *lu = perp__block_lu_create(ROWS);
+    assert_non_null(lu);
+    for (int i = 0; i <= ROWS; i++) start[i] = ROWS * i;
+    for (int k = 0; k < ROWS * ROWS; k++) {
+        col[k] = k % ROWS;
+        for (int e = 0; e < 9; e++)
+            value[9 * k + e] = (e % 4 == 0) * (k / ROWS == k % ROWS ? 9 : 1);
+    }
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < i; k++) products += ROWS - k;
+    assert_true(perp__block_lu_order(lu, ROWS, start, col, NULL));
+    perp__block_lu_factor(lu, start, col, value, 1e-14);
+    assert_true(perp__block_lu_work(lu) == 27.0 * products);
+    perp__block_lu_solve(lu, x);
+    assert_true(perp__block_lu_work(lu) == 9.0 * ROWS * ROWS);
+    perp__block_lu_destroy(lu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multiply_adds_are_counted),
         cmocka_unit_test(random_blocks_are_solved),
         cmocka_unit_test(blocks_are_inverted_however_regular),
     };

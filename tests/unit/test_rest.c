@@ -266,14 +266,19 @@ static void a_stack_comes_to_rest_to_the_last_digits(void **state)
     (void)state;
     perp_bodies *b = make_stack();
     perp_diag diag = {0};
-    double most = 0;
+    double most = 0, work = 0, first = 0;
     for (int i = 0; i < 400; i++) {
         perp_bodies_info info;
         assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
-        if (i >= 100) most = fmax(most, info.contact_error);
+        if (i == 0) first = info.work;
+        if (i < 100) continue;
+        most = fmax(most, info.contact_error);
+        work = fmax(work, info.work);
     }
-    printf("a stack at rest: contacts hold to %.1e\n", most);
+    printf("a stack at rest: contacts hold to %.1e; work at most %.0f, of the first step %.0f\n",
+           most, work, first);
     assert_true(most < 1e-12);
+    assert_true(work > 10 * 40 * 12 && first > 5 * work); /* J of 40 contacts, W's factors */
     perp_bodies_destroy(b);
 }
 
