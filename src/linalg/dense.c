@@ -173,6 +173,11 @@ int perp__lu(int n, double *A, int lda, int *swap)
     return first_bad;
 }
 
+static void subtract(int n, double f, const double *restrict column, double *restrict x)
+{
+    for (int i = 0; i < n; i++) x[i] -= f * column[i];
+}
+
 void perp__lu_solve(int n, const double *LU, int ld, const int *swap, double *x)
 {
     for (int k = 0; k < n; k++) {
@@ -181,12 +186,12 @@ void perp__lu_solve(int n, const double *LU, int ld, const int *swap, double *x)
     }
     for (int k = 0; k < n; k++) {
         const double *column = LU + (size_t)k * (size_t)ld;
-        for (int i = k + 1; i < n && x[k] != 0; i++) x[i] -= x[k] * column[i];
+        if (x[k] != 0) subtract(n - k - 1, x[k], column + k + 1, x + k + 1);
     }
     for (int k = n - 1; k >= 0; k--) {
         const double *column = LU + (size_t)k * (size_t)ld;
         x[k] /= column[k];
-        for (int i = 0; i < k; i++) x[i] -= x[k] * column[i];
+        subtract(k, x[k], column, x);
     }
 }
 
