@@ -52,28 +52,37 @@ perp__scheme perp__scheme_make(const char *word, double theta)
     return s;
 }
 
+/* The polynomials that are 1 at one of n nodes and 0 at the others, at this place. */
+static void lagrange(int n, const double *node, double share, double *basis)
+{
+    for (int c = 0; c < n; c++) {
+        basis[c] = 1;
+        for (int d = 0; d < n; d++)
+            if (d != c) basis[c] *= (share - node[d]) / (node[c] - node[d]);
+    }
+}
+
+void perp__scheme_basis(const perp__scheme *s, double share, double *through, double *between)
+{
+    double node[PERP__MOST_POINTS + 1] = {0};
+    memcpy(node + 1, s->c, (size_t)s->npoint * sizeof *node);
+    lagrange(s->npoint + 1, node, share, through);
+    lagrange(s->npoint, s->c, share, between);
+}
+
 double perp__scheme_between(const perp__scheme *s, const double *value, double share)
 {
-    double sum = 0;
-    for (int c = 0; c < s->npoint; c++) {
-        double basis = 1;
-        for (int d = 0; d < s->npoint; d++)
-            if (d != c) basis *= (share - s->c[d]) / (s->c[c] - s->c[d]);
-        sum += basis * value[c];
-    }
+    double basis[PERP__MOST_POINTS], sum = 0;
+    lagrange(s->npoint, s->c, share, basis);
+    for (int c = 0; c < s->npoint; c++) sum += basis[c] * value[c];
     return sum;
 }
 
 double perp__scheme_through(const perp__scheme *s, double before, const double *value, double share)
 {
-    double node[PERP__MOST_POINTS + 1] = {0}, of[PERP__MOST_POINTS + 1] = {before}, sum = 0;
-    memcpy(node + 1, s->c, (size_t)s->npoint * sizeof *node);
-    memcpy(of + 1, value, (size_t)s->npoint * sizeof *of);
-    for (int c = 0; c <= s->npoint; c++) {
-        double basis = 1;
-        for (int d = 0; d <= s->npoint; d++)
-            if (d != c) basis *= (share - node[d]) / (node[c] - node[d]);
-        sum += basis * of[c];
-    }
+    double through[PERP__MOST_POINTS + 1], between[PERP__MOST_POINTS], sum;
+    perp__scheme_basis(s, share, through, between);
+    sum = through[0] * before;
+    for (int c = 0; c < s->npoint; c++) sum += through[c + 1] * value[c];
     return sum;
 }

@@ -24,4 +24,7 @@ double perp__scheme_between(const perp__scheme *scheme, const double *value, dou
 double perp__scheme_through(const perp__scheme *scheme, double before, const double *value,
                             double s);
 
+/* What the start and the values at the points, or these alone, count at that place. */
+void perp__scheme_basis(const perp__scheme *scheme, double s, double *through, double *between);
+
 #endif

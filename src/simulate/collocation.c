@@ -273,9 +273,11 @@ static int derive(writing *w, int **column, double **value, int **entry)
     }
     a->start[nrow] = n;
     perp__sparse_row_clear(&d);
-    return ok && !w->graph.failed &&
-           perp__tape_compile(&a->tape, &w->graph, w->root.e, w->root.n,
-                              first_param(a) + w->nparam);
+    ok = ok && !w->graph.failed &&
+         perp__tape_compile_upon(&a->tape, &w->graph, w->root.e, w->root.n, nrow,
+                                 first_param(a) + w->nparam, NULL, NULL);
+    if (ok) a->of_rows = perp__tape_instructions(&a->tape, nrow);
+    return ok;
 }
 
 /* Memory ---------------------------------------------------------------------------------------- */
@@ -383,6 +385,7 @@ static int take_numbers(perp__collocation *a)
     PERP_TAKE(&a->arena, a->size, a->nx + 1);
     PERP_TAKE(&a->arena, a->row_of, n + 1);
     PERP_TAKE(&a->arena, a->rest, n + 1);
+    PERP_TAKE(&a->arena, a->terms, n + 1);
     PERP_TAKE(&a->arena, a->known, n + 1);
     PERP_TAKE(&a->arena, a->active, n + 1);
     PERP_TAKE(&a->arena, a->state_of, n + 1);
@@ -635,7 +638,6 @@ static void settle(perp__collocation *a)
             more = a->known[a->column[only]] = 1;
         }
     }
-    evaluate(a);
 }
 
 static void begin(perp__collocation *a, double t0, double h, const double *x)
@@ -657,6 +659,64 @@ static int factors_serve(double now, double before)
     return 2 * now * now <= 0.25 * before;
 }
 
+/* The rows of the mode alone, in roundings of the terms that they had with their slopes. */
+static double evaluate_rows(perp__collocation *a)
+{
+    double worst = 0;
+    perp__tape_eval_part(&a->tape, a->ws, 0, a->of_rows);
+    for (int i = 0; i < a->n; i++) {
+        double x = a->row_of[i] = row_value(a, a->active[i]);
+        if (!isfinite(x)) return -1;
+        worst = fmax(worst, fabs(x) / a->terms[i]);
+    }
+    return worst;
+}
+
+static perp__collocated lacks_matrix(const perp__collocation *a)
+{
+    return a->matrix.lu && perp__sparse_lu_out_of_memory(a->matrix.lu) ? PERP__HAS_NO_MEMORY
+                                                                       : PERP__HAS_NO_MATRIX;
+}
+
+/* The slopes where the unknowns are now, and their factors. */
+static perp__collocated factor_anew(perp__collocation *a)
+{
+    if (evaluate(a) < 0) return PERP__HAS_NO_VALUE;
+    memcpy(a->terms, a->rest, (size_t)a->n * sizeof *a->terms);
+    return factor(a) ? PERP__COLLOCATED : lacks_matrix(a);
+}
+
+/* Will iterations that leave this share of the residual take longer than new factors? */
+static int are_slow(double now, double before, double enough)
+{
+    enum { DEAR = 4 };
+    double share = now / before;
+    return share > 0.9 || now * pow(share, DEAR) > enough;
+}
+
+/* To so many roundings as are asked for, by new factors only where those that there are do not serve. */
+static perp__collocated solve_roughly(perp__collocation *a)
+{
+    enum { MAX_ITERATIONS = 15 };
+    double *y = a->ws + a->y, before = (double)INFINITY;
+    int is_old = a->is_near;
+    a->is_near = 0;
+    for (int k = 0; k < MAX_ITERATIONS; k++) {
+        double now = is_old ? evaluate_rows(a) : (double)INFINITY;
+        if (now < 0) return PERP__HAS_NO_VALUE;
+        if (k > 0 && now <= a->roughly) return PERP__COLLOCATED;
+        is_old = is_old && !(isfinite(before) && are_slow(now, before, a->roughly));
+        perp__collocated is = is_old ? PERP__COLLOCATED : factor_anew(a);
+        if (is != PERP__COLLOCATED) return is;
+        a->iterations += !is_old, a->again += is_old;
+        before = is_old ? now : (double)INFINITY, is_old = 1;
+        scale(a, a->row_of);
+        if (!solve_linear(a, a->row_of)) return lacks_matrix(a);
+        for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
+    }
+    return PERP__HAS_NO_END;
+}
+
 perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double h, const double *x,
                                          const char *mode)
 {
@@ -665,22 +725,21 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
     double *y = a->ws + a->y, before = (double)INFINITY;
     take_mode(a, mode);
     begin(a, t0, h, x);
+    if (a->is_rough) return solve_roughly(a);
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         double now = evaluate(a);
         if (now < 0) return PERP__HAS_NO_VALUE;
         int gains = now <= 0.5 * before;
         if (k > 0 && (now <= 0.25 || (!gains && (now <= nearly || is_rounding(a))))) {
             settle(a);
+            evaluate(a);
             return PERP__COLLOCATED;
         }
         int is_factored = (k > 0 && factors_serve(now, before)) || factor(a);
         before = now;
         a->iterations++;
         if (is_factored) scale(a, a->row_of);
-        if (!is_factored || !solve_linear(a, a->row_of))
-            return a->matrix.lu && perp__sparse_lu_out_of_memory(a->matrix.lu)
-                       ? PERP__HAS_NO_MEMORY
-                       : PERP__HAS_NO_MATRIX;
+        if (!is_factored || !solve_linear(a, a->row_of)) return lacks_matrix(a);
         for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
     }
     return PERP__HAS_NO_END;
@@ -707,21 +766,82 @@ void perp__collocation_continue(perp__collocation *a, double t0, double h, doubl
                                 double length, const double *before, const double *y)
 {
     int m = point_size(a), npoint = a->scheme.npoint;
-    double value[PERP__MOST_POINTS];
+    double through[PERP__MOST_POINTS + 1], between[PERP__MOST_POINTS];
     for (int c = 0; c < npoint; c++) {
-        double share = (t0 + a->scheme.c[c] * h - begin) / length;
-        for (int i = 0; i < m; i++) {
-            for (int d = 0; d < npoint; d++) value[d] = y[d * m + i];
-            a->ws[a->y + c * m + i] =
-                i < a->nx ? perp__scheme_through(&a->scheme, before[i], value, share)
-                          : perp__scheme_between(&a->scheme, value, share);
-        }
+        double share = (t0 + a->scheme.c[c] * h - begin) / length, *to = a->ws + a->y + c * m;
+        perp__scheme_basis(&a->scheme, share, through, between);
+        for (int i = 0; i < m; i++) to[i] = i < a->nx ? through[0] * before[i] : 0;
+        for (int d = 0; d < npoint; d++)
+            for (int i = 0; i < m; i++)
+                to[i] += (i < a->nx ? through[d + 1] : between[d]) * y[d * m + i];
     }
 }
 
 void perp__collocation_forget(perp__collocation *a)
 {
     a->matrix.has_pivots = 0;
+}
+
+/* Of rough steps, whose rows in force are always the same, and with few unknowns. */
+static int keeps_factors(const perp__collocation *a)
+{
+    enum { MOST_KEPT = 64 };
+    return a->is_rough && !a->matrix.lu && a->n <= MOST_KEPT;
+}
+
+int perp__collocation_kept(const perp__collocation *a)
+{
+    return a->nsymbol + (keeps_factors(a) ? a->n * (a->n + 3) : 0);
+}
+
+/* One after the other: symbols, factors, what rows were divided by, their terms, exchanges. */
+void perp__collocation_keep(const perp__collocation *a, double *kept)
+{
+    size_t n = (size_t)a->n;
+    memcpy(kept, a->ws, (size_t)a->nsymbol * sizeof *kept);
+    kept += a->nsymbol;
+    if (!keeps_factors(a)) return;
+    memcpy(kept, a->matrix.dense, n * n * sizeof *kept);
+    memcpy(kept + n * n, a->matrix.unit, n * sizeof *kept);
+    memcpy(kept + n * n + n, a->terms, n * sizeof *kept);
+    for (size_t i = 0; i < n; i++) kept[n * n + 2 * n + i] = a->matrix.swap[i];
+}
+
+void perp__collocation_begin_on(perp__collocation *a, const double *kept, double t0, double h)
+{
+    size_t n = (size_t)a->n;
+    perp__collocation_continue(a, t0, h, kept[START], kept[LENGTH], kept + a->before, kept + a->y);
+    if (!keeps_factors(a) || fabs(h - kept[LENGTH]) > 1e-3 * h) return;
+    kept += a->nsymbol;
+    memcpy(a->matrix.dense, kept, n * n * sizeof *kept);
+    memcpy(a->matrix.unit, kept + n * n, n * sizeof *kept);
+    memcpy(a->terms, kept + n * n + n, n * sizeof *kept);
+    for (size_t i = 0; i < n; i++) a->matrix.swap[i] = (int)kept[n * n + 2 * n + i];
+    a->is_near = 1;
+}
+
+void perp__collocation_predict(perp__collocation *a, double h)
+{
+    const double back = 0.1;
+    int m = point_size(a), npoint = a->scheme.npoint, last = npoint - 1;
+    double *y = a->ws + a->y, share = h / a->ws[LENGTH];
+    double through[PERP__MOST_POINTS + 1], between[PERP__MOST_POINTS];
+    perp__scheme_basis(&a->scheme, 1 - back, through, between);
+    for (int i = 0; i < m; i++) {
+        double x = y[last * m + i], slope[PERP__MOST_POINTS], before = 0;
+        for (int c = 0; c < npoint; c++) {
+            slope[c] = i < a->nx ? a->scheme.D[c][0] * a->ws[a->before + i] : y[c * m + i];
+            for (int d = 0; d < npoint && i < a->nx; d++)
+                slope[c] += a->scheme.D[c][d + 1] * y[d * m + i];
+            before += between[c] * slope[c];
+        }
+        double falls = (slope[last] - before) / back, rate = i < a->nx ? slope[last] : falls,
+               bend = i < a->nx ? falls : 0;
+        for (int c = 0; c < npoint; c++) {
+            double r = a->scheme.c[c] * share;
+            y[c * m + i] = x + r * (rate + r * bend / 2);
+        }
+    }
 }
 
 double perp__collocation_side(const perp__collocation *a, int c, int p, int k)

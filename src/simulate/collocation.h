@@ -64,6 +64,11 @@ struct perp__collocation {
     int before, time, at_table, y,
         nsymbol; /* symbols: start, h; states before, times of points, tables at points, unknowns */
     perp__tape tape; /* the rows of all points, then the slopes that are not constant */
+    int of_rows;     /* so many of its instructions make the rows */
+    int is_rough; /* beside a run of a model without pairs: rows need not be 0 but to so many roundings, */
+    double roughly;
+    int is_near;   /* ... and the factors that there are may serve the next step */
+    double *terms; /* n: roundings of the terms of rows when factors were made */
     int *start, *column, nentry, *entry; /* of all rows */
     char *
         gap; /* pair -> 1 or 2 where its side a or b is made of positions, and has a row of its rate */
@@ -73,8 +78,9 @@ struct perp__collocation {
         *size; /* the caller's: the largest that each state has been; rounding is counted of that */
     double *row_of, *rest; /* n: residual; scratch */
     char *known;           /* n: scratch */
-    long iterations;       /* of Newton's, so far */
-    int *active;           /* n: the rows that are 0 */
+    long iterations,
+        again;   /* of Newton's, so far, with factors of their own; with those of others */
+    int *active; /* n: the rows that are 0 */
     perp__collocation_matrix matrix;
     perp__compiled *compiled; /* the tape as machine code; NULL: it is interpreted */
     perp__arena arena;
@@ -116,6 +122,14 @@ void perp__collocation_continue(perp__collocation *at, double t0, double h, doub
 
 /* All points at this instant: what the rows of sides and guards are at it. */
 void perp__collocation_stand(perp__collocation *at, double t, const double *x, const double *var);
+
+/* So many numbers are a step that was solved, with its factors; these; the unknowns on its polynomial, and the factors where it is as long. */
+int perp__collocation_kept(const perp__collocation *at);
+void perp__collocation_keep(const perp__collocation *at, double *kept);
+void perp__collocation_begin_on(perp__collocation *at, const double *kept, double t0, double h);
+
+/* Beyond the step that was solved, by its slope and bend at its end. */
+void perp__collocation_predict(perp__collocation *at, double h);
 
 /* Row k of pair p at point c, and the sum of the |terms| of its linearisation. */
 double perp__collocation_side(const perp__collocation *at, int c, int p, int k);

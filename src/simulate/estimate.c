@@ -304,7 +304,7 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
         trace *rows = &e->straight, unused = {.nx = e->nx};
         double before = e->spent;
         e->other->options.accuracy = accuracy;
-        perp__parts_record(e->other);
+        if (!perp__parts_record(e->other)) return PERP_ERR_MEMORY;
         perp_simulation_reset(e->other);
         status = run_from_start(e, k ? &unused : rows, k ? 1 : FOR_FIRST);
         free(unused.state);

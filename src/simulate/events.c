@@ -50,6 +50,9 @@ enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 /* The last step's polynomial leads to a guess up to so many of its lengths. */
 #define FAR 1.000000001
 
+/* Its slope and bend at its end lead to a rough one up to so many times as long. */
+#define AHEAD 3
+
 enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 
 /* Events at once, one after the other: a cube that comes to rest on its corners has 61, a roof of 18 pairs 78. */
@@ -85,6 +88,7 @@ struct perp__events {
         int is_kept, is_known;
         double t, h, *x, *y; /* x: nx; y: n */
     } wide;
+    const double *given; /* another such step (perp__events_begin_on); NULL: none */
     double short_h, step;
     double *first_end;         /* NULL: steps go to their end (perp__events_stop) */
     int is_short;              /* the last that was done were short steps */
@@ -252,9 +256,13 @@ perp_integrator perp_simulation_recommend(const perp_model *m)
 
 double perp__events_work(const perp__events *e)
 {
-    enum { AN_UNKNOWN = 250 }; /* of a point, in an iteration of Newton's */
+    enum {
+        AN_UNKNOWN = 250,
+        AGAIN = 50
+    }; /* of a point, in an iteration of Newton's; without new factors */
     return e->probe[0].count.work + e->probe[1].count.work +
-           AN_UNKNOWN * (double)e->at->n * (double)e->at->iterations;
+           (double)e->at->n *
+               (AN_UNKNOWN * (double)e->at->iterations + AGAIN * (double)e->at->again);
 }
 
 static int take_memory(perp__events *e)
@@ -957,10 +965,21 @@ static void put_point(perp__events *e, int c, perp__step *s)
     }
 }
 
-/* Do the conditions hold at all points? */
+static void take_sizes(perp__events *e)
+{
+    for (int c = 0; c < e->at->scheme.npoint; c++)
+        for (int i = 0; i < e->at->nx; i++)
+            e->at->size[i] = fmax(e->at->size[i], fabs(perp__collocation_point(e->at, c)[i]));
+}
+
+/* Do the conditions hold at all points? A rough step is not judged. */
 static int holds(perp_simulation *sim, perp__step_result *r)
 {
     perp__events *e = sim->events;
+    if (e->at->is_rough) {
+        take_sizes(e);
+        return 1;
+    }
     perp__step *s = e->has_pre ? &e->limit : &sim->step;
     int last = e->at->scheme.npoint - 1;
     take_length(s, e->step);
@@ -1061,11 +1080,32 @@ static void follow_step(perp__events *e, double h)
     e->is_fresh = 0;
 }
 
+/* Is this step that was kept nearly the one of length h from here, or a part of it? */
+static int is_nearly(const perp__events *e, const double *kept, double h)
+{
+    const double nearly = 1e-3, *x = kept + e->at->before;
+    int is = e->t >= kept[0] && e->t + h - kept[0] <= FAR * kept[1];
+    for (int i = 0; i < e->at->nx; i++)
+        is &= fabs(e->x[i] - x[i]) <= nearly * fmax(fabs(x[i]), e->at->size[i]);
+    return is;
+}
+
+/* Is the step that was solved last the one before this, in the same mode, and not much shorter? */
+static int goes_on(const perp__events *e, double h)
+{
+    double begin = e->at->ws[0], length = e->at->ws[1];
+    return !e->is_fresh && fabs(begin + length - e->t) <= 1e-9 * length && h <= AHEAD * length;
+}
+
 /* Where Newton's iteration begins. */
 static void guess(perp__events *e, double h)
 {
-    if (is_within(e, h))
+    if (e->given && is_nearly(e, e->given, h))
+        perp__collocation_begin_on(e->at, e->given, e->t, h);
+    else if (is_within(e, h))
         perp__collocation_continue(e->at, e->t, h, e->wide.t, e->wide.h, e->wide.x, e->wide.y);
+    else if (e->at->is_rough && goes_on(e, h))
+        perp__collocation_predict(e->at, h);
     else
         perp__collocation_guess(e->at, e->x, e->var);
 }
@@ -1326,6 +1366,28 @@ int perp__events_go_on(perp__events *e)
     PERP_TAKE(&e->arena, e->wide.y, e->at->n + 1);
     e->wide.is_kept = !e->arena.failed;
     return e->wide.is_kept;
+}
+
+void perp__events_be_rough(perp__events *e, double accuracy)
+{
+    const double share = 1e-4, least = 100, most = 1e5; /* the most: beside moves of 1e-7 */
+    e->at->is_rough = e->model->npair == 0;
+    e->at->roughly = fmin(fmax(share * accuracy / PERP_ROUNDING, least), most);
+}
+
+int perp__events_kept(const perp__events *e)
+{
+    return perp__collocation_kept(e->at);
+}
+
+void perp__events_keep_last(const perp__events *e, double *kept)
+{
+    perp__collocation_keep(e->at, kept);
+}
+
+void perp__events_begin_on(perp__events *e, const double *kept)
+{
+    e->given = kept;
 }
 
 void perp__events_stop(perp__events *e, double *end)

@@ -53,6 +53,16 @@ void perp__events_restart(perp__events *events);
  * that ends there with the same slopes. */
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1);
 
+/* From now on steps of a model without pairs are solved as this accuracy needs it, and not judged: for references, of which nothing is printed but what runs differ
+ * from them by. */
+void perp__events_be_rough(perp__events *events, double accuracy);
+
+/* How many numbers the step by collocation that was taken last is told by; these; from now on Newton's iteration begins on the polynomial of such a step, in the mode
+ * that it had, where one lies within it (NULL: no more). */
+int perp__events_kept(const perp__events *events);
+void perp__events_keep_last(const perp__events *events, double *kept);
+void perp__events_begin_on(perp__events *events, const double *kept);
+
 /* From now on a step ends where the first piece of it does, at an event, a table's row, or where a longer one cannot be solved; the time goes to *end. NULL: no more.
  * No events: nothing. */
 void perp__events_stop(perp__events *events, double *end);

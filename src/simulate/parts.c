@@ -39,6 +39,8 @@ struct perp__parts {
     double
         *end; /* of parts as they were taken, while that is recorded, or replayed from `next` on */
     int nend, cend, next;
+    double *half, *kept; /* steps of the halves in hand; two of each part that was recorded */
+    int ckept, nkept;    /* numbers of a step */
     enum { OWN, RECORD, REPLAY } lengths;
 };
 
@@ -85,6 +87,8 @@ void perp__parts_destroy(perp__parts *p)
     free(p->begin);
     free(p->events);
     free(p->end);
+    free(p->half);
+    free(p->kept);
     free(p);
 }
 
@@ -181,6 +185,7 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     long left_before = left(sim);
     keep(sim);
     perp__events_stop(sim->events, end);
+    double *kept = sim->parts->half;
     perp__step_result r = perp__run_advance(sim, t, *end), half;
     perp__events_stop(sim->events, NULL);
     double middle = t + (*end - t) / 2;
@@ -189,37 +194,53 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
+    if (kept) perp__events_keep_last(sim->events, kept);
     if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, *end), add(&r, half);
+    if (kept) perp__events_keep_last(sim->events, kept + sim->parts->nkept);
     is_left |= left(sim) > left_before;
     sim->parts->order_here = is_left ? 1 : sim->parts->order;
     *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, *end - t) : (double)INFINITY;
     return r;
 }
 
+static void record(perp_simulation *sim, double end)
+{
+    perp__parts *p = sim->parts;
+    int two = 2 * p->nkept;
+    if (!perp__grow(&p->end, &p->cend, p->nend + 1, sizeof *p->end) ||
+        !perp__grow(&p->kept, &p->ckept, (p->nend + 1) * two, sizeof *p->kept)) {
+        sim->step.out_of_memory = 1;
+        return;
+    }
+    memcpy(p->kept + (size_t)p->nend * (size_t)two, p->half, (size_t)two * sizeof *p->kept);
+    p->end[p->nend++] = end;
+}
+
 static void accept(perp_simulation *sim, double end, double h)
 {
     perp__parts *p = sim->parts;
     const double *x = sim->step.ws + sim->step.sym.y;
-    if (p->lengths == RECORD && !perp__grow(&p->end, &p->cend, p->nend + 1, sizeof *p->end))
-        sim->step.out_of_memory = 1;
-    else if (p->lengths == RECORD)
-        p->end[p->nend++] = end;
+    if (p->lengths == RECORD) record(sim, end);
     for (int i = 0; i < sim->step.nx; i++) p->largest[i] = fmax(p->largest[i], fabs(x[i]));
     p->taken++;
     p->shortest = fmin(p->shortest, h);
 }
 
-/* The halves of parts that were recorded, as they are. */
+/* The halves of parts that were recorded, as they are, each from where it was: another guess may lead to another solution. */
 static perp__step_result replay(perp_simulation *sim, double t0, double t1)
 {
     perp__parts *p = sim->parts;
     perp__step_result sum = {.outcome = PERP_SOLVED};
     for (double t = t0; t < t1 && p->next < p->nend && sum.outcome == PERP_SOLVED;) {
+        const double *kept = p->kept + (size_t)p->next * 2 * (size_t)p->nkept;
         double end = fmin(p->end[p->next++], t1), middle = t + (end - t) / 2;
+        perp__events_begin_on(sim->events, kept);
         add(&sum, perp__run_advance(sim, t, middle));
+        perp__events_begin_on(sim->events, kept + p->nkept);
         if (sum.outcome == PERP_SOLVED) add(&sum, perp__run_advance(sim, middle, end));
         t = end;
     }
+    perp__events_begin_on(sim->events, NULL);
     return sum;
 }
 
@@ -281,10 +302,15 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     return sum;
 }
 
-void perp__parts_record(perp_simulation *sim)
+int perp__parts_record(perp_simulation *sim)
 {
-    sim->parts->lengths = RECORD, sim->parts->nend = 0;
-    sim->parts->work = perp__run_work(sim);
+    perp__parts *p = sim->parts;
+    p->lengths = RECORD, p->nend = 0;
+    p->work = perp__run_work(sim);
+    perp__events_be_rough(sim->events, sim->options.accuracy);
+    p->nkept = perp__events_kept(sim->events);
+    if (!p->half) p->half = calloc(2 * (size_t)p->nkept, sizeof *p->half);
+    return p->half != NULL;
 }
 
 void perp__parts_replay(perp_simulation *sim)

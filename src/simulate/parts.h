@@ -20,9 +20,9 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass);
 /* From the states in the workspace at t0 to t1. */
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1);
 
-/* From the next restart on: parts are recorded, and the run is stopped early where it will cost more than sim->most_work; their halves are taken as they were
+/* For a run that locates events, from the next restart on: parts are recorded (0: memory is out), and the run is stopped early where it will cost more than sim->most_work; their halves are taken as they were
  * recorded. */
-void perp__parts_record(perp_simulation *sim);
+int perp__parts_record(perp_simulation *sim);
 void perp__parts_replay(perp_simulation *sim);
 
 /* The sum of the errors of parts as they were estimated, each of the largest that a state has been. */
