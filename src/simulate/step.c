@@ -7,6 +7,7 @@
 #include "linalg/invert.h"
 #include "external/sparse_lu.h"
 #include "simulate/step.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,15 @@ static size_t work_doubles(const perp__step *s)
     return sides > invert ? sides : invert;
 }
 
+/* Its q has the rounding of the elimination, and what answers is judged by the model's own conditions (verdict.c): rows of redundant contacts, which are nothing but that rounding, are no reason
+ * to refuse (docs/adr/114-redundant-rows.md). */
+static perp_status create_lcp(perp__step *s, perp_lcp_method method, const perp_lcp_options *o)
+{
+    perp_status status = perp_lcp_solver_create(method, s->np, o, &s->lcp.solver);
+    if (status == PERP_OK) s->lcp.solver->takes_rounded = 1;
+    return status;
+}
+
 /* Caches and work space of the dense path. */
 static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
 {
@@ -99,7 +109,7 @@ static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
     s->lcp.index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
     s->lcp.regular = malloc((np * np + 1) * sizeof(double));
     if (!s->lcp.work || !s->lcp.index || !s->lcp.regular) return PERP_ERR_MEMORY;
-    return perp_lcp_solver_create(method, s->np, NULL, &s->lcp.solver);
+    return create_lcp(s, method, NULL);
 }
 
 int perp__step_limit(perp__step *s, perp_lcp_method method, int iterations)
@@ -108,7 +118,7 @@ int perp__step_limit(perp__step *s, perp_lcp_method method, int iterations)
     if (!s->lcp.solver) return 1;
     o.max_iter = iterations;
     perp_lcp_solver_destroy(s->lcp.solver);
-    return perp_lcp_solver_create(method, s->np, &o, &s->lcp.solver) == PERP_OK;
+    return create_lcp(s, method, &o) == PERP_OK;
 }
 
 perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)

@@ -52,6 +52,7 @@ struct perp_lcp_solver {
     int is_exhausted;       /* the method says that its further attempts would change nothing */
     int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
+    int takes_rounded; /* the caller judges by data of its own: rows that rounding hides may be redundant ones */
 
     /* Problems with bounds, for methods that take none (mixed.c). */
     perp_lcp_solver *inner; /* solves the pure problem, of up to 2 n pairs */

@@ -1044,7 +1044,7 @@ static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, 
 {
     if (find_needy(s, lcp, z, regular ? PERP__STRICT : 0) == 0) return 1;
     if (lcp->lo || lcp->hi) return are_determined(s, lcp, z, regular);
-    return are_redundant(s, lcp, z);
+    return s->takes_rounded || are_redundant(s, lcp, z);
 }
 
 /* Of s->z alone, without fine. */
@@ -1266,7 +1266,7 @@ typedef struct giver {
     double size;
 } giver;
 
-/* D with what the data of other rows make of their unknowns, if these are not 0, until that is enough. */
+/* D with what the data of other rows make of their unknowns, with z (nullable) if these are not 0, until that is enough. */
 static double carried_to(const perp_lcp *lcp, int i, double D, const double *data, const double *z,
                          double enough, giver *last)
 {
@@ -1276,7 +1276,7 @@ static double carried_to(const perp_lcp *lcp, int i, double D, const double *dat
     }
     for (int j = 0; j < lcp->n && !(D >= enough); j++) {
         const double *column = perp__column(lcp, j);
-        if (data[j] == 0 || column[i] == 0 || !(z[j] > 0)) continue;
+        if (data[j] == 0 || column[i] == 0 || (z && !(z[j] > 0))) continue;
         double size = fabs(data[j]) / fabs(column[j]);
         if (!(size <= DBL_MAX)) continue;
         D += fabs(column[i]) * size;
@@ -1317,9 +1317,10 @@ static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i
     double off = open + tol * own, enough = larger(off / tol, S / PERP__LCP_GROWTH);
     double most =
         larger((PERP__LCP_NOISE + 1) * rounding_of_sum(lcp->n) * S, PERP__LCP_SEEN * tol * own);
+    if (s->takes_rounded) most = off, enough = off / tol;
     if (!(off <= most && enough <= S)) return 0;
     enough *= 1 + 4 * DBL_EPSILON;
-    return carried_to(lcp, i, own, lcp->q, s->z, enough, last) >= enough;
+    return carried_to(lcp, i, own, lcp->q, s->takes_rounded ? NULL : s->z, enough, last) >= enough;
 }
 
 static int rows_hold(const perp_lcp_solver *s, const perp_lcp *lcp)
@@ -1342,25 +1343,29 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int i = 0; i < lcp->n; i++) {
         if (!(s->low[i] <= 0)) s->lu.order[many++] = i;
     }
-    find_asked(s, lcp, s->z, s->data);
+    if (!s->takes_rounded) find_asked(s, lcp, s->z, s->data);
     do {
         before = many, many = 0;
         for (int k = 0; k < before; k++) {
             int i = s->lu.order[k];
             double D = s->data[i], S = s->terms[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
-            double enough = 2 * larger(off / tol, S / PERP__LCP_GROWTH);
-            s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, s->z, enough, &last);
+            double enough = 2 * larger(off / tol, s->takes_rounded ? 0 : S / PERP__LCP_GROWTH);
+            const double *z = s->takes_rounded ? NULL : s->z;
+            s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, z, enough, &last);
         }
         for (int k = 0; k < before; k++) {
             int i = s->lu.order[k];
             double S = s->terms[i], D = s->low[i], v = violation(lcp, i, s->z[i], s->w[i]);
+            int is_small = is_noise(s, lcp, i, v) || is_seen(s, lcp, i, v);
+            if (s->takes_rounded)
+                is_small = s->data[i] != 0 || v + rho * S <= MORE_THAN_ROUNDING * rho * S;
             s->data[i] = D;
-            if (!is_noise(s, lcp, i, v) && !is_seen(s, lcp, i, v)) return 0;
+            if (!is_small) return 0;
             if (D == 0 && S > 0)
                 s->lu.order[many++] = i;
-            else if (!(v + rho * S <= tol * (S < D ? S : D) && S <= PERP__LCP_GROWTH * D) ||
-                     is_lost(lcp, s->z, i, S))
+            else if (!(v + rho * S <= tol * (S < D ? S : D)) ||
+                     !(s->takes_rounded || S <= PERP__LCP_GROWTH * D) || is_lost(lcp, s->z, i, S))
                 return 0;
         }
     } while (many > 0 && many < before);
