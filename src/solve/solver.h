@@ -93,7 +93,7 @@ typedef struct perp__solver {
 /* A row of a problem without bounds that does not hold beside its own data is redundant, and its datum is rounding itself, or it has lost
  * that datum (docs/adr/114-redundant-rows.md). It counts as the former where it is broken by at most NOISE roundings of its sum, or SEEN
  * times the tolerance of its own data, and its terms are at most GROWTH times what the data ask for. */
-#define PERP__LCP_NOISE  1000
+#define PERP__LCP_NOISE  32
 #define PERP__LCP_SEEN   10
 #define PERP__LCP_GROWTH 32
 

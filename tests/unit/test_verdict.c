@@ -538,8 +538,27 @@ static const char *solved_anyhow(const perp_lcp *lcp, int k, uint64_t *rng)
     return word_of_batch(lcp->n, lcp->M, lcp->q) == PERP_SOLVED ? "batch" : by;
 }
 
+/* x1 - x2 = 0 and x2 - x1 = 2 beside x3 - x1 = 1e12, without bounds, in every order. */
+static void data_of_others_do_not_stand_for_a_row_without_bounds(void **state)
+{
+    (void)state;
+    static const double rows[][3] = {{1, -1, 0}, {-1, 1, 0}, {-1, 0, 1}}, data[] = {0, -2, -1e12};
+    uint64_t rng = 29;
+    for (int k = 0; k < 42; k++) {
+        double M[9], q[3];
+        for (int i = 0; i < 3; i++) {
+            int from = (k % 2 ? i : 2 - i) + k % 3;
+            q[i] = data[from % 3];
+            for (int j = 0; j < 3; j++) M[i + 3 * j] = rows[from % 3][j];
+        }
+        perp_lcp lcp = {3, M, 3, q, NULL, NULL};
+        const char *by = solved_anyhow(&lcp, k, &rng);
+        if (by) fail_msg("case %d is solved: %s", k, by);
+    }
+}
+
 /* What contradicts itself by more than 1e-12 of the largest datum, in any units. In some the data make terms so large that this is rounding:
- * in 2 of 100, of 5 before (docs/adr/114-redundant-rows.md). */
+ * in 1 of 100, of 5 before (docs/adr/114-redundant-rows.md). */
 static void what_contradicts_itself_without_bounds_is_solved_where_it_is_rounding(void **state)
 {
     (void)state;
@@ -561,7 +580,7 @@ static void what_contradicts_itself_without_bounds_is_solved_where_it_is_roundin
         many++, solved += solved_anyhow(&lcp, k, &rng) != NULL;
     }
     printf("%d of %d are solved\n", solved, many);
-    assert_true(many > 150 && solved * 40 <= many);
+    assert_true(many > 150 && solved * 100 <= many);
 }
 
 /* Contacts that carry more than is determined, M = J inv(m) J', of masses up to 1e6 and 1e-6, have solutions by construction, and rows of
@@ -621,6 +640,7 @@ int main(void)
         cmocka_unit_test(data_of_others_do_not_stand_for_a_row),
         cmocka_unit_test(large_numbers_that_data_make_are_solved),
         cmocka_unit_test(what_contradicts_itself_is_never_solved),
+        cmocka_unit_test(data_of_others_do_not_stand_for_a_row_without_bounds),
         cmocka_unit_test(what_contradicts_itself_without_bounds_is_solved_where_it_is_rounding),
         cmocka_unit_test(redundant_contacts_are_solved),
     };
