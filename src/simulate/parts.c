@@ -39,8 +39,9 @@ struct perp__parts {
     double
         *end; /* of parts as they were taken, while that is recorded, or replayed from `next` on */
     int nend, cend, next;
-    double *half, *kept; /* steps of the halves in hand; two of each part that was recorded */
-    int ckept, nkept;    /* numbers of a step */
+    double *half,
+        *kept; /* steps of the halves in hand; two of each of the first nheld parts that were recorded */
+    int ckept, nkept, nheld; /* nkept: numbers of a step */
     enum { OWN, RECORD, REPLAY } lengths;
 };
 
@@ -205,15 +206,17 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
 
 static void record(perp_simulation *sim, double end)
 {
+    enum { MOST_NUMBERS = 1 << 22 }; /* 32 MiB */
     perp__parts *p = sim->parts;
-    int two = 2 * p->nkept;
+    int two = 2 * p->nkept, is_held = p->nheld < MOST_NUMBERS / two;
     if (!perp__grow(&p->end, &p->cend, p->nend + 1, sizeof *p->end) ||
-        !perp__grow(&p->kept, &p->ckept, (p->nend + 1) * two, sizeof *p->kept)) {
+        (is_held && !perp__grow(&p->kept, &p->ckept, (p->nheld + 1) * two, sizeof *p->kept))) {
         sim->step.out_of_memory = 1;
         return;
     }
-    memcpy(p->kept + (size_t)p->nend * (size_t)two, p->half, (size_t)two * sizeof *p->kept);
     p->end[p->nend++] = end;
+    if (!is_held) return;
+    memcpy(p->kept + (size_t)p->nheld++ * (size_t)two, p->half, (size_t)two * sizeof *p->kept);
 }
 
 static void accept(perp_simulation *sim, double end, double h)
@@ -232,11 +235,12 @@ static perp__step_result replay(perp_simulation *sim, double t0, double t1)
     perp__parts *p = sim->parts;
     perp__step_result sum = {.outcome = PERP_SOLVED};
     for (double t = t0; t < t1 && p->next < p->nend && sum.outcome == PERP_SOLVED;) {
-        const double *kept = p->kept + (size_t)p->next * 2 * (size_t)p->nkept;
+        const double *kept =
+            p->next < p->nheld ? p->kept + (size_t)p->next * 2 * (size_t)p->nkept : NULL;
         double end = fmin(p->end[p->next++], t1), middle = t + (end - t) / 2;
         perp__events_begin_on(sim->events, kept);
         add(&sum, perp__run_advance(sim, t, middle));
-        perp__events_begin_on(sim->events, kept + p->nkept);
+        perp__events_begin_on(sim->events, kept ? kept + p->nkept : NULL);
         if (sum.outcome == PERP_SOLVED) add(&sum, perp__run_advance(sim, middle, end));
         t = end;
     }
@@ -305,7 +309,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
 int perp__parts_record(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
-    p->lengths = RECORD, p->nend = 0;
+    p->lengths = RECORD, p->nend = p->nheld = 0;
     p->work = perp__run_work(sim);
     perp__events_be_rough(sim->events, sim->options.accuracy);
     p->nkept = perp__events_kept(sim->events);
