@@ -722,13 +722,15 @@ static int falls_with_horizon(const perp_plan *plan)
     return falls;
 }
 
-/* Does what multipliers leave of the cost of a convex program, which may be that much above its least, not count beside it? Where unknowns are
- * far smaller than their units a search may end before that. A cost that is nothing beside what is left is 0. */
+/* Does what multipliers leave of the cost of a convex program, which may be that much above its least, not count beside what the cost is over the
+ * sizes of the unknowns, whatever constant it has? Where these are far smaller than their units a search may end before that. A cost that is nothing
+ * beside what is left, and over these sizes no more, is 0. */
 static int is_closed(const perp_plan *plan, double cost)
 {
-    const double LEFT = 1e-5, NOTHING = 1e-3;
-    double gap = perp__kkt_gap(plan->kkt, plan->w, plan->r, plan->lambda, plan->lower, plan->upper);
-    return gap <= LEFT * fabs(cost) || fabs(cost) <= NOTHING * gap;
+    const double LEFT = 1e-6, NOTHING = 1e-3;
+    double worth = plan->kkt->worth,
+           gap = perp__kkt_gap(plan->kkt, plan->w, plan->r, plan->lambda, plan->lower, plan->upper);
+    return gap <= LEFT * worth || (worth <= gap && fabs(cost) <= NOTHING * gap);
 }
 
 static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result, int is_refined)

@@ -134,12 +134,25 @@ static void minima_on_corners_of_a_cost_are_shown(void **state)
     expect(PERP_PLAN_GLOBAL, 0.2,
            "input u in [-2, 2]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n"
            " minimize at(50%, abs(x - 1)) + 0.1*integral(u^2)\n}\n");
-    /* far below the units of a model that declares none: 0.1 is the least */
-    perp_plan_result far =
-        plan_text("input u\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 11\n"
-                  " minimize 1e6*end(abs(x - 1e-6)) + 1e11*integral(u^2)\n}\n",
-                  NULL);
-    assert_true(far.cost < 0.1001 || far.outcome >= PERP_PLAN_FEASIBLE);
+    /* far below the units of a model that declares none: 0.1 is the least, whatever constant is beside it */
+    static const char *constants[] = {"", " - end(1.324)", " + end(1e6)"};
+    static const double least[] = {0.1, 0.1 - 1.324, 0.1 + 1e6};
+    for (int i = 0; i < 3; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "input u\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 11\n"
+                 " minimize 1e6*end(abs(x - 1e-6)) + 1e11*integral(u^2)%s\n}\n",
+                 constants[i]);
+        perp_plan_result far = plan_text(text, NULL);
+        assert_true(far.cost < least[i] + 1e-4 || far.outcome >= PERP_PLAN_FEASIBLE);
+    }
+    /* a least cost of 0, at the end of a range and on a corner */
+    expect(PERP_PLAN_GLOBAL, 0,
+           "input u in [-1, 1]\nstate x = 1 in [0, 5]\nder(x) = u\nplan {\n horizon 2\n nodes 11\n"
+           " minimize end(x)\n}\n");
+    expect(PERP_PLAN_GLOBAL, 0,
+           "input u in [-1, 1]\nstate x = 0 in [0, 5]\nder(x) = u\nplan {\n horizon 2\n nodes 11\n"
+           " minimize end(abs(x)) + integral(max(u, -u))\n}\n");
     /* a summit beside a valley: what bends downwards stays a corner */
     expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + abs(w)"));
 }
