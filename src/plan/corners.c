@@ -33,6 +33,7 @@ typedef struct way {
     const perp__graph *graph;
     const int *column_of; /* of symbols; those below 0 do not move */
     int left, failed;
+    int reading; /* of count: which symbols the cost at hand has for the same unknowns */
 } way;
 
 static int has_none(way *u, perp_expr e)
@@ -68,11 +69,11 @@ static int bends_upwards(way *u, perp_expr e, int sign)
     }
 }
 
-/* Corners that are met on the ways down from e and bend upwards; `seen` notes each node for either sign. */
+/* Corners that are met on the ways down from e and bend upwards; `seen` notes each node for either sign and each reading. */
 static int count(way *u, perp_expr e, int sign, char *seen)
 {
     const perp__node *node = &u->graph->node[e];
-    int bit = sign > 0 ? 1 : 2, of, n = 0;
+    int bit = (sign > 0 ? 1 : 2) << 2 * u->reading, of, n = 0;
     if (seen[e] & bit) return 0;
     seen[e] |= (char)bit;
     switch ((int)node->op) {
@@ -99,16 +100,25 @@ static int count(way *u, perp_expr e, int sign, char *seen)
     }
 }
 
-int perp__plan_corners(const perp_model *m)
+/* Costs are read at a row of a step, at the plan's start, or between the ends of a step. */
+static int reading_of(const perp__plan_cost *cost, int is_weighted)
+{
+    if (cost->kind == PLAN_COST_INTEGRAL) return is_weighted ? 2 : 0;
+    return cost->kind == PLAN_COST_AT && cost->where == PLAN_START;
+}
+
+int perp__plan_corners(const perp_model *m, int is_weighted)
 {
     const perp__plan_block *b = m->plan;
     int n = 0, *moves = calloc((size_t)m->nsymbol + 1, sizeof *moves);
     char *seen = calloc((size_t)m->graph.count + 1, 1);
     way u = {.graph = &m->graph, .column_of = moves, .failed = !moves || !seen};
-    for (int i = 0; i < b->ncost && !u.failed; i++)
+    for (int i = 0; i < b->ncost && !u.failed; i++) {
+        u.reading = reading_of(&b->cost[i], is_weighted);
         for (int sign = 1; sign >= -1 && b->cost[i].kind != PLAN_COST_TIME; sign -= 2)
             if (sign_of(&m->graph, b->cost[i].weight) != -sign)
                 n += count(&u, b->cost[i].e, sign, seen);
+    }
     free(seen);
     free(moves);
     return u.failed ? -1 : n <= MOST_CORNERS ? n : 0;

@@ -347,7 +347,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     for (int i = 0; i < m->npair; i++)
         g->nsplit += m->pair[i].two_sided ? 2 : m->pair[i].guard >= 0 ? PERP__GUARD_PARTS : 0;
     g->corner.first = g->nsplit;
-    g->corner.most = perp__plan_corners(m);
+    g->corner.most = perp__plan_corners(m, g->scheme.theta < 1);
     if (g->corner.most < 0) return 0;
     g->nsplit += g->corner.most + PERP__CONE_UNKNOWNS * perp__plan_cones(m);
     if (!share_steps(t)) return 0;

@@ -153,6 +153,11 @@ static void minima_on_corners_of_a_cost_are_shown(void **state)
     expect(PERP_PLAN_GLOBAL, 0,
            "input u in [-1, 1]\nstate x = 0 in [0, 5]\nder(x) = u\nplan {\n horizon 2\n nodes 11\n"
            " minimize end(abs(x)) + integral(max(u, -u))\n}\n");
+    /* by theta an integral and an end read the same corner of other states, and need an unknown each */
+    expect(
+        PERP_PLAN_GLOBAL, 0.625,
+        "input u in [-1, 1]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n method theta\n"
+        " minimize integral(abs(x - 0.5)) + end(abs(x - 0.5)) + at(start, abs(x - 0.5))\n}\n");
     /* a summit beside a valley: what bends downwards stays a corner */
     expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + abs(w)"));
 }
