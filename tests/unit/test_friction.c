@@ -640,6 +640,34 @@ static void a_near_guess_takes_few_steps(void **state)
     }
 }
 
+/* From far guesses Newton ends anywhere, also just above what is asked for: then others go on. */
+static void a_guess_that_leads_near_is_not_enough(void **state)
+{
+    (void)state;
+    static const double tol[] = {1e-10, 1e-12, 1e-13};
+    for (unsigned k = 0; k < 480; k++) {
+        unsigned seed = k / 3 + 1;
+        contacts c = contacts_create(3, seed % 2 ? 6 : 12, seed % 2 ? 20 : 15,
+                                     0.4 + 0.3 * (seed % 3), seed % 5 ? 10 : 1e4, 0, seed);
+        double r[60] = {0};
+        perp_fc_options o = perp_fc_options_default();
+        perp_fc_solver *solver;
+        perp_fc_info info;
+        o.warm_start = 1;
+        o.tol = tol[k % 3];
+        assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &c.dense, &o, &solver), PERP_OK);
+        assert_int_equal(perp_fc_solve(solver, &c.dense, r, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        for (int i = 0; i < 3 * c.dense.nc; i++) r[i] *= i * 7 % 5 - 1;
+        assert_int_equal(perp_fc_solve(solver, &c.dense, r, NULL, &info), PERP_OK);
+        if (info.outcome != PERP_SOLVED)
+            fail_msg("seed %u: %s, error %g after %d", seed, perp_outcome_name(info.outcome),
+                     info.error, info.iterations);
+        perp_fc_solver_destroy(solver);
+        contacts_destroy(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -664,6 +692,7 @@ int main(void)
         cmocka_unit_test(sweeps_end_where_the_error_does),
         cmocka_unit_test(components_do_not_see_each_other),
         cmocka_unit_test(a_near_guess_takes_few_steps),
+        cmocka_unit_test(a_guess_that_leads_near_is_not_enough),
     };
     return run_all(tests);
 }
