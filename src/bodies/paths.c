@@ -198,9 +198,7 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 3; i++) out[k][i] = axis[0][i] * w.p[k][0] + axis[1][i] * w.p[k][1];
     if (o->kind == PERP_PATH_CYLINDER) climb(p, d, &w, out, arc);
-    for (int k = 0; k < 2; k++) {
-        perp__place3(R, center, out[k], at[k]);
-    }
+    for (int k = 0; k < 2; k++) perp__place3(R, center, out[k], at[k]);
     return 1;
 }
 
