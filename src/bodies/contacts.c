@@ -458,7 +458,7 @@ int perp__bodies_state_contacts(perp_bodies *b, const double *free_speed)
     if (!perp__grow(&b->c.value, &b->c.cvalue, need, sizeof *b->c.value)) return 0;
     memset(b->c.value, 0, (size_t)need * sizeof *b->c.value);
     if (!make_rows(b) || !perp__equality_reduce(b)) return 0;
-    b->work += (15 + 3) * b->c.nentry; /* J, J v */
+    b->work += (15.0 + 3) * b->c.nentry; /* J, J v */
     for (int i = 0; i < b->ntouch; i++) state_touch(b, i, free_speed);
     for (int i = b->ntouch; i < perp__first_moment(b); i++) state_law(b, i, free_speed);
     for (int i = perp__first_moment(b); i < b->c.n; i++) state_moment(b, i, free_speed);

@@ -203,7 +203,7 @@ static double judge(perp_bodies *b)
                  *r = perp__contact_value(b, PERP__IMPULSE);
     double *u = perp__contact_value(b, PERP__U);
     double worst = 0;
-    b->work += 3 * b->c.nentry + 27 * b->c.n; /* u, its |terms| */
+    b->work += 3.0 * b->c.nentry + 27.0 * b->c.n; /* u, its |terms| */
     sum_terms(b);
     for (int i = 0; i < b->c.n; i++) {
         const double *w = b->c.block + 9 * (size_t)i;
@@ -266,7 +266,7 @@ static int factor_here(perp_bodies *b)
     b->rest.n = 0; /* no matrix, where memory is out */
     if (!is_ordered && !perp__block_lu_order(b->rest.lu, b->c.n, start, col, piece)) return 0;
     perp__block_lu_factor(b->rest.lu, start, col, J, PERP_TOL_SINGULAR);
-    b->work += 27 * start[b->c.n] + perp__block_lu_work(b->rest.lu);
+    b->work += 27.0 * start[b->c.n] + perp__block_lu_work(b->rest.lu);
     b->rest.n = b->c.n;
     return 1;
 }

@@ -82,7 +82,7 @@ void perp__bodies_take_impulses(perp_bodies *b)
 {
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
     int first_moment = perp__first_moment(b);
-    b->work += 3 * b->c.nentry;
+    b->work += 3.0 * b->c.nentry;
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
     for (int i = 0; i < b->c.n; i++) {
         const perp__rows *row = &b->c.rows[i];
@@ -228,7 +228,7 @@ static double contact_difference(perp_bodies *b)
                 fabs(W[3 * d] * r[0]) + fabs(W[3 * d + 1] * r[1]) + fabs(W[3 * d + 2] * r[2]);
     }
     perp__bodies_velocities(b, b->next);
-    b->work += 9 * b->c.nblock + 57 * b->ntouch; /* the scales, motions of two bodies */
+    b->work += 9.0 * b->c.nblock + 57.0 * b->ntouch; /* the scales, motions of two bodies */
     for (int i = 0; i < b->ntouch; i++) {
         const perp_touch *t = &b->touch[i];
         const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};

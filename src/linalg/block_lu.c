@@ -484,7 +484,7 @@ void perp__block_lu_solve(perp__block_lu *lu, double *x)
 {
     int m = lu->m;
     double *b = lu->rhs;
-    lu->work += 9.0 * (2 * perp__block_lu_fill(lu) + m);
+    lu->work += 9 * (2.0 * perp__block_lu_fill(lu) + m);
     for (int i = 0; i < m; i++) {
         double *bi = b + 3 * (size_t)i;
         memcpy(bi, x + 3 * (size_t)lu->order[i], 3 * sizeof(double));
