@@ -400,9 +400,10 @@ perp_status perp_bodies_dynamics(perp_bodies *b, double *M, double *c)
 {
     if (!b) return PERP_ERR_ARG;
     perp__bodies_place(b, b->q);
-    perp__bodies_carry(b, b->v);
-    if (c) perp__bodies_inverse(b, NULL, NULL, c);
     if (M) perp__bodies_full_mass(b, M);
+    if (!c) return PERP_OK;
+    perp__bodies_carry(b, b->v);
+    perp__bodies_inverse(b, NULL, NULL, c);
     return PERP_OK;
 }
 
