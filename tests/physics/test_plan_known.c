@@ -32,7 +32,7 @@ static const struct {
     const char *group;
     int least;
 } reached[] = {{"smooth", 23}, {"classic", 16}, {"oscillator", 8}, {"contact", 10},
-               {"none", 11},    {"trap", 4},     {"between", 9}};
+               {"none", 11},   {"trap", 4},     {"between", 9}};
 
 static int is_long(void)
 {

@@ -135,7 +135,6 @@ static double between(double lo, double hi)
     return lo + (hi - lo) * (double)(draw >> 8) / (1 << 24);
 }
 
-/* What a row is at points of a box lies in its interval, and that is not everything where the row is defined in all of the box. */
 /* An objective that draws the search to where rounding hides the constants of rows that contradict each other: they held at 2e17 and 1e15. */
 static void constants_that_rounding_hides_are_proved_to_contradict(void **state)
 {
@@ -166,6 +165,7 @@ static void constants_that_rounding_hides_are_proved_to_contradict(void **state)
     }
 }
 
+/* What a row is at points of a box lies in its interval, and that is not everything where the row is defined in all of the box. */
 static void values_lie_in_their_intervals(void **state)
 {
     (void)state;
