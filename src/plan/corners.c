@@ -113,6 +113,13 @@ int perp__plan_corners(const perp_model *m, int is_weighted)
     int n = 0, *moves = calloc((size_t)m->nsymbol + 1, sizeof *moves);
     char *seen = calloc((size_t)m->graph.count + 1, 1);
     way u = {.graph = &m->graph, .column_of = moves, .failed = !moves || !seen};
+    /* what may be known counts as known: there is room then */
+    for (int i = 0; i < PERP__SYM_FIRST && moves; i++) moves[i] = -1;
+    for (int i = 0; i < m->nitem[PERP_PARAM] && moves; i++)
+        moves[m->item[PERP_PARAM][i].symbol] = -1;
+    for (int i = 0; i < m->nitem[PERP_INPUT] && moves; i++)
+        if (m->item[PERP_INPUT][i].expr >= 0 || m->item[PERP_INPUT][i].table.n)
+            moves[m->item[PERP_INPUT][i].symbol] = -1;
     for (int i = 0; i < b->ncost && !u.failed; i++) {
         u.reading = reading_of(&b->cost[i], is_weighted);
         for (int sign = 1; sign >= -1 && b->cost[i].kind != PLAN_COST_TIME; sign -= 2)

@@ -158,6 +158,12 @@ static void minima_on_corners_of_a_cost_are_shown(void **state)
         PERP_PLAN_GLOBAL, 0.625,
         "input u in [-1, 1]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n method theta\n"
         " minimize integral(abs(x - 0.5)) + end(abs(x - 0.5)) + at(start, abs(x - 0.5))\n}\n");
+    /* a corner within, of what is known, is none */
+    expect(
+        PERP_PLAN_GLOBAL, 0.175,
+        "param p = 0.5\ninput u in [-2, 2]\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 5\n"
+        " minimize integral(abs(u - max(p, 0.2))) + integral(abs(x - min(t, 0.5))) + end(abs(x - "
+        "0.6))\n}\n");
     /* a summit beside a valley: what bends downwards stays a corner */
     expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + abs(w)"));
 }
