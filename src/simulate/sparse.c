@@ -539,18 +539,6 @@ int perp__sparse_stand(perp__step *s, char *choice)
     return has_solved;
 }
 
-/* After the solution of the mode; in the same order as before, where rows stay. */
-static void settle(perp__step *s)
-{
-    struct perp__sparse *m = s->sparse;
-    if (!s->constant)
-        perp__step_settle(s, m->row);
-    else if (m->norder < 0)
-        m->norder = perp__step_settling(s, m->row, m->order);
-    else
-        perp__step_settle_by(s, m->order, m->norder);
-}
-
 /* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change within a step, and
  * with pivots of other slopes, to the last digit; and what is 0 comes out as 0. */
 static int solve_mode(perp__step *s, int is_near, int *solves)
@@ -561,7 +549,8 @@ static int solve_mode(perp__step *s, int is_near, int *solves)
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y, 1)) return 0;
     if (s->nonlinear || s->sparse->is_refactored) return perp__sparse_refine(s);
-    settle(s);
+    struct perp__sparse *m = s->sparse;
+    perp__step_settle_again(s, m->row, m->order, &m->norder);
     return 1;
 }
 

@@ -397,12 +397,7 @@ static void solve_mode(perp__step *s, perp__mode *m)
 {
     apply_mode(s, m);
     if (s->nonlinear) refine(s, m->row, m->S, 0);
-    if (!s->constant)
-        perp__step_settle(s, m->row);
-    else if (m->norder < 0)
-        m->norder = perp__step_settling(s, m->row, m->order);
-    else
-        perp__step_settle_by(s, m->order, m->norder);
+    perp__step_settle_again(s, m->row, m->order, &m->norder);
 }
 
 /* Try the mode of the last step. */

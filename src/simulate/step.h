@@ -446,9 +446,11 @@ perp__amount perp__step_row_amount(const perp__step *step, int r, const double *
 void perp__step_settle(perp__step *step, const int *row);
 
 /* The same as a list: the row and the unknown of each substitution, in order (2 * (ny + ndefined) ints). How many is returned. Writes over
- * the unknowns. And the same again by that list, which is for these rows and no others. */
+ * the unknowns. */
 int perp__step_settling(perp__step *step, const int *row, int *order);
-void perp__step_settle_by(perp__step *step, const int *order, int n);
+
+/* perp__step_settle, where rows stay by this list of n, which is for these rows and no others; n < 0: it is made. */
+void perp__step_settle_again(perp__step *step, const int *row, int *order, int *n);
 
 /* Is all that forces move 0, but for what the solution of a mode leaves, and not all of it exactly? */
 int perp__step_stands(perp__step *step);

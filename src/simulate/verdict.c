@@ -430,9 +430,14 @@ int perp__step_settling(perp__step *s, const int *row, int *order)
     return n;
 }
 
-void perp__step_settle_by(perp__step *s, const int *order, int n)
+void perp__step_settle_again(perp__step *s, const int *row, int *order, int *n)
 {
-    for (int k = 0; k < n; k++) solve_row_for(s, order[2 * k], order[2 * k + 1]);
+    if (!s->constant)
+        perp__step_settle(s, row);
+    else if (*n < 0)
+        *n = perp__step_settling(s, row, order);
+    else
+        for (int k = 0; k < *n; k++) solve_row_for(s, order[2 * k], order[2 * k + 1]);
 }
 
 int perp__step_define(perp__step *s)
