@@ -151,13 +151,13 @@ PERP_API perp_status perp_bodies_joint_forces(const perp_bodies *bodies, double 
 
 /// Derivatives of the velocities at the end of the last step by what it began with, each law of a joint on the side that it was on: dry friction that
 /// held holds, a limit that pushed pushes, a force at a bound stays there. Columns of q are as in perp_bodies_inverse_derivatives. Of hinges
-/// and slides q+ = q + h v+ follows. Allocates scratch.
+/// and slides q+ = q + h v+ follows. Tendons are as joints: springs with slack on their side, limits, dry friction. Allocates scratch.
 ///
 /// @param dq  by q, nv x nv column-major; nullable
 /// @param dv  by v, nv x nv; nullable
 /// @param du  by the controls, nv x nu; nullable
 /// @return PERP_OK; PERP_ERR_ARG (NULL, no step since it was created or set, or the last one was made in parts); PERP_ERR_UNAVAILABLE (a contact pushed in it, there are
-/// equalities, tendons or forces on bodies, or the method is not euler: diag says so); PERP_ERR_NO_SOLUTION (the mass matrix is singular); PERP_ERR_MEMORY
+/// equalities or forces on bodies, the method is not euler, or a tendon's way around something is not unique: diag says so); PERP_ERR_NO_SOLUTION (the mass matrix is singular, or what is held is held twice); PERP_ERR_MEMORY
 /// @see docs/adr/074-derivatives-of-bodies.md
 PERP_API perp_status perp_bodies_step_derivatives(perp_bodies *bodies, double *dq, double *dv,
                                                   double *du, perp_diag *diag);

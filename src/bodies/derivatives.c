@@ -170,13 +170,22 @@ perp_status perp_bodies_inverse_derivatives(perp_bodies *b, const double *a, dou
 
 /* Steps ------------------------------------------------------------------------------------------------ */
 
-/* A step solves A (v+ - v) = h (..): R = h ID(q, v, (v+ - v)/h) + h (D v+ + forces of x = q + h v+) = 0 in the velocities that no law holds. */
+/* A tendon: its slopes by the length and the rate; held: 0, 1 at rest by dry friction, 2 at a limit; of a path the force along its length, which turns with it. */
+typedef struct pulled {
+    double force, stiff, slack;
+    int held;
+} pulled;
+
+/* A step solves A (v+ - v) = h (..): R = h ID(q, v, (v+ - v)/h) + h (D v+ + forces of x = q + h v+) = 0 in the velocities that no law holds. Tendons that are held have a row each behind them,
+ * what their rate is, and a column, the impulse that holds. */
 typedef struct step_slopes {
     double *q, *v, *A;     /* of the inverse dynamics; of R by v+ */
     double *stiff, *slack; /* nv: forces of the joints by x and by v+ */
-    int *held, *swap;      /* nv; held: 0, 1 at rest by dry friction, 2 at a limit */
+    int *held, *swap;      /* held: nv, as a tendon's; swap: n */
+    int n;                 /* nv and the tendons that are held */
+    pulled *tendon;
     slope *s;
-    double *tau, *x;
+    double *tau, *x, *right, *change;
 } step_slopes;
 
 static const char *reason_not_smooth(const perp_bodies *b)
@@ -185,7 +194,6 @@ static const char *reason_not_smooth(const perp_bodies *b)
     int n = perp_bodies_touches(b, &touch);
     for (int i = 0; i < n; i++)
         if (perp__length3(touch[i].impulse) > 0) return "a contact pushes";
-    if (b->joints.ntendon) return "there are tendons";
     if (b->is_pushed) return "there are forces on bodies";
     if (perp__is_midpoint(b)) return "they are those of the method euler";
     return b->equal.n ? "there are equalities" : NULL;
@@ -209,8 +217,37 @@ static int is_clamped(const perp_bodies *b, int i)
 /* Of its bound, a force of dry friction that holds; the rest is the friction solver's rounding. */
 static const double INSIDE = 1 - 1e-9;
 
-/* On which side each law of a joint was, and the slopes of those that have one there. */
-static void take_sides(const perp_bodies *b, const step_slopes *d)
+/* Springs and dampers of a tendon, v: at the end. */
+static pulled spring_of(const perp_bodies *b, int i, const double *v)
+{
+    const perp_tendon *t = &b->joints.tendon[i];
+    double stiffness = t->slack > 0 ? 0 : t->stiffness, rate = perp__tendon_rate(b, i + 1, v),
+           length = b->joints.strand[i].length + b->o.step * rate; /* of a path */
+    return (pulled){.force = -stiffness * (length - t->rest) - t->damping * rate,
+                    .stiff = stiffness,
+                    .slack = t->damping};
+}
+
+/* A row that pushes holds, or gives way as a spring with slack does; dry friction holds within its bound. A limit holds rather than dry friction. */
+static void take_row(const perp_bodies *b, const step_slopes *d, const perp__law *row)
+{
+    if (row->kind == PERP__DRIVE) return;
+    int side = row->kind == PERP__LIMIT ? row->impulse > 0 ? 2 : 0
+                                        : fabs(row->impulse) < INSIDE * row->bound;
+    if (!row->tendon) {
+        if (side == 2) d->held[row->at] = side;
+        return;
+    }
+    pulled *t = &d->tendon[row->tendon - 1];
+    t->force += row->J * row->impulse / b->o.step;
+    if (row->compliance > 0)
+        t->stiff += side ? b->joints.tendon[row->tendon - 1].stiffness : 0;
+    else if (side > t->held)
+        t->held = side;
+}
+
+/* On which side each law was, and the slopes of those that have one there. v: at the end. */
+static void take_sides(const perp_bodies *b, step_slopes *d, const double *v)
 {
     const perp__joints *j = &b->joints;
     for (int i = 1; i < b->n; i++) {
@@ -221,93 +258,170 @@ static void take_sides(const perp_bodies *b, const step_slopes *d)
         }
         if (l->nv) d->stiff[l->v] = j->law[i].stiffness;
     }
+    for (int i = 0; i < j->ntendon; i++) d->tendon[i] = spring_of(b, i, v);
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
+        pulled *t = a->tendon ? &d->tendon[a->tendon - 1] : NULL;
         int at = b->link[a->body].v;
+        if (t) t->force += a->gear * j->drive[i];
         if (is_at_bound(b, i)) continue;
-        d->stiff[at] += a->gear * a->gear * a->kp;
-        d->slack[at] += a->gear * a->gear * a->kv;
+        *(t ? &t->stiff : &d->stiff[at]) += a->gear * a->gear * a->kp;
+        *(t ? &t->slack : &d->slack[at]) += a->gear * a->gear * a->kv;
     }
-    for (int i = 0; i < j->nrow; i++)
-        if (j->row[i].kind == PERP__LIMIT && j->row[i].impulse > 0) d->held[j->row[i].at] = 2;
+    for (int i = 0; i < j->nrow; i++) take_row(b, d, &j->row[i]);
+    d->n = b->nv;
+    for (int i = 0; i < j->ntendon; i++) d->n += d->tendon[i].held > 0;
+}
+
+/* The rows and columns of the tendons; a velocity that is held has no row of forces. */
+static void state_tendons(const perp_bodies *b, const step_slopes *d)
+{
+    size_t n = (size_t)d->n, held = (size_t)b->nv;
+    double h = b->o.step;
+    for (int i = 0; i < b->joints.ntendon; i++) {
+        const perp__strand *s = &b->joints.strand[i];
+        const pulled *t = &d->tendon[i];
+        for (int k = 0; k < s->n; k++) {
+            size_t at = (size_t)s->at[k];
+            if (t->held) d->A[held + at * n] = s->c[k];
+            if (d->held[at]) continue;
+            if (t->held) d->A[at + held * n] = -s->c[k];
+            for (int m = 0; m < s->n; m++)
+                d->A[at + (size_t)s->at[m] * n] +=
+                    h * (t->slack + h * t->stiff) * s->c[k] * s->c[m];
+        }
+        held += t->held > 0;
+    }
 }
 
 /* R by v+, factored; rows of velocities that are held say what these are. 0: it is singular. */
 static int factor_step(perp_bodies *b, const step_slopes *d)
 {
-    size_t nv = (size_t)b->nv;
+    size_t nv = (size_t)b->nv, n = (size_t)d->n;
     double h = b->o.step;
-    perp__bodies_full_mass(b, d->A);
-    for (size_t j = 0; j < nv; j++) d->A[j * (nv + 1)] += h * (d->slack[j] + h * d->stiff[j]);
-    for (size_t i = 0; i < nv; i++)
-        for (size_t j = 0; j < nv && d->held[i]; j++) d->A[i + j * nv] = i == j;
-    return perp__lu(b->nv, d->A, b->nv, d->swap) == 0;
+    perp__bodies_full_mass(b, d->x);
+    memset(d->A, 0, n * n * sizeof *d->A);
+    for (size_t j = 0; j < nv; j++) {
+        for (size_t i = 0; i < nv; i++) d->A[i + j * n] = d->held[i] ? i == j : d->x[i + j * nv];
+        if (!d->held[j]) d->A[j * (n + 1)] += h * (d->slack[j] + h * d->stiff[j]);
+    }
+    state_tendons(b, d);
+    return perp__lu(d->n, d->A, d->n, d->swap) == 0;
 }
 
 /* The right side of the row of velocity i for the direction k of q or v. */
-static double side(const perp_bodies *b, const step_slopes *d, const double *M, int i, int k,
-                   int in_q)
+static double side(const perp_bodies *b, const step_slopes *d, int i, int k, int in_q)
 {
     size_t at = (size_t)i + (size_t)k * (size_t)b->nv;
     double h = b->o.step;
     if (d->held[i]) return d->held[i] == 2 && in_q && i == k ? -1 / h : 0;
-    if (!in_q) return M[at] - h * d->v[at];
+    if (!in_q) return d->x[at] - h * d->v[at];
     return -h * (d->q[at] + (i == k ? d->stiff[i] : 0));
 }
 
-static void solve_steps(perp_bodies *b, const step_slopes *d, double *dq, double *dv, double *du)
+/* What tendons add to it for the direction k of q, v: at the end. 0: the way of one is not unique. */
+static int bend_tendons(perp_bodies *b, const step_slopes *d, int k, const double *v)
 {
-    size_t nv = (size_t)b->nv;
-    double *M = d->x;
-    perp__bodies_full_mass(b, M);
+    double h = b->o.step, *held = d->right + b->nv;
+    for (int i = 0; i < b->joints.ntendon; i++) {
+        const perp__strand *s = &b->joints.strand[i];
+        const pulled *t = &d->tendon[i];
+        double length = 0, rate = 0;
+        memset(d->change, 0, (size_t)b->nv * sizeof *d->change);
+        if (s->path && !perp__path_bend(b, s, k, d->change)) return 0;
+        for (int m = 0; m < s->n; m++) {
+            rate += d->change[m] * v[s->at[m]];
+            if (s->at[m] == k) length = s->c[m];
+        }
+        double force = -t->stiff * (length + h * rate) - t->slack * rate;
+        for (int m = 0; m < s->n; m++)
+            if (!d->held[s->at[m]])
+                d->right[s->at[m]] += h * (d->change[m] * t->force + s->c[m] * force);
+        if (t->held) *held++ = -rate - (t->held == 2 ? length / h : 0);
+    }
+    return 1;
+}
+
+static void solve_step(const perp_bodies *b, const step_slopes *d, double *column)
+{
+    perp__lu_solve(d->n, d->A, d->n, d->swap, d->right);
+    memcpy(column, d->right, (size_t)b->nv * sizeof *column);
+}
+
+/* By the control of an actuator: 0 where it changes no force. */
+static void push_by_control(const perp_bodies *b, const step_slopes *d, int i)
+{
+    const perp_actuator *a = &b->joints.actuator[i];
+    const perp__strand *s = a->tendon ? &b->joints.strand[a->tendon - 1] : NULL;
+    double push = b->o.step * a->gear * a->gain;
+    if (is_at_bound(b, i) || is_clamped(b, i)) return;
+    for (int m = 0; m < (s ? s->n : 1); m++) {
+        int at = s ? s->at[m] : b->link[a->body].v;
+        if (!d->held[at]) d->right[at] = push * (s ? s->c[m] : 1);
+    }
+}
+
+/* v: at the end. 0: as above. */
+static int solve_steps(perp_bodies *b, const step_slopes *d, const double *v, double *dq,
+                       double *dv, double *du)
+{
+    size_t nv = (size_t)b->nv, size = (size_t)d->n * sizeof *d->right;
     for (int in_q = 0; in_q < 2; in_q++)
         for (int k = 0; k < b->nv && (in_q ? dq : dv); k++) {
-            double *column = (in_q ? dq : dv) + (size_t)k * nv;
-            for (int i = 0; i < b->nv; i++) column[i] = side(b, d, M, i, k, in_q);
-            perp__lu_solve(b->nv, d->A, b->nv, d->swap, column);
+            memset(d->right, 0, size);
+            for (int i = 0; i < b->nv; i++) d->right[i] = side(b, d, i, k, in_q);
+            if (in_q && !bend_tendons(b, d, k, v)) return 0;
+            solve_step(b, d, (in_q ? dq : dv) + (size_t)k * nv);
         }
     for (int i = 0; i < b->joints.nu && du; i++) {
-        const perp_actuator *a = &b->joints.actuator[i];
-        int at = b->link[a->body].v;
-        double *column = du + (size_t)i * nv;
-        memset(column, 0, nv * sizeof *column);
-        if (is_at_bound(b, i) || is_clamped(b, i) || d->held[at]) continue;
-        column[at] = b->o.step * a->gear * a->gain;
-        perp__lu_solve(b->nv, d->A, b->nv, d->swap, column);
+        memset(d->right, 0, size);
+        push_by_control(b, d, i);
+        solve_step(b, d, du + (size_t)i * nv);
     }
+    return 1;
 }
 
 static int take_slopes(const perp_bodies *b, perp__arena *arena, step_slopes *d)
 {
-    size_t nv = (size_t)b->nv;
-    PERP_TAKE(arena, d->q, 4 * nv * nv + 4 * nv + 1);
-    PERP_TAKE(arena, d->held, 2 * nv + 1);
+    size_t nv = (size_t)b->nv, nt = (size_t)b->joints.ntendon, n = nv + nt;
+    PERP_TAKE(arena, d->q, 3 * nv * nv + n * n + 6 * nv + nt + 1);
+    PERP_TAKE(arena, d->held, 2 * nv + nt + 1);
     PERP_TAKE(arena, d->s, (size_t)b->n);
+    PERP_TAKE(arena, d->tendon, nt + 1);
     if (arena->failed) return 0;
-    d->v = d->q + nv * nv, d->A = d->v + nv * nv, d->x = d->A + nv * nv;
-    d->stiff = d->x + nv * nv, d->slack = d->stiff + nv, d->tau = d->slack + nv;
+    d->v = d->q + nv * nv, d->x = d->v + nv * nv, d->A = d->x + nv * nv;
+    d->stiff = d->A + n * n, d->slack = d->stiff + nv, d->tau = d->slack + nv;
+    d->change = d->tau + 2 * nv, d->right = d->change + nv;
     d->swap = d->held + nv;
     return 1;
 }
 
-/* At the q and v with which the step began: v is put there for the recursions, which it goes back from. 0: singular. */
-static int differentiate_step(perp_bodies *b, const step_slopes *d, double *dq, double *dv,
-                              double *du)
+/* At the q and v with which the step began: v is put there for the recursions, which it goes back from. */
+static perp_status differentiate_step(perp_bodies *b, step_slopes *d, double *dq, double *dv,
+                                      double *du)
 {
     size_t nv = (size_t)b->nv;
     double *end = d->tau + nv;
+    perp_status status = PERP_ERR_NO_SOLUTION;
     memcpy(end, b->v, nv * sizeof *end);
     memcpy(b->v, b->last + b->nq, nv * sizeof *b->v);
-    take_sides(b, d);
     perp__bodies_place(b, b->last);
+    perp__tendons_place(b);
+    take_sides(b, d, end);
     perp__bodies_carry(b, b->v);
     perp__bodies_inverse(b, b->acc, NULL, d->tau);
     differentiate_all(b, b->acc, d->s, d->q, d->v);
-    int ok = factor_step(b, d);
-    if (ok) solve_steps(b, d, dq, dv, du);
+    if (factor_step(b, d))
+        status = solve_steps(b, d, end, dq, dv, du) ? PERP_OK : PERP_ERR_UNAVAILABLE;
     memcpy(b->v, end, nv * sizeof *end);
     perp__bodies_place(b, b->q);
-    return ok;
+    return status;
+}
+
+static perp_status refuse_slopes(const perp_bodies *b, const char *why, perp_diag *diag)
+{
+    return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
+                        "step %ld: its derivatives are not known: %s\n", b->steps, why);
 }
 
 perp_status perp_bodies_step_derivatives(perp_bodies *b, double *dq, double *dv, double *du,
@@ -315,14 +429,13 @@ perp_status perp_bodies_step_derivatives(perp_bodies *b, double *dq, double *dv,
 {
     if (!b || !b->is_stepped) return PERP_ERR_ARG;
     const char *why = reason_not_smooth(b);
-    if (why)
-        return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
-                            "step %ld: its derivatives are not known: %s\n", b->steps, why);
+    if (why) return refuse_slopes(b, why, diag);
     perp__arena arena = {0};
     step_slopes d;
     perp_status status = PERP_ERR_MEMORY;
-    if (take_slopes(b, &arena, &d))
-        status = differentiate_step(b, &d, dq, dv, du) ? PERP_OK : PERP_ERR_NO_SOLUTION;
+    if (take_slopes(b, &arena, &d)) status = differentiate_step(b, &d, dq, dv, du);
     perp__arena_clear(&arena);
+    if (status == PERP_ERR_UNAVAILABLE)
+        return refuse_slopes(b, "a tendon's way is not unique", diag);
     return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, "bodies") : status;
 }

@@ -32,10 +32,12 @@ typedef struct perp__guess {
     unsigned char amended;     /* it became a row within this step */
 } perp__guess;
 
-/* A straight piece of a tendon: its ends in the world, the bodies that these are on, its direction over the divisor. */
+/* A straight piece of a tendon: its ends in the world, the bodies that these are on, its direction over the divisor; the first of two around something: what, and whether through it. */
 typedef struct perp__piece_of_path {
     int body[2];
     double p[2][3], d[3];
+    const perp_path_point *around;
+    int is_through;
 } perp__piece_of_path;
 
 /* What a tendon is to the step: the row of its rate. */
@@ -133,6 +135,9 @@ void perp__path_load(perp_bodies *b, const perp__strand *s, double force, double
 const char *perp__path_fault(const perp_bodies *b, const perp_path_point *path, int n);
 /* Velocities that move a point of it are marked; how many. */
 int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int n, int *mark);
+
+/* bends.c. Where it was followed, the change of its row, of s->n entries, per unit along velocity `at`; 0: its way is not unique there. */
+int perp__path_bend(perp_bodies *b, const perp__strand *s, int at, double *change);
 
 /* tendons.c. Tendons through space are followed from where the bodies are placed. */
 void perp__tendons_place(perp_bodies *b);

@@ -164,7 +164,7 @@ static void climb(double p[2][3], double d[2][2], const way *w, double out[2][3]
     *arc = hypot(w->arc, out[1][2] - out[0][2]);
 }
 
-/* Between two points (world) around or through a path's obstacle: where it is touched (world), the length there. 0: it is not. */
+/* Between two points (world) around or through a path's obstacle: where it is touched (world), the length there. 0: it is not; 2: through. */
 static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], double at[2][3],
                 double *arc)
 {
@@ -199,7 +199,7 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
         for (int i = 0; i < 3; i++) out[k][i] = axis[0][i] * w.p[k][0] + axis[1][i] * w.p[k][1];
     if (o->kind == PERP_PATH_CYLINDER) climb(p, d, &w, out, arc);
     for (int k = 0; k < 2; k++) perp__place3(R, center, out[k], at[k]);
-    return 1;
+    return 1 + is_inside;
 }
 
 static void add_piece(perp__strand *s, const int body[2], double p[2][3], double divisor)
@@ -208,6 +208,7 @@ static void add_piece(perp__strand *s, const int body[2], double p[2][3], double
     double length;
     memcpy(piece->body, body, sizeof piece->body);
     memcpy(piece->p, p, sizeof piece->p);
+    piece->around = NULL;
     perp__move3(p[1], -1, p[0], piece->d);
     length = perp__length3(piece->d);
     s->length += length / divisor;
@@ -249,10 +250,13 @@ void perp__path_follow(perp_bodies *b, perp__strand *s)
         const perp_path_point *end = next->kind == PERP_PATH_SITE ? next : next + 1;
         site_in_world(b, here, x[0]);
         site_in_world(b, end, x[1]);
-        if (end != next && wrap(b, next, x, at, &arc)) {
+        int wraps = end == next ? 0 : wrap(b, next, x, at, &arc);
+        if (wraps) {
             double first[2][3] = {{x[0][0], x[0][1], x[0][2]}, {at[0][0], at[0][1], at[0][2]}},
                    last[2][3] = {{at[1][0], at[1][1], at[1][2]}, {x[1][0], x[1][1], x[1][2]}};
             add_piece(s, (int[2]){here->body, next->body}, first, divisor);
+            s->piece[s->npiece - 1].around = next;
+            s->piece[s->npiece - 1].is_through = wraps == 2;
             s->length += arc / divisor;
             add_piece(s, (int[2]){next->body, end->body}, last, divisor);
         } else {

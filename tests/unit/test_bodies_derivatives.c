@@ -119,18 +119,23 @@ static void inverse_dynamics_has_the_slopes_of_its_values(void **state)
     assert_true(worst < 1e-9);
 }
 
+static int is_single(const perp_bodies *b, int body)
+{
+    int at = perp_bodies_q_of(b, body), next = perp_bodies_nq(b);
+    for (int j = BODIES; j > body; j--)
+        if (perp_bodies_q_of(b, j) >= 0) next = perp_bodies_q_of(b, j);
+    return at >= 0 && next - at == 1;
+}
+
 /* Laws on all sides: springs, dry friction that holds and slides, limits, servos within and at their bounds. */
 static int add_laws(perp_bodies *b)
 {
     perp_diag diag = {0};
     int nu = 0, at = 0;
     for (int i = 1; i <= BODIES; i++) {
-        int q = perp_bodies_q_of(b, i), v = perp_bodies_v_of(b, i), next = perp_bodies_nq(b);
-        if (v < 0) continue;
-        for (int j = BODIES; j > i; j--)
-            if (perp_bodies_q_of(b, j) >= 0) next = perp_bodies_q_of(b, j);
-        double x = perp_bodies_q(b)[q], speed = perp_bodies_v(b)[v];
-        if (next - q != 1) continue; /* hinges and slides */
+        if (!is_single(b, i)) continue;
+        double x = perp_bodies_q(b)[perp_bodies_q_of(b, i)],
+               speed = perp_bodies_v(b)[perp_bodies_v_of(b, i)];
         perp_joint_law law = {.stiffness = 3, .rest = 0.2};
         perp_actuator servo = {
             .body = i, .gear = 1.5, .gain = 20, .kp = 20, .kv = 2, .lower = -1000, .upper = 1000};
@@ -146,6 +151,108 @@ static int add_laws(perp_bodies *b)
         nu++;
     }
     return nu;
+}
+
+/* The ways of a tendon: straight, around a sphere or a cylinder that is in the way, on the far side of one, through one, and of joints. */
+enum { STRAIGHT, SPHERE, CYLINDER, FAR_SPHERE, FAR_CYLINDER, RING, TUBE, JOINTS, WAYS };
+
+/* A point of the world in the frame of a body. */
+static void put_on_body(perp_bodies *b, int body, const double *x, double *out)
+{
+    double p[3] = {0}, R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    if (body) assert_int_equal(perp_bodies_pose(b, body, p, R), PERP_OK);
+    for (int i = 0; i < 3; i++) {
+        out[i] = 0;
+        for (int k = 0; k < 3; k++) out[i] += R[3 * k + i] * (x[k] - p[k]);
+    }
+}
+
+static void add_site(perp_bodies *b, int must_move, perp_path_point *site, double *x)
+{
+    do site->body = (int)random_in(0, BODIES + 0.999);
+    while (must_move && (!site->body || perp_bodies_v_of(b, site->body) < 0));
+    draw(x, 3);
+    for (int i = 0; i < 3; i++) x[i] *= 3;
+    put_on_body(b, site->body, x, site->position);
+}
+
+/* Between the sites x, beside the straight way. */
+static void add_round(perp_bodies *b, int way, double x[2][3], perp_path_point *o)
+{
+    double along[3], axis[3], across[3], middle[3], side[3], size = 0, far = 0;
+    draw(axis, 3);
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        along[i] = x[1][i] - x[0][i];
+        size += along[i] * along[i];
+        across[i] = axis[j] * (x[1][k] - x[0][k]) - axis[k] * (x[1][j] - x[0][j]);
+        far += across[i] * across[i];
+    }
+    int is_ring = way >= RING, is_sphere = way == SPHERE || way == FAR_SPHERE || way == RING;
+    *o = (perp_path_point){.kind = is_sphere ? PERP_PATH_SPHERE : PERP_PATH_CYLINDER,
+                           .body = (int)random_in(0, BODIES + 0.999),
+                           .radius = 0.2 * sqrt(size),
+                           .has_side = way >= FAR_SPHERE};
+    draw(o->rotation, 4);
+    for (int i = 0; i < 3; i++) {
+        double radius = across[i] / sqrt(far) * o->radius;
+        middle[i] = 0.5 * (x[0][i] + x[1][i]) + (is_ring ? 1.5 : 0.3) * radius;
+        side[i] = middle[i] + (is_ring ? 0.3 : 2) * radius;
+    }
+    o->side_body = o->body;
+    put_on_body(b, o->body, middle, o->position);
+    put_on_body(b, o->body, side, o->side);
+}
+
+static void add_tendon(perp_bodies *b, const perp_tendon *t)
+{
+    perp_diag diag = {0};
+    if (perp_bodies_add_tendon(b, t, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+}
+
+/* Tendons 2 k and 2 k + 1 of the same way: what nothing acts on, whose length says where the laws of the other are: a spring, a damper and a servo, a spring with slack, a limit, dry friction
+ * that holds, or that slides. Is it longer than straight ways? */
+static int add_tendons(perp_bodies *b, int k, int way, int law)
+{
+    perp_path_point path[6] = {{0}};
+    double x[4][3], J[ROOM], coefficient[BODIES], straight = 0, rate = 0, most = 0;
+    int joint[BODIES], njoint = 0;
+    for (int i = 1; i <= BODIES; i++)
+        if (is_single(b, i)) joint[njoint++] = i;
+    draw(coefficient, njoint);
+    for (int i = 0; i < 4; i++) add_site(b, i % 2, &path[i < 2 ? 2 * i : i + 2], x[i]);
+    path[3] = (perp_path_point){.kind = PERP_PATH_PULLEY, .divisor = 2};
+    add_round(b, way, x, &path[1]);
+    perp_tendon t = {.npath = way == STRAIGHT ? 2 : 6, .path = way == STRAIGHT ? path + 4 : path};
+    if (way == JOINTS && njoint)
+        t = (perp_tendon){.n = njoint, .body = joint, .coefficient = coefficient};
+    add_tendon(b, &t);
+    double length = perp_bodies_tendon_length(b, 2 * k);
+    assert_int_equal(perp_bodies_tendon_jacobian(b, 2 * k, J), PERP_OK);
+    for (int i = 0; i < perp_bodies_nv(b); i++) {
+        rate += J[i] * perp_bodies_v(b)[i];
+        most = fmax(most, fabs(J[i]));
+    }
+    if (most < 1e-3) law = 0;                  /* nothing changes its length */
+    if (law == 2 && fabs(rate) < 0.5) law = 4; /* nearby it is on either side */
+    for (int i = 0; i < 4; i += 2) {
+        double d[3] = {x[i + 1][0] - x[i][0], x[i + 1][1] - x[i][1], x[i + 1][2] - x[i][2]};
+        straight += sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) / (i ? 2 : 1);
+    }
+    if (law == 0) t.stiffness = 5, t.damping = 0.5, t.rest = 1;
+    if (law == 1) t.stiffness = 50, t.slack = 0.3, t.rest = length - (k % 2 ? 0.4 : -0.1);
+    if (law == 2) t.lower = length - (rate < 0 ? 0 : 100), t.upper = t.lower + 100;
+    if (law >= 3) t.friction = law == 3 ? 1e4 : 0.5;
+    add_tendon(b, &t);
+    const perp_actuator servo = {.tendon = 2 * k + 2,
+                                 .gear = 1.5,
+                                 .gain = 20,
+                                 .kp = 20,
+                                 .kv = 2,
+                                 .lower = -1e3,
+                                 .upper = 1e3};
+    if (law == 0) assert_int_equal(perp_bodies_add_actuator(b, &servo, NULL), PERP_OK);
+    return way != STRAIGHT && way != JOINTS && length > straight + 1e-9;
 }
 
 static void step_from(perp_bodies *b, const double *q, const double *v, const double *u,
@@ -179,6 +286,28 @@ static double compare(perp_bodies *b, int kind, int k, const double *start[3], c
     return worst;
 }
 
+/* The largest differences by q, v and u of a step from where b is. */
+static void compare_step(perp_bodies *b, double *worst, int *held)
+{
+    int nv = perp_bodies_nv(b), nu = perp_bodies_nu(b);
+    double q[2 * ROOM], v[ROOM], u[ROOM], end[ROOM], d[3][ROOM * ROOM];
+    const double *start[3] = {q, v, u};
+    perp_diag diag = {0};
+    memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
+    memcpy(v, perp_bodies_v(b), (size_t)nv * sizeof *v);
+    draw(u, nu);
+    assert_int_equal(perp_bodies_step_derivatives(b, d[0], NULL, NULL, NULL), PERP_ERR_ARG);
+    step_from(b, q, v, u, end);
+    for (int i = 0; i < nv; i++) *held += fabs(end[i]) < 1e-12;
+    if (perp_bodies_step_derivatives(b, d[0], d[1], d[2], &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    assert_memory_equal(end, perp_bodies_v(b), (size_t)nv * sizeof *end);
+    for (int kind = 0; kind < 3; kind++)
+        for (int k = 0; k < (kind == 2 ? nu : nv); k++)
+            worst[kind] =
+                fmax(worst[kind], compare(b, kind, k, start, d[kind] + (size_t)k * (size_t)nv));
+}
+
 static void steps_have_the_slopes_of_their_ends(void **state)
 {
     (void)state;
@@ -187,27 +316,35 @@ static void steps_have_the_slopes_of_their_ends(void **state)
     for (int trial = 0; trial < 60; trial++) {
         perp_bodies *b = make_tree(trial % 2, 0.3);
         add_laws(b);
-        int nv = perp_bodies_nv(b), nu = perp_bodies_nu(b);
-        double q[2 * ROOM], v[ROOM], u[ROOM], end[ROOM], d[3][ROOM * ROOM];
-        const double *start[3] = {q, v, u};
-        memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
-        memcpy(v, perp_bodies_v(b), (size_t)nv * sizeof *v);
-        draw(u, nu);
-        assert_int_equal(perp_bodies_step_derivatives(b, d[0], NULL, NULL, NULL), PERP_ERR_ARG);
-        step_from(b, q, v, u, end);
-        for (int i = 0; i < nv; i++) held += fabs(end[i]) < 1e-12;
-        assert_int_equal(perp_bodies_step_derivatives(b, d[0], d[1], d[2], NULL), PERP_OK);
-        assert_memory_equal(end, perp_bodies_v(b), (size_t)nv * sizeof *end);
-        for (int kind = 0; kind < 3; kind++)
-            for (int k = 0; k < (kind == 2 ? nu : nv); k++)
-                worst[kind] =
-                    fmax(worst[kind], compare(b, kind, k, start, d[kind] + (size_t)k * (size_t)nv));
+        compare_step(b, worst, &held);
         perp_bodies_destroy(b);
     }
     printf("steps: differences by q, v, u off by %.1e, %.1e, %.1e; %d velocities held\n", worst[0],
            worst[1], worst[2], held);
     assert_true(worst[0] < 1e-7 && worst[1] < 1e-7 && worst[2] < 1e-7);
     assert_true(held > 5);
+}
+
+/* Two tendons a tree, each way with each law. */
+static void steps_with_tendons_have_the_slopes_of_their_ends(void **state)
+{
+    (void)state;
+    double worst[3] = {0};
+    int held = 0, bent = 0;
+    for (int trial = 0; trial < 5 * WAYS; trial++) {
+        double own[3] = {0};
+        perp_bodies *b = make_tree(trial % 2, 0.3);
+        if (trial % 3 == 0) add_laws(b);
+        for (int k = 0; k < 2; k++)
+            bent += add_tendons(b, k, (trial + 3 * k) % WAYS, (trial + k) % 5);
+        compare_step(b, own, &held);
+        for (int i = 0; i < 3; i++) worst[i] = fmax(worst[i], own[i]);
+        perp_bodies_destroy(b);
+    }
+    printf("tendons: differences by q, v, u off by %.1e, %.1e, %.1e; %d around something\n",
+           worst[0], worst[1], worst[2], bent);
+    assert_true(worst[0] < 1e-7 && worst[1] < 1e-7 && worst[2] < 1e-7);
+    assert_true(bent > 30);
 }
 
 /* Asking for derivatives changes no later step. */
@@ -225,6 +362,32 @@ static void derivatives_leave_the_run_as_it_is(void **state)
         }
         memcpy(end[asked], perp_bodies_v(b), (size_t)perp_bodies_nv(b) * sizeof **end);
         if (asked) assert_memory_equal(end[0], end[1], (size_t)perp_bodies_nv(b) * sizeof **end);
+        perp_bodies_destroy(b);
+    }
+}
+
+/* A way around a ball from sites on one line with its centre may go anywhere around; two equal tendons that hold share their force as they like. */
+static void ways_that_are_many_have_no_slopes(void **state)
+{
+    (void)state;
+    const perp_body slider = {
+        .name = "slider", .joint = PERP_JOINT_SLIDE, .axis = {0, 0, 1}, .mass = 1};
+    perp_path_point path[] = {{.position = {-1, 0, 0}},
+                              {.kind = PERP_PATH_SPHERE, .radius = 0.2},
+                              {.body = 1, .position = {1, 0, 0}}};
+    for (int twice = 0; twice < 2; twice++) {
+        perp_bodies *b = NULL;
+        perp_diag diag = {0};
+        double dq;
+        assert_int_equal(perp_bodies_create(&slider, 1, NULL, 0, NULL, &b, &diag), PERP_OK);
+        path[1].position[2] = twice ? -0.1 : 0;
+        const perp_tendon t = {.npath = 3, .path = path, .friction = 1e3};
+        for (int k = 0; k <= twice; k++) add_tendon(b, &t);
+        step_from(b, (double[]){0}, (double[]){0}, NULL, &dq);
+        assert_int_equal(perp_bodies_step_derivatives(b, &dq, NULL, NULL, &diag),
+                         twice ? PERP_ERR_NO_SOLUTION : PERP_ERR_UNAVAILABLE);
+        if (!twice) assert_non_null(strstr(perp_diag_text(&diag), "not unique"));
+        perp_diag_clear(&diag);
         perp_bodies_destroy(b);
     }
 }
@@ -258,7 +421,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inverse_dynamics_has_the_slopes_of_its_values),
         cmocka_unit_test(steps_have_the_slopes_of_their_ends),
+        cmocka_unit_test(steps_with_tendons_have_the_slopes_of_their_ends),
         cmocka_unit_test(derivatives_leave_the_run_as_it_is),
+        cmocka_unit_test(ways_that_are_many_have_no_slopes),
         cmocka_unit_test(what_has_no_slopes_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

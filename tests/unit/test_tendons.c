@@ -330,12 +330,6 @@ static void what_is_wrong_is_refused(void **state)
     assert_int_equal(perp_bodies_add_actuator(
                          b, &(perp_actuator){.body = 3, .pushes = 1, .gear = 1, .kp = 1}, &diag),
                      PERP_ERR_MODEL);
-    hang(b, (perp_tendon){.n = 2, .body = BOTH, .coefficient = one});
-    step(b, 1);
-    double dq[64];
-    assert_int_equal(perp_bodies_step_derivatives(b, dq, NULL, NULL, &diag), PERP_ERR_UNAVAILABLE);
-    assert_non_null(strstr(perp_diag_text(&diag), "tendons"));
-    perp_diag_clear(&diag);
     perp_bodies_destroy(b);
 }
 
