@@ -131,10 +131,12 @@ static void go_back(perp_simulation *sim)
     pass_events(sim, PERP__LOAD);
 }
 
-/* What may be rounding of state i, or left of its conditions by a step that holds. */
-static double unresolved(perp__step *s, int i, double reach, double accuracy)
+/* What may be rounding of state i, or left of its conditions by a step that holds; those of Radau's methods are solved to rounding. */
+static double unresolved(perp_simulation *sim, int i, double reach)
 {
-    double held = fmin(s->tol, accuracy); /* who asks for more gets more */
+    perp__step *s = &sim->step;
+    double held =
+        sim->events ? 0 : fmin(s->tol, sim->options.accuracy); /* who asks for more gets more */
     return fmax(held * s->sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
 }
 
@@ -149,7 +151,7 @@ static double error_of_halves(perp_simulation *sim, double h, double reach)
         double moves = fabs(x[i] - x0[i]) / h * sim->options.step;
         double size = fmax(fmax(p->largest[i], moves), fmax(fabs(x[i]), fabs(x0[i])));
         double off = fabs(x[i] - p->whole[i]) / gain;
-        if (off > (reach > 0 ? unresolved(&sim->step, i, reach, sim->options.accuracy) : 0))
+        if (off > (reach > 0 ? unresolved(sim, i, reach) : 0))
             worst = fmax(worst, off / (sim->options.accuracy * size));
     }
     return worst;
@@ -160,8 +162,11 @@ static double error_of_halves(perp_simulation *sim, double h, double reach)
 static double judge(perp_simulation *sim, double h)
 {
     double off = error_of_halves(sim, h, 0);
-    if (off <= 1 || sim->events) return off;
-    perp__step_size(&sim->step);
+    if (off <= 1) return off;
+    if (sim->events)
+        perp__step_linearise(&sim->step); /* points may have been judged by another problem */
+    else
+        perp__step_size(&sim->step);
     return error_of_halves(sim, h, perp__step_reach(&sim->step));
 }
 

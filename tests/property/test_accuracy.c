@@ -115,6 +115,31 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
     }
 }
 
+/* A mass that rests on a stop stated by positions until a force lifts it: what is rounding while it rests is no error of a part. */
+static void what_rests_on_a_stop_takes_few_parts(void **state)
+{
+    (void)state;
+    static const perp_integrator methods[] = {PERP_RADAU3, PERP_RADAU5, PERP_RADAU7};
+    for (int i = 0; i < 6; i++) {
+        char text[256];
+        double at = i / 3, g = 9.81, since = 2 - 2 * g / 20, x = at + 20 * pow(since, 3) / 12;
+        snprintf(
+            text, sizeof text,
+            "param c = %g\nstate x = %g, v = 0\nvar p\nder(x) = v\n2*der(v) = 20*t - 2*9.81 + p\n"
+            "0 <= p perp x - c >= 0\n",
+            at, at);
+        perp_model *model = load_or_parse(text);
+        perp_simulation *sim = run_within(model, methods[i % 3], 2, 1e-9);
+        long n = perp_simulation_parts(sim, NULL, NULL);
+        double off = fabs(perp_simulation_state(sim, 0) - x);
+        if (!(off < 1e-10 && n <= 100))
+            fail_msg("%s from %g: off by %g, %ld parts", perp_integrator_name(methods[i % 3]), at,
+                     off, n);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
 /* In other units of length a run has the same parts and the same states, for powers of 2 to the bit. */
 static void parts_do_not_depend_on_units(void **state)
 {
@@ -267,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had),
         cmocka_unit_test(parts_are_as_long_as_the_accuracy_allows),
         cmocka_unit_test(parts_do_not_depend_on_units),
+        cmocka_unit_test(what_rests_on_a_stop_takes_few_parts),
         cmocka_unit_test(more_accuracy_is_more),
         cmocka_unit_test(parts_that_are_left_to_backward_euler_are_judged_by_its_order),
         cmocka_unit_test(the_error_goes_with_the_accuracy),
