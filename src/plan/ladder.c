@@ -151,7 +151,7 @@ void perp__plan_set_start(perp_plan *plan, int run)
         double lo = is_p ? plan->pairing.bound->plo[j] : plan->pairing.bound->wlo[j],
                hi = is_p ? plan->pairing.bound->phi[j] : plan->pairing.bound->whi[j];
         double *x = is_p ? &plan->p[j] : &plan->w[j], unit = is_p ? g->unit.p[j] : g->unit.w[j / K],
-               far = g->unit.are_balanced ? FAR_IF_BALANCED * unit : FAR;
+               far = (g->unit.are_balanced ? FAR_IF_BALANCED : FAR) * unit;
         if (way == SHAKEN)
             *x += uniform(&state, -SHAKE, SHAKE) * unit;
         else

@@ -216,17 +216,20 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    (size_t)u->nkind * sizeof *u->net);
 }
 
-/* A derivative so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. */
+/* A derivative so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. That by a length of time, or a
+ * parameter, is of another kind, and compared with those by what is guessed, each times its guess. */
 static const double CANCELLED = 1e-14;
 
 static void drop_rounding(sizer *u)
 {
-    size_t n = (size_t)u->nkind;
+    size_t n = (size_t)u->nkind, nb = (size_t)u->g->nb;
     for (int i = 0; i < u->g->nrow; i++) {
-        double *net = u->net + (size_t)i * n, *sum = u->sum + (size_t)i * n, most = 0;
-        for (size_t j = 0; j < n; j++) most = fmax(most, sum[j]);
+        double *net = u->net + (size_t)i * n, *sum = u->sum + (size_t)i * n, most = 0, term = 0;
+        for (size_t j = 0; j < nb; j++) most = fmax(most, sum[j]);
+        for (size_t j = 0; j < n; j++) term = fmax(term, sum[j] * u->size[j]);
         for (size_t j = 0; j < n; j++)
-            if (net[j] < CANCELLED * most) net[j] = 0;
+            if (j < nb ? net[j] < CANCELLED * most : net[j] * u->size[j] < CANCELLED * term)
+                net[j] = 0;
     }
 }
 
@@ -339,6 +342,46 @@ static int find_constants(sizer *u, perp__arena *arena, const double *w, const d
         if (pair->is_cone)
             constant[pair->speed] = constant[pair->slip[0]] = constant[pair->slip[1]] = 0;
     }
+    return 1;
+}
+
+/* How far the cost alone would take each kind from the guess, if it were a parabola: its slope over its curvature, largest of all steps. hess: of the
+ * cost. */
+static void size_by_cost(sizer *u, const double *grad, const double *hess)
+{
+    const perp__program *g = u->g;
+    double *slope = u->now, *curvature = u->now + u->nkind;
+    memset(u->now, 0, 2 * (size_t)u->nkind * sizeof *u->now);
+    for (size_t at = 0; at < (size_t)g->grad.n * (size_t)g->K; at++) {
+        double *to = &slope[kind_of(g, g->grad.col[at / (size_t)g->K])];
+        *to = fmax(*to, finite_or_0(grad[at]));
+    }
+    for (size_t at = 0; at < (size_t)g->hess.n * (size_t)g->K; at++) {
+        size_t e = at / (size_t)g->K;
+        double *to = &curvature[kind_of(g, g->hess.row[e])];
+        if (g->hess.row[e] == g->hess.col[e]) *to = fmax(*to, finite_or_0(hess[at]));
+    }
+    for (int j = 0; j < u->nkind; j++)
+        if (u->size[j] == 0 && slope[j] > 0 && curvature[j] > 0)
+            u->size[j] = slope[j] / curvature[j];
+}
+
+/* What neither guess nor range nor rows size, by the constants of the rows, and then by the cost: else its unit would be that of the model. 0:
+ * memory. */
+static int size_the_rest(sizer *u, perp__arena *arena, const double *w, const double *p,
+                         double *jac, double *grad)
+{
+    perp__program *g = u->g;
+    double *hess;
+    int is_known = 1;
+    for (int j = 0; j < u->nkind; j++) is_known &= u->size[j] > 0;
+    if (is_known) return 1;
+    if (!find_constants(u, arena, w, p, jac, u->given)) return 0;
+    while (size_by_rows(u)) continue;
+    if (!PERP_TAKE(arena, hess, (size_t)g->hess.n * (size_t)g->K)) return 0;
+    perp__program_derivatives(g, NULL, w, p, NULL, 1, jac, grad, hess);
+    size_by_cost(u, grad, hess);
+    while (size_by_rows(u)) continue;
     return 1;
 }
 
@@ -457,7 +500,7 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
     PERP_TAKE(arena, jac, (size_t)g->jac.n * K);
     PERP_TAKE(arena, grad, (size_t)g->grad.n * K);
     PERP_TAKE(arena, u->size, n);
-    PERP_TAKE(arena, u->now, rows * n + n);
+    PERP_TAKE(arena, u->now, rows * n + 2 * n);
     PERP_TAKE(arena, u->most, rows);
     PERP_TAKE(arena, u->given, rows);
     PERP_TAKE(arena, u->net, 2 * rows * n);
@@ -476,6 +519,8 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
     while (size_by_rows(u) || (u->balances && size_by_arrays(u))) continue;
     keep_in_ranges(u);
     while (size_by_rows(u)) continue; /* by those that have nothing but their range */
+    if (!is_soft(g) && (g->npair == 0 || u->balances) && !size_the_rest(u, arena, w, p, jac, grad))
+        return 0;
     if (!u->balances) return 1;
     if (!balance_sizes(u, arena, w, p, jac)) return 0;
     keep_in_ranges(u);
