@@ -628,11 +628,24 @@ static void keep_guards(perp__events *e)
     }
 }
 
+/* A short step as a real one, to time t. */
+static perp__step_result take_short_step(perp__events *e, double t, int is_given)
+{
+    const perp__step *s = &e->probe[0];
+    keep_guards(e);
+    perp__step_result r = probe(e, 0, t - e->t);
+    if (r.outcome != PERP_SOLVED) return r;
+    memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
+    read_vars(e, s);
+    e->t = t;
+    if (e->saltation) perp__saltation_short(e->saltation, is_given);
+    return r;
+}
+
 /* Past an accumulation of events by short steps, at most to t1. */
 static perp__step_result pass(perp__events *e, double t1)
 {
     perp__step_result r = {.outcome = PERP_SOLVED};
-    perp__step *s = &e->probe[0];
     e->was_in_mode = 0;
     int n = e->pass < MOST_PASS ? e->pass : MOST_PASS;
     if (e->pass * e->short_h >= e->step) { /* no faster than backward Euler */
@@ -642,13 +655,8 @@ static perp__step_result pass(perp__events *e, double t1)
     double h = e->short_h * (e->pass / n);
     for (int k = 0; k < n && e->t < t1; k++) {
         double t = fmin(e->t + h, t1);
-        keep_guards(e);
-        r = probe(e, 0, t - e->t);
+        r = take_short_step(e, t, t >= t1);
         if (r.outcome != PERP_SOLVED) return r;
-        memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
-        read_vars(e, s);
-        e->t = t;
-        if (e->saltation) perp__saltation_short(e->saltation, t >= t1);
     }
     memset(e->held, 0, (size_t)e->model->npair);
     e->passed++;
@@ -1001,10 +1009,10 @@ static int holds(perp_simulation *sim, perp__step_result *r)
 
 /* One step -------------------------------------------------------------------------------------- */
 
-/* A step so short that forces in it are rounding. */
+/* A step so short that forces in it are rounding, or that it is that of the time. */
 static int is_nothing(const perp__events *e, double h)
 {
-    return h <= PERP_TOL_SAME * e->step;
+    return h <= fmax(PERP_TOL_SAME * e->step, 4 * DBL_EPSILON * fabs(e->t));
 }
 
 static int take_step(perp__events *e, double h)
@@ -1060,18 +1068,10 @@ static void keep_wide(perp__events *e, double h)
     memcpy(e->wide.y, perp__collocation_point(e->at, 0), (size_t)e->at->n * sizeof(double));
 }
 
-/* A gap that ends the step grows there: it was negative at a point within, as those of a method of order 3 are where it opens, and nothing happens. */
-static int is_moving_away(const perp__events *e)
-{
-    int last = e->at->scheme.npoint - 1, p = e->hit;
-    return e->mode[p] == PERP__ROW_A && e->at->gap[p] == PERP__ROW_B + 1 &&
-           perp__collocation_side(e->at, last, p, PERP__ROW_RATE) >= 0;
-}
-
 /* The derivatives of the step that was just taken. */
 static void follow_step(perp__events *e, double h)
 {
-    int row = e->hit < 0 || is_moving_away(e) ? -1 : row_of_hit(e);
+    int row = e->hit < 0 ? -1 : row_of_hit(e);
     int tied = e->hit >= 0 && e->mode[e->hit] == PERP__ROW_A && e->tied[e->hit] == 1 ? e->hit : -1;
     if (e->saltation) perp__saltation_step(e->saltation, row, tied);
     e->past_t = e->t, e->past_h = h;
@@ -1145,6 +1145,42 @@ static int is_misjudged(const perp__events *e, double taken)
     return 1;
 }
 
+/* Is the gap of an open pair, whose guard is on or was where the step began? */
+static int is_below(perp__events *e, int c, int p)
+{
+    return is_violated(e, c, p, 0) ||
+           (e->on[p] && perp__collocation_side(e->at, c, p, PERP__ROW_B) <
+                            -NEGATIVE * perp__collocation_terms(e->at, c, p, PERP__ROW_B));
+}
+
+/* Where a force that fell to 0 lets a gap open, that goes as the third power of the time; a method of order 3 has it below 0 at its first point, in steps however
+ * short. A gap that grows at all points, and ends the step open, says no more than that the step is too long. */
+static int lags(perp__events *e)
+{
+    int last = e->at->scheme.npoint - 1, found = 0;
+    for (int p = 0; p < e->model->npair && !found; p++) {
+        if (e->mode[p] != PERP__ROW_A || e->at->gap[p] != PERP__ROW_B + 1) continue;
+        for (int c = 0; c < last; c++) found |= is_below(e, c, p);
+        found &= !is_below(e, last, p);
+        for (int c = 0; c <= last && found; c++)
+            found = perp__collocation_side(e->at, c, p, PERP__ROW_RATE) >= 0;
+    }
+    return found;
+}
+
+/* ... off 0 by a short step, beside which those behind it may be some times as long. */
+static int step_off(perp__events *e, double end, perp__step_result *r)
+{
+    double t = fmin(e->t + e->short_h, end);
+    memcpy(e->former, e->held, (size_t)e->model->npair);
+    perp__step_result of = take_short_step(e, t, t >= end);
+    memcpy(e->held, e->former, (size_t)e->model->npair);
+    r->solves += of.solves;
+    r->error = fmax(r->error, of.error), r->residual = fmax(r->residual, of.residual);
+    e->is_short = 1, e->wide.is_known = 0, e->is_fresh = 0;
+    return of.outcome == PERP_SOLVED;
+}
+
 /* Of which open pairs is the second side negative at the end of this step? */
 static void find_sinking(perp__events *e)
 {
@@ -1159,7 +1195,8 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
 {
     perp__events *e = sim->events;
     double h = end - e->t, whole = h;
-    for (int k = 0; k <= HALVINGS; k++, h /= 2) {
+    int is_late = 0;
+    for (int k = 0; k <= HALVINGS; k++, h /= is_late ? 4 : 2) {
         e->hit = -1;
         memset(e->tied, 0, (size_t)e->model->npair);
         guess(e, h);
@@ -1168,6 +1205,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         r->solves++;
         sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
         if (is != PERP__COLLOCATED) continue;
+        if ((is_late = lags(e)) != 0) continue;
         find_ties(e);
         find_sinking(e);
         double share = first_violated(e, 0) < 0 ? dip(e) : 1;
@@ -1193,7 +1231,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         if (e->hit < 0 && h == whole) e->t = end;
         return 1;
     }
-    return 0;
+    return is_late && step_off(e, end, r);
 }
 
 /* A check is violated as soon as time moves: the other side of its pair is zero. */

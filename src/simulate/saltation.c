@@ -46,6 +46,7 @@ struct perp__saltation {
     char *choice;
     char *touched; /* pairs at the start, bits: */
     char *jumped;  /* np: the direction did, in the last two short steps */
+    char *opens;   /* pairs whose force fell to 0 at an event, while their gaps grow from 0 */
     int ntouched;  /* ... how many guards, -1: not looked at yet */
     perp__sensitivity *run;
     perp__backward *back; /* NULL: forward */
@@ -77,6 +78,7 @@ static int take_memory(perp__saltation *s)
     PERP_TAKE(a, s->choice, s->step->np + 1);
     PERP_TAKE(a, s->touched, s->slopes->at->model->npair + 1);
     PERP_TAKE(a, s->jumped, np + 1);
+    PERP_TAKE(a, s->opens, s->slopes->at->model->npair + 1);
     return !a->failed;
 }
 
@@ -150,7 +152,9 @@ void perp__saltation_leave(perp__saltation *s)
 
 void perp__saltation_forget(perp__saltation *s)
 {
-    if (s) memset(s->dt, 0, (size_t)s->np * sizeof(double));
+    if (!s) return;
+    memset(s->dt, 0, (size_t)s->np * sizeof(double));
+    memset(s->opens, 0, (size_t)s->slopes->at->model->npair);
 }
 
 void perp__saltation_pass(perp__saltation *s, perp__pass *pass)
@@ -160,6 +164,7 @@ void perp__saltation_pass(perp__saltation *s, perp__pass *pass)
     perp__pass_doubles(pass, s->before, (size_t)s->nx * (size_t)s->np);
     perp__pass_doubles(pass, s->dt_before, (size_t)s->np);
     perp__pass_doubles(pass, s->most, (size_t)s->nx * (size_t)s->np);
+    perp__pass_chars(pass, s->opens, (size_t)s->slopes->at->model->npair, 0, 1);
 }
 
 void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
@@ -413,6 +418,27 @@ static void note_tie(perp__saltation *s, int p)
     }
 }
 
+/* A gap that an event has just opened is 0 at first, beside the terms that it is made of, and no kink while it grows: it does for changes of either sign. */
+static void find_opening(perp__saltation *s)
+{
+    const perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1;
+    for (int p = 0; p < a->model->npair; p++) {
+        int zero = a->active[a->neq + p] - perp__collocation_row(a, 0, p, 0);
+        s->opens[p] &= zero == PERP__ROW_A && a->gap[p] == PERP__ROW_B + 1;
+        for (int c = 0; c <= last && s->opens[p]; c++)
+            s->opens[p] = perp__collocation_side(a, c, p, PERP__ROW_RATE) > 0;
+    }
+}
+
+/* The force that ended the step. */
+static void note_opened(perp__saltation *s, int row)
+{
+    const perp__collocation *a = s->slopes->at;
+    int k = row - (a->scheme.npoint - 1) * a->nrow - a->neq;
+    if (k >= 0 && k % PERP__PAIR_ROWS == PERP__ROW_A) s->opens[k / PERP__PAIR_ROWS] = 1;
+}
+
 static void note_kinks(perp__saltation *s)
 {
     const perp__collocation *a = s->slopes->at;
@@ -421,6 +447,7 @@ static void note_kinks(perp__saltation *s)
     for (int p = 0; p < npair; p++) {
         int base = perp__collocation_row(a, a->scheme.npoint - 1, p, 0), other[3];
         int zero = a->active[first + p] - base, n = other_rows(a, p, zero, other);
+        if (s->opens[p]) continue;
         for (int i = 0; i < n * s->np; i++)
             perp__sensitivity_doubt(s->run, i % s->np,
                                     against(s, p, zero, other[i / s->np], i % s->np), t);
@@ -576,7 +603,8 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
     if (states) memcpy(s->before, s->dx, states * sizeof(double));
     memcpy(s->dt_before, s->dt, np * sizeof(double));
     for (int j = 0; j < s->np && s->known; j++) s->known = move_direction(s, j, row, rate);
-    if (s->known) note_kinks(s);
+    if (s->known) find_opening(s), note_kinks(s);
+    if (s->known && row >= 0) note_opened(s, row);
     if (s->known && tied >= 0) note_tie(s, tied);
     if (s->known && row >= 0) note_opening(s, row);
     if (is_fresh && s->known) note_start(s, is_start);

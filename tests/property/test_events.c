@@ -409,7 +409,7 @@ static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
         const char *name;
         double to, near;
         long least, most; /* steps by backward Euler */
-    } cases[] = {{"circuits/diode_bridge", 0.095, 1e-2, 1, 500},
+    } cases[] = {{"circuits/diode_bridge", 0.095, 1e-2, 0, 0},
                  {"circuits/pipe", 2, 1e-4, 200, 200},
                  {"mechanics/painleve", 0.01, 1e-3, 0, 0},
                  {"mechanics/slider_crank", 5, 5e-2, 0, 0},
