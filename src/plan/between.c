@@ -16,6 +16,8 @@ enum { SAMPLES = 16, NARROWINGS = 30 };
 static const double LITTLE = 1e-3, LEAST = 1e-12;
 /* What is kept away from is a scale itself where twice its depth is less than this part of the other. */
 static const double WELL = 0.5;
+/* Less than this part of all its terms is rounding: of what holds throughout as an equation, at a point and between two. */
+static const double ROUNDING = 1e-13;
 
 /* Of a condition towards one of its ends, how far what is linear in states and t goes over the plan: no origin has a part in that. */
 typedef struct reach {
@@ -168,7 +170,7 @@ static double kept_by(const looker *u, const bounded *c)
 
 /* A sum by its terms: what is linear with its sign, the size of what is curved, of what does not move, and of all. */
 typedef struct terms {
-    double linear, curved, fixed;
+    double linear, curved, fixed, all;
     int moves, is_curved;
 } terms;
 
@@ -178,10 +180,15 @@ static void take_apart(const looker *u, perp_expr e, double sign, terms *of)
     int degree = u->degree[e];
     if (node->op == PERP__NEG) {
         take_apart(u, node->a, -sign, of);
-    } else if (node->op == PERP__ADD || node->op == PERP__SUB) {
+        return;
+    }
+    if (node->op == PERP__ADD || node->op == PERP__SUB) {
         take_apart(u, node->a, sign, of);
         take_apart(u, node->b, node->op == PERP__SUB ? -sign : sign, of);
-    } else if (degree == 2) {
+        return;
+    }
+    of->all += fabs(u->value[e]);
+    if (degree == 2) {
         of->curved += fabs(u->value[e]);
         of->is_curved = 1;
     } else {
@@ -200,22 +207,28 @@ static terms terms_of(const looker *u, const bounded *c, int end)
     if (c->e >= 0)
         take_apart(u, c->e, 1, &of);
     else
-        of.linear = value_of(u, c), of.moves = 1;
+        of.linear = value_of(u, c), of.all = fabs(of.linear), of.moves = 1;
     if (bound >= 0) {
         take_apart(u, bound, -1, &of);
     } else if (isfinite(number)) {
         of.linear -= number;
-        of.fixed += fabs(number);
+        of.fixed += fabs(number), of.all += fabs(number);
     }
     return of;
+}
+
+/* 0: lo, 1: hi. */
+static int nearer_end(const looker *u, const bounded *c)
+{
+    double x = value_of(u, c);
+    return !(x - low_of(u, c) < high_of(u, c) - x);
 }
 
 /* What a condition is the difference of, the end that is nearer: its curved terms, and how far the linear ones go over the plan or, where none
  * moves, how large they are. 0: that says nothing. Heights above another ground, a body in another place, change none of it. */
 static double scale_of(const looker *u, const bounded *c)
 {
-    double x = value_of(u, c);
-    int end = !(x - low_of(u, c) < high_of(u, c) - x);
+    int end = nearer_end(u, c);
     terms of = terms_of(u, c, end);
     const reach *r = &c->reach[end];
     int has_constant = !of.moves && of.is_curved && of.fixed > 0;
@@ -266,6 +279,7 @@ static void note(looker *u, const bounded *c, double *of_step)
 {
     double off = -kept_by(u, c), scale = scale_of(u, c), shown = scale > 0 ? scale : c->most,
            t = u->symbol[PERP__SYM_T];
+    if (off <= ROUNDING * terms_of(u, c, nearer_end(u, c)).all) return;
     double depth = c->e >= 0 && u->degree[c->e] == 2 ? 2 * depth_of(u, c) : 0;
     double error = off / (depth > 0 && depth < WELL * shown ? depth : shown);
     size_t at = (size_t)c->row * (size_t)u->plan->program->K + (size_t)u->step;

@@ -31,8 +31,8 @@ static const double REFINED_TO = 1e-3, EXACT_TO = 1e-8;
 static const struct {
     const char *group;
     int least;
-} reached[] = {{"smooth", 23}, {"classic", 16}, {"oscillator", 8}, {"contact", 10},
-               {"none", 11},   {"trap", 4},     {"between", 9}};
+} reached[] = {{"smooth", 23}, {"classic", 60}, {"oscillator", 8}, {"contact", 17},
+               {"none", 16},   {"trap", 13},    {"between", 10}};
 
 static int is_long(void)
 {
