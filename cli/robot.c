@@ -267,8 +267,27 @@ static const cli_json_field result_fields[] = {
     FIELD(overlap), FIELD(seconds), FIELD(touches), FIELD(parted)};
 #undef FIELD
 
-/* t, q, v, how many contacts, the larger of the two errors. */
-enum { MORE_COLUMNS = 3 };
+/* t, q, v, activations, how many contacts, the larger of the two errors. */
+enum { MORE_COLUMNS = 3, NAME_ROOM = 256 };
+
+static int count_activations(const perp_robot_parts *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->nactuator; i++) n += p->actuator[i].activation != PERP_ACTIVATION_NONE;
+    return n;
+}
+
+/* "lift.act"; of one without a name "actuator2.act". 0: it has no activation. */
+static int name_activation(const perp_robot_parts *p, int i, char *name, size_t size)
+{
+    const char *own = p->actuator_name[i];
+    if (p->actuator[i].activation == PERP_ACTIVATION_NONE) return 0;
+    if (own && *own)
+        snprintf(name, size, "%s.act", own);
+    else
+        snprintf(name, size, "actuator%d.act", i + 1);
+    return 1;
+}
 
 static const char *unit_of(perp_joint joint, int k, int is_v)
 {
@@ -283,6 +302,7 @@ typedef struct states {
     char kept_path[CLI_PATH_ROOM];
     const char *rows; /* the file that the page is made of */
     perp_motion *motion;
+    perp_robot_parts parts;
     double *row;
 } states;
 
@@ -290,10 +310,15 @@ static perp_status write_header(perp_trajectory_writer *w, const perp_robot *rob
                                 const perp_bodies *b, const char *file)
 {
     perp_robot_parts p = perp_robot_get_parts(robot);
-    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), n = nq + nv + MORE_COLUMNS;
+    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), na = count_activations(&p),
+        n = nq + nv + na + MORE_COLUMNS;
     const char **name = malloc(2 * (size_t)n * sizeof *name), **unit = name + n;
-    char line[CLI_PATH_ROOM + 32];
-    if (!name) return PERP_ERR_MEMORY;
+    char line[CLI_PATH_ROOM + 32], (*act)[NAME_ROOM] = malloc((size_t)(na + 1) * sizeof *act);
+    if (!name || !act) {
+        free(name);
+        free(act);
+        return PERP_ERR_MEMORY;
+    }
     for (int k = 0; k < n; k++) unit[k] = NULL;
     name[0] = "t", unit[0] = "s";
     for (int k = 0; k < nq; k++) name[1 + k] = perp_robot_q_name(robot, k);
@@ -309,28 +334,33 @@ static perp_status write_header(perp_trajectory_writer *w, const perp_robot *rob
         for (int k = 3; joint == PERP_JOINT_FREE && k < 6; k++)
             unit[1 + nq + v + k] = unit_of(joint, k, 1);
     }
+    for (int i = 0, k = 0; k < na; i++)
+        if (name_activation(&p, i, act[k], sizeof act[k])) name[1 + nq + nv + k] = act[k], k++;
     name[n - 2] = "touches", name[n - 1] = "residual";
     snprintf(line, sizeof line, "robot %s", file);
     perp_trajectory_writer_comment(w, line);
     perp_status status = perp_trajectory_writer_header(w, n, name, unit);
     free(name);
+    free(act);
     return status;
 }
 
 static perp_status write_row(states *s, const perp_bodies *b, const perp_bodies_info *info)
 {
-    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b);
+    int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), n = 1 + nq + nv;
     double *row = s->row;
     row[0] = perp_bodies_time(b);
     memcpy(row + 1, perp_bodies_q(b), (size_t)nq * sizeof *row);
     memcpy(row + 1 + nq, perp_bodies_v(b), (size_t)nv * sizeof *row);
-    row[1 + nq + nv] = info->touches;
-    row[2 + nq + nv] = info->step ? fmax(info->contact_error, info->newton_error) : (double)NAN;
+    for (int i = 0; i < s->parts.nactuator; i++)
+        if (s->parts.actuator[i].activation) row[n++] = perp_bodies_activation(b)[i];
+    row[n++] = info->touches;
+    row[n] = info->step ? fmax(info->contact_error, info->newton_error) : (double)NAN;
     perp_status status = s->writer ? perp_trajectory_writer_row(s->writer, row) : PERP_OK;
     return status == PERP_OK && s->kept ? perp_trajectory_writer_row(s->kept, row) : status;
 }
 
-/* Where a name of --set is: q, v or, as NAME.u, a control; NULL: nowhere. x has nq, nv, nu numbers. */
+/* Where a name of --set is: q, v or, as NAME.u, a control, as NAME.act an activation; NULL: nowhere. x has nq, nv, nu, nu numbers. */
 static double *place_of(const perp_robot *robot, const perp_bodies *b, const char *name, size_t n,
                         double *x)
 {
@@ -345,6 +375,12 @@ static double *place_of(const perp_robot *robot, const perp_bodies *b, const cha
         if (other && strlen(other) == n - 2 && memcmp(other, name, n - 2) == 0)
             return &x[nq + nv + k];
     }
+    for (int k = 0; k < p.nactuator; k++) {
+        char other[NAME_ROOM];
+        if (name_activation(&p, k, other, sizeof other) && strlen(other) == n &&
+            memcmp(other, name, n) == 0)
+            return &x[nq + nv + p.nactuator + k];
+    }
     return NULL;
 }
 
@@ -358,8 +394,8 @@ static int set_one(const perp_robot *robot, const perp_bodies *b, const char *se
     }
     double *at = place_of(robot, b, setting, (size_t)(equals - setting), x);
     if (!at)
-        cli_say("perp simulate: --set %s: the robot has no position, velocity or control (NAME.u) "
-                "of this name; there are:",
+        cli_say("perp simulate: --set %s: the robot has no position, velocity, control (NAME.u) or "
+                "activation (NAME.act) of this name; there are:",
                 setting);
     for (int k = 0; !at && k < perp_bodies_nq(b); k++) cli_say(" %s", perp_robot_q_name(robot, k));
     if (!at) cli_say("\n");
@@ -384,9 +420,10 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
     int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), nu = perp_bodies_nu(b), code = CLI_DONE;
     int key = run->key ? find_key(robot, run->key) : -1;
     if (run->key && key < 0) return CLI_USAGE;
-    double *x = calloc((size_t)(nq + nv + nu + 1), sizeof *x);
+    double *x = calloc((size_t)(nq + nv + 2 * nu + 1), sizeof *x);
     if (!x) return cli_exit_code(PERP_ERR_MEMORY);
     if (key >= 0) perp_robot_set_key(robot, key, b);
+    if (nu) memcpy(x + nq + nv + nu, perp_bodies_activation(b), (size_t)nu * sizeof *x);
     if (key >= 0) memcpy(x + nq + nv, perp_robot_key_control(robot, key), (size_t)nu * sizeof *x);
     memcpy(x, perp_bodies_q(b), (size_t)nq * sizeof *x);
     memcpy(x + nq, perp_bodies_v(b), (size_t)nv * sizeof *x);
@@ -397,6 +434,7 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
         code = CLI_USAGE;
     }
     if (code == CLI_DONE && nu) perp_bodies_set_control(b, x + nq + nv);
+    if (code == CLI_DONE && nu) perp_bodies_set_activation(b, x + nq + nv + nu);
     free(x);
     return code;
 }
@@ -471,8 +509,10 @@ static perp_status open_states(const cli_robot_run *run, const perp_robot *robot
                                const perp_bodies *b, states *s, perp_diag *diag)
 {
     perp_status status = PERP_OK;
-    s->row =
-        malloc((size_t)(perp_bodies_nq(b) + perp_bodies_nv(b) + MORE_COLUMNS) * sizeof *s->row);
+    s->parts = perp_robot_get_parts(robot);
+    s->row = malloc((size_t)(perp_bodies_nq(b) + perp_bodies_nv(b) + count_activations(&s->parts) +
+                             MORE_COLUMNS) *
+                    sizeof *s->row);
     if (!s->row) return PERP_ERR_MEMORY;
     s->rows = run->out;
     if (run->out) status = open_writer(run, robot, b, run->out, run->stream, &s->writer, diag);

@@ -8,6 +8,8 @@
 ///     actuators        force = gear clamp(gain u + bias - kp gear x - kv gear v+) to lower..upper, however stiff
 ///     tendons          the same of a sum of such x, or of the length of a way through space
 ///     thrusters        a force and a moment along the axes of a body where the step begins
+///     activations      moved over the step by the exact motion of their law under the control that is held; muscles by the second order
+///     muscles          the force at the step's begin, and its slopes by length and rate where these hold back
 ///     equalities       the error of position, as the velocities at the end of the step change it, is 0 there: nothing drifts
 ///
 /// so a gain is never too stiff for the step, and a limit is neither passed nor does it push before it is reached. Each step's verdict has
@@ -81,6 +83,32 @@ PERP_API double perp_bodies_tendon_length(perp_bodies *bodies, int tendon);
 /// Its derivative by the velocities, nv: by how much it lengthens per unit of each. @return PERP_OK; PERP_ERR_ARG (NULL, no such tendon)
 PERP_API perp_status perp_bodies_tendon_jacobian(perp_bodies *bodies, int tendon, double *J);
 
+/// What a control u does to the activation a of an actuator, which then stands for u in its force: summary.
+#define PERP_ACTIVATION_LIST(X)                                                                    \
+    X(PERP_ACTIVATION_NONE, "there is none: u itself")                                             \
+    X(PERP_ACTIVATION_INTEGRATOR, "a' = u")                                                        \
+    X(PERP_ACTIVATION_FILTER, "a' = (u - a)/rise")                                                 \
+    X(PERP_ACTIVATION_MUSCLE, "a' = (u - a)/tau(u, a) with u in 0..1")
+
+typedef enum perp_activation {
+#define PERP_ACTIVATION_ENUM(name, text) name,
+    PERP_ACTIVATION_LIST(PERP_ACTIVATION_ENUM)
+#undef PERP_ACTIVATION_ENUM
+} perp_activation;
+
+/// The force of a muscle of length l and rate w with the activation a, negative as it pulls:
+///
+///     -force (a FL(L) FV(V) + FP(L)),     L = range[0] + (l - length[0])/l0,   V = w/(l0 vmax),   l0 = (length[1] - length[0])/(range[1] - range[0])
+///
+/// FL is 1 at L = 1 and 0 outside lmin..lmax, in parabolas; FV is 1 at rest, 0 from V = -1 down, fvmax from V = fvmax - 1 up; FP is 0 up to L = 1 and fpmax where
+/// L = (1 + lmax)/2.
+/// @see MuJoCo, Modeling, Muscle actuators
+typedef struct perp_muscle {
+    double range[2], force, lmin, lmax, vmax, fpmax,
+        fvmax; ///< force 0: it is no muscle; else > 0 [N], lmin < 1 < lmax, vmax > 0, fpmax >= 0, fvmax > 1
+    double length[2]; ///< the least and the greatest of the actuator [m]
+} perp_muscle;
+
 /// An actuator of a hinge or slide, of a tendon, or (`pushes`) one that pushes a body as a thruster does. A motor has gain 1; one of position gain
 /// kp, kp, kv; one of velocity gain kv, kv.
 typedef struct perp_actuator {
@@ -97,6 +125,15 @@ typedef struct perp_actuator {
     double point[3];   ///< where it pushes, in the body's frame [m]
     double push[3],
         turn[3]; ///< force and moment per unit of gear times its force, along the body's axes as they are when a step begins
+    double more_kp,
+        more_kv; ///< >= 0: by so much kp and kv are larger per unit of u, which is then bounded by 0 or more
+    perp_activation activation;
+    double rise, fall; ///< time constants [s] of a filter: rise >= 0; of a muscle: both > 0
+    double smooth;     ///< of a muscle: over so much of u - a it goes from one to the other, >= 0
+    double act_lower,
+        act_upper; ///< the activation stays in these; lower < upper; both 0: it is not bounded
+    int is_early; ///< 1: the activation of the step's end acts in a step; 0: that of its begin. By the midpoint rule it is that halfway
+    perp_muscle muscle; ///< then gain, bias, kp, kv are not read
 } perp_actuator;
 
 /// One actuator more; its control is 0. @return as perp_bodies_set_joint, and PERP_ERR_MEMORY
@@ -106,6 +143,13 @@ PERP_API int perp_bodies_nu(const perp_bodies *bodies);
 
 /// Controls from now on, nu in the order of their actuators. @return PERP_OK; PERP_ERR_ARG (NULL, not finite; nothing changed)
 PERP_API perp_status perp_bodies_set_control(perp_bodies *bodies, const double *u);
+
+/// The activations, nu in the order of their actuators; 0 of those that have none.
+PERP_API const double *perp_bodies_activation(const perp_bodies *bodies);
+
+/// From here the system goes on with these, nu, of which those of actuators without activation are not read; what is past its bounds is put there.
+/// @return PERP_OK; PERP_ERR_ARG (NULL, not finite; nothing changed)
+PERP_API perp_status perp_bodies_set_activation(perp_bodies *bodies, const double *a);
 
 /// The equalities: name, word, rows, summary.
 #define PERP_EQUALITY_LIST(X)                                                                      \

@@ -77,7 +77,7 @@ PERP_API const char *perp_robot_key(const perp_robot *robot, int key);
 /// The controls of a key, as many as there are actuators, owned by the robot; NULL: no such key.
 PERP_API const double *perp_robot_key_control(const perp_robot *robot, int key);
 
-/// Put a system at a key, its controls too. @return PERP_OK; PERP_ERR_ARG (no such key, another robot's system)
+/// Put a system at a key, its controls and activations too. @return PERP_OK; PERP_ERR_ARG (no such key, another robot's system)
 PERP_API perp_status perp_robot_set_key(const perp_robot *robot, int key, perp_bodies *bodies);
 
 /// Names for the entries of q and v, owned by the robot; NULL: no such entry. A hinge `knee` has q `knee` and v `knee.v`, a free joint `base` has

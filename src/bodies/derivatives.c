@@ -194,6 +194,11 @@ static const char *reason_not_smooth(const perp_bodies *b)
     int n = perp_bodies_touches(b, &touch);
     for (int i = 0; i < n; i++)
         if (perp__length3(touch[i].impulse) > 0) return "a contact pushes";
+    for (int i = 0; i < b->joints.nu; i++) {
+        const perp_actuator *a = &b->joints.actuator[i];
+        if (a->activation || a->muscle.force != 0) return "an actuator has an activation";
+        if (a->more_kp != 0 || a->more_kv != 0) return "a gain changes with a control";
+    }
     if (b->is_pushed) return "there are forces on bodies";
     if (perp__is_midpoint(b)) return "they are those of the method euler";
     return b->equal.n ? "there are equalities" : NULL;

@@ -20,11 +20,6 @@ int perp__is_no_range(double lower, double upper)
            lower == (double)INFINITY || upper == -(double)INFINITY;
 }
 
-static double clamp(double x, double lower, double upper)
-{
-    return is_range(lower, upper) ? fmin(fmax(x, lower), upper) : x;
-}
-
 /* Description ---------------------------------------------------------------------------------------- */
 
 static const char *law_fault(const perp__link *l, const perp_joint_law *law)
@@ -43,7 +38,8 @@ static const char *law_fault(const perp__link *l, const perp_joint_law *law)
 /* Of one that pushes a body. */
 static const char *push_fault(const perp_actuator *a)
 {
-    if (a->kp != 0 || a->kv != 0) return "an actuator that pushes it has kp = kv = 0";
+    if (a->kp != 0 || a->kv != 0 || a->more_kp != 0 || a->more_kv != 0 || a->muscle.force != 0)
+        return "an actuator that pushes it has kp = kv = 0 and is no muscle";
     for (int k = 0; k < 3; k++)
         if (!isfinite(a->point[k] + a->push[k] + a->turn[k]))
             return "its actuator's point, push or turn is not finite";
@@ -55,16 +51,7 @@ static const char *actuator_fault(const perp__link *l, const perp_actuator *a)
     if (a->pushes && push_fault(a)) return push_fault(a);
     if (!a->pushes && !a->tendon && !perp__is_single(l))
         return "an actuator is of a hinge or a slide";
-    if (a->gear == 0 || !isfinite(a->gear)) return "its actuator's gear is finite and not 0";
-    if (!isfinite(a->gain) || !isfinite(a->bias))
-        return "its actuator's gain or bias is not finite";
-    if (!(a->kp >= 0) || !(a->kv >= 0) || !isfinite(a->kp + a->kv))
-        return "its actuator's kp and kv are >= 0";
-    if (!isfinite(a->lower) || !isfinite(a->upper)) return "its actuator's bounds are finite";
-    if (perp__is_no_range(a->lower, a->upper) ||
-        perp__is_no_range(a->control_lower, a->control_upper))
-        return "its actuator's lower bounds must be below the upper ones";
-    return NULL;
+    return perp__drive_fault(a);
 }
 
 static perp_status refuse(const perp_bodies *b, int body, const char *fault, perp_diag *diag)
@@ -102,6 +89,7 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     if (!perp__grow(&j->actuator, &j->cactuator, need, sizeof *j->actuator) ||
         !perp__grow(&j->control, &j->ccontrol, need, sizeof *j->control) ||
         !perp__grow(&j->drive, &j->cdrive, need, sizeof *j->drive) ||
+        !perp__grow(&j->act, &j->cact, 2 * need, sizeof *j->act) ||
         !perp__grow(&j->pull, &j->cpull, need, sizeof *j->pull) ||
         !perp__grow(&j->kept, &j->ckept, perp__joints_kept(b) + 1, sizeof *j->kept) ||
         !perp__grow(&j->guess, &j->cguess, b->nv + need, sizeof *j->guess))
@@ -109,6 +97,7 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     j->actuator[j->nu] = *actuator;
     j->actuator[j->nu].body = body;
     j->control[j->nu] = j->drive[j->nu] = 0;
+    j->act[j->nu] = perp__within(0, actuator->act_lower, actuator->act_upper);
     j->guess[b->nv + j->nu] = (perp__guess){0};
     j->nu++;
     memset(j->kept + 3 * b->nv, 0, (size_t)(perp__joints_kept(b) - 3 * b->nv) * sizeof *j->kept);
@@ -158,26 +147,21 @@ static double move_slope(const perp_bodies *b, int k)
     return b->o.step * 0.25 * (1 + 3 * b->joints.late[k]);
 }
 
-/* An actuator's force by its control alone. */
-static double commanded(const perp_bodies *b, int i)
-{
-    const perp_actuator *a = &b->joints.actuator[i];
-    return a->gain * clamp(b->joints.control[i], a->control_lower, a->control_upper) + a->bias;
-}
-
 static void set_pull(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     const perp__link *l = &b->link[a->body];
     perp__pull *pull = &b->joints.pull[i];
-    *pull = (perp__pull){.wanted = commanded(b, i)};
+    const perp__line *line = &pull->line;
+    pull->wanted = line->force;
+    pull->slope = 0;
     if (a->tendon) {
-        pull->wanted -= a->kp * a->gear * perp__tendon_length(b, a->tendon);
-        pull->slope = a->kv + b->o.step * a->kp;
+        pull->wanted -= line->kp * a->gear * perp__tendon_length(b, a->tendon);
+        pull->slope = line->kv + b->o.step * line->kp;
     } else if (!a->pushes) {
-        pull->wanted -= a->kp * a->gear * (b->here[l->q] + move_at(b, l->v, 0));
-        pull->wanted -= a->kv * a->gear * speed_at(b, l->v, 0);
-        pull->slope = a->kv * speed_slope(b, l->v) + a->kp * move_slope(b, l->v);
+        pull->wanted -= line->kp * a->gear * (b->here[l->q] + move_at(b, l->v, 0));
+        pull->wanted -= line->kv * a->gear * speed_at(b, l->v, 0);
+        pull->slope = line->kv * speed_slope(b, l->v) + line->kp * move_slope(b, l->v);
     }
     pull->is_bounded = is_range(a->lower, a->upper) && pull->slope > 0;
 }
@@ -215,6 +199,7 @@ void perp__joints_forget(perp_bodies *b)
 void perp__joints_still(perp_bodies *b)
 {
     perp__tendons_place(b);
+    for (int i = 0; i < b->joints.nu; i++) b->joints.pull[i].line = perp__drive_line(b, i);
     for (int i = 0; i < b->joints.nu; i++) set_pull(b, i);
     for (int k = 0; k < b->nv + b->joints.nu; k++) b->joints.guess[k].is = PERP__ROW;
     memcpy(b->up, b->parent_of, (size_t)b->nv * sizeof *b->up);
@@ -330,7 +315,7 @@ static void begin_drive(perp_bodies *b, int i)
     if (pull->is_bounded && piece != PERP__HELD)
         force = constant_of(a, piece);
     else if (!pull->is_bounded)
-        force = clamp(force, a->lower, a->upper);
+        force = perp__within(force, a->lower, a->upper);
     if (!pull->is_bounded || piece == PERP__HELD)
         j->implicit[at] += b->o.step * a->gear * a->gear * pull->slope;
     if (a->tendon)
@@ -353,7 +338,8 @@ static void set_late(perp_bodies *b)
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
         if (a->tendon || a->pushes) continue;
-        s[b->link[a->body].v] += h * a->gear * a->gear * (a->kv + h * a->kp);
+        const perp__line *line = &j->pull[i].line;
+        s[b->link[a->body].v] += h * a->gear * a->gear * (line->kv + h * line->kp);
     }
     for (int k = 0; k < b->nv; k++) s[k] /= s[k] + b->M[(size_t)k * ((size_t)b->nv + 1)];
 }
@@ -363,6 +349,7 @@ void perp__joints_begin(perp_bodies *b)
     perp__joints *j = &b->joints;
     double h = b->o.step;
     perp__tendons_place(b);
+    for (int i = 0; i < j->nu; i++) j->pull[i].line = perp__drive_line(b, i);
     if (perp__is_midpoint(b)) set_late(b);
     for (int i = 0; i < j->nu; i++) set_pull(b, i);
     for (int i = 1; i < b->n; i++) {
@@ -384,7 +371,7 @@ void perp__joints_begin(perp_bodies *b)
 double perp__push_force(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    return a->gear * clamp(commanded(b, i), a->lower, a->upper);
+    return a->gear * perp__within(perp__drive_line(b, i).force, a->lower, a->upper);
 }
 
 int perp__joints_add_row(perp_bodies *b, perp__law row)
@@ -515,12 +502,12 @@ static void judge_actuator(perp_bodies *b, int i, double x, double v)
 {
     perp__joints *j = &b->joints;
     const perp_actuator *a = &j->actuator[i];
-    double u = clamp(j->control[i], a->control_lower, a->control_upper),
-           force = a->gain * u + a->bias - a->kp * a->gear * x - a->kv * a->gear * v;
-    double size = fabs(a->gear) * (fabs(a->gain * u) + fabs(a->bias) + fabs(a->kp * a->gear * x) +
-                                   fabs(a->kv * a->gear * v));
+    const perp__line line = perp__drive_line(b, i);
+    double force = line.force - line.kp * a->gear * x - line.kv * a->gear * v;
+    double size =
+        fabs(a->gear) * (line.size + fabs(line.kp * a->gear * x) + fabs(line.kv * a->gear * v));
     int at = b->link[a->body].v;
-    j->drive[i] = clamp(force, a->lower, a->upper);
+    j->drive[i] = perp__within(force, a->lower, a->upper);
     if (a->pushes) return; /* it is one of the forces on bodies */
     if (a->tendon) {
         perp__tendon_judge_drive(b, a->tendon, a->gear * j->drive[i], size);
@@ -584,6 +571,7 @@ void perp__joints_destroy(perp_bodies *b)
     free(b->joints.strand);
     free(b->joints.control);
     free(b->joints.drive);
+    free(b->joints.act);
     free(b->joints.pull);
     free(b->joints.row);
     free(b->joints.kept);

@@ -53,9 +53,15 @@ typedef struct perp__strand {
 /* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its slack. */
 enum { PERP__OF_TENDON = 5 };
 
-/* What an actuator is within a step: the force that it asks for at rest, without its bounds; what it loses per unit of its velocity; are there bounds
- * for it to meet? */
+/* The force of an actuator without its bounds, as it is within a step: force - kp length - kv rate; `size`: the |terms| of its constant. */
+typedef struct perp__line {
+    double force, kp, kv, size;
+} perp__line;
+
+/* What an actuator is within a step: its line; the force that it asks for at rest, without its bounds; what it loses per unit of its velocity; are there
+ * bounds for it to meet? */
 typedef struct perp__pull {
+    perp__line line;
     double wanted, slope;
     int is_bounded;
 } perp__pull;
@@ -64,8 +70,9 @@ typedef struct perp__joints {
     perp_joint_law *law; /* of each body */
     perp_actuator *actuator;
     double *control, *drive; /* nu; drive: the force of the last step */
+    double *act;             /* 2 nu: activations; where a step in parts began */
     perp__pull *pull;        /* nu: of the step in hand */
-    int nu, cactuator, ccontrol, cdrive, cpull;
+    int nu, cactuator, ccontrol, cdrive, cact, cpull;
     perp_tendon *tendon;
     perp__strand *strand; /* ntendon */
     int ntendon, ctendon, cstrand;
@@ -103,6 +110,13 @@ typedef struct perp__equalities {
     int cZ;
 } perp__equalities;
 
+/* x moved into lower..upper; both 0: there is no range. */
+static inline double perp__within(double x, double lower, double upper)
+{
+    if (lower == 0 && upper == 0) return x;
+    return x < lower ? lower : x > upper ? upper : x;
+}
+
 /* joints.c. Are the limits none that can be? How many impulses are kept. */
 int perp__is_no_range(double lower, double upper);
 int perp__joints_kept(const perp_bodies *b);
@@ -128,6 +142,15 @@ void perp__joints_judge(perp_bodies *b, const double *v);
 /* Impulses, and pieces by the velocities at the end, kept for the next step. */
 void perp__joints_keep(perp_bodies *b, const double *v);
 void perp__joints_destroy(perp_bodies *b);
+
+/* actuators.c. What is wrong with an actuator beside what it is of; NULL: nothing. */
+const char *perp__drive_fault(const perp_actuator *a);
+/* Its line from where the step begins. */
+perp__line perp__drive_line(const perp_bodies *b, int i);
+/* Activations go on by h; are kept; go back to what was kept. */
+void perp__activations_move(perp_bodies *b, double h);
+void perp__activations_keep(perp_bodies *b);
+void perp__activations_back(perp_bodies *b);
 
 /* paths.c. Its pieces, length and row where the bodies are placed; forces of the bodies from a tension -force, of |terms| `size` large. */
 void perp__path_follow(perp_bodies *b, perp__strand *s);

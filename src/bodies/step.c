@@ -460,6 +460,7 @@ static void guess_mean(perp_bodies *b)
 static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
+    double h = b->o.step;
     int worst;
     memcpy(b->last, b->q, nq * sizeof *b->q);
     memcpy(b->last + nq, b->v, nv * sizeof *b->v);
@@ -475,7 +476,10 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     else if (status != PERP_OK)
         status = perp__out_of_memory(diag, "bodies");
     b->is_ahead = b->is_stepped = status == PERP_OK;
-    if (status == PERP_OK) return status;
+    if (status == PERP_OK) {
+        perp__activations_move(b, h);
+        return status;
+    }
     memcpy(b->q, b->last, nq * sizeof *b->q);
     memcpy(b->v, b->last + nq, nv * sizeof *b->v);
     return status;
@@ -527,6 +531,7 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
     perp_status status = PERP_OK;
     memcpy(b->begun, b->q, nq * sizeof *b->q);
     memcpy(b->begun + nq, b->v, nv * sizeof *b->v);
+    perp__activations_keep(b);
     for (int k = 0; k < parts && status == PERP_OK; k++) {
         perp_bodies_info part;
         if (perp__is_midpoint(b)) b->is_ahead = 0; /* another half way */
@@ -544,6 +549,7 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
     b->is_ahead = 0;
     memcpy(b->q, b->begun, nq * sizeof *b->q);
     memcpy(b->v, b->begun + nq, nv * sizeof *b->v);
+    perp__activations_back(b);
     return status;
 }
 

@@ -400,8 +400,13 @@ static const char *reason_not_stated(const perp_robot_parts *p)
     if (p->options.density > 0 || p->options.viscosity > 0) return "the drag of a fluid";
     for (int i = 0; i < p->nbody; i++)
         if (p->body[i].lift != 0) return "weight that is taken off (gravcomp)";
-    for (int i = 0; i < p->nactuator; i++)
-        if (p->actuator[i].pushes) return "an actuator of a site";
+    for (int i = 0; i < p->nactuator; i++) {
+        const perp_actuator *a = &p->actuator[i];
+        if (a->pushes) return "an actuator of a site";
+        if (a->muscle.force != 0 || a->activation == PERP_ACTIVATION_MUSCLE) return "a muscle";
+        if (a->activation == PERP_ACTIVATION_FILTER && a->rise == 0)
+            return "a filter without a time constant";
+    }
     for (int i = 0; i < p->ntendon; i++)
         if (p->tendon[i].npath) return "a tendon that runs through space";
     for (int i = 0; i < p->nequality; i++)
@@ -439,14 +444,44 @@ static void put_wanted(writer *w, const perp_actuator *a, const char *stem, cons
     else
         perp__text_format(text, "%s*%s", quantity(w, stem, "_gain", a->gain, ""), u);
     if (a->bias != 0) perp__text_format(text, " + %s", param(w, stem, "_bias", a->bias, ""));
-    if (a->kp != 0) {
-        perp__text_format(text, " - %s%s%s*", param(w, stem, "_kp", a->kp, ""), times, gear);
-        put_length(w, a, "q", text);
+    for (int k = 0; k < 2; k++) {
+        double fixed = k ? a->kv : a->kp, more = k ? a->more_kv : a->more_kp;
+        if (fixed == 0 && more == 0) continue;
+        const char *gain = quantity(w, stem, k ? "_kv" : "_kp", fixed, "");
+        if (more == 0)
+            perp__text_format(text, " - %s%s%s*", gain, times, gear);
+        else
+            perp__text_format(text, " - (%s + %s*%s)%s%s*", gain,
+                              param(w, stem, k ? "_more_kv" : "_more_kp", more, ""), u, times,
+                              gear);
+        put_length(w, a, k ? "v" : "q", text);
     }
-    if (a->kv != 0) {
-        perp__text_format(text, " - %s%s%s*", param(w, stem, "_kv", a->kv, ""), times, gear);
-        put_length(w, a, "v", text);
+}
+
+/* The activation as a state, which stays in its bounds as what pushes it back is complementary to its distance from them; what it is called. */
+static const char *put_activation(writer *w, int i, const char *stem, const char *u)
+{
+    const perp_actuator *a = &w->p.actuator[i];
+    const char *act = new_name(w, stem, "_act"),
+               *start = param(w, stem, "_act_start", perp_bodies_activation(w->b)[i], "");
+    int is_bounded = a->act_lower != 0 || a->act_upper != 0;
+    perp__text_format(&w->body, "    state %s = %s\n    der(%s) = ", act, start, act);
+    if (a->activation == PERP_ACTIVATION_INTEGRATOR)
+        perp__text_put(&w->body, u);
+    else
+        perp__text_format(&w->body, "(%s - %s)/%s", u, act, param(w, stem, "_rise", a->rise, "s"));
+    if (!is_bounded) {
+        perp__text_put(&w->body, "\n");
+        return act;
     }
+    const char *least = param(w, stem, "_act_least", a->act_lower, ""),
+               *most = param(w, stem, "_act_most", a->act_upper, ""),
+               *up = new_name(w, stem, "_act_up"), *down = new_name(w, stem, "_act_down");
+    perp__text_format(&w->body,
+                      " + %s - %s\n    var %s, %s\n    0 <= %s perp %s - %s >= 0\n"
+                      "    0 <= %s perp %s - %s >= 0\n",
+                      up, down, up, down, up, act, least, down, most, act);
+    return act;
 }
 
 /* The force f on what it pulls. */
@@ -481,13 +516,14 @@ static void put_actuator(writer *w, int i)
         perp__text_format(&w->body, " in [%s, %s]", least, most);
     }
     perp__text_put(&w->body, "\n");
+    if (a->activation) u = put_activation(w, i, stem, u);
     put_wanted(w, a, stem, u, gear, &wanted);
     if (wanted.failed) w->failed = 1;
     const char *text = wanted.at ? wanted.at : "0";
     if (is_bounded) {
         const char *least = param(w, stem, "_least", a->lower, ""),
                    *most = param(w, stem, "_most", a->upper, "");
-        if (a->kp != 0 || a->kv != 0)
+        if (a->kp != 0 || a->kv != 0 || a->more_kp != 0 || a->more_kv != 0)
             perp__text_format(&w->body, "    var %s\n    %s <= %s <= %s perp %s - (%s)\n", f, least,
                               f, most, f, text);
         else

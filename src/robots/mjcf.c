@@ -94,6 +94,14 @@ static void read_option(mjcf *m, const perp__xml_node *node)
     perp__read_number(m->r, node, "density", &o->density);
     perp__read_number(m->r, node, "viscosity", &o->viscosity);
     perp__read_numbers(m->r, node, "wind", 3, 3, o->wind);
+    double group[31];
+    int ngroup = perp__read_numbers(m->r, node, "actuatorgroupdisable", 0, 31, group);
+    for (int i = 0; i < ngroup; i++)
+        if (group[i] >= 0 && group[i] <= 30 && group[i] == floor(group[i]))
+            m->no_group |= 1u << (int)group[i];
+        else
+            perp__robot_refuse(m->r, node, "actuatorgroupdisable",
+                               "actuatorgroupdisable: numbers of groups from 0 to 30 are expected");
     if (o->density < 0 || o->viscosity < 0)
         perp__robot_refuse(m->r, node, NULL, "option: density and viscosity are >= 0");
     if (!(o->step > 0))

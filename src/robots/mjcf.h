@@ -50,9 +50,10 @@ typedef struct mjcf_tendon {
     double force[2]; /* actuatorfrcrange; both 0: none */
 } mjcf_tendon;
 
-/* An actuator whose damping is a part of the critical one; or (actuator -1) a joint's spring and damper by their time and ratio. */
+/* An actuator whose damping is a part of the critical one, or a muscle whose force is `ratio` over the acceleration that 1 N gives; or (actuator -1) a joint's
+ * spring and damper by their time and ratio. */
 typedef struct mjcf_ratio {
-    int actuator, body;
+    int actuator, body, is_muscle;
     double ratio, time;
     const perp__xml_node *node;
 } mjcf_ratio;
@@ -104,6 +105,7 @@ typedef struct mjcf {
     /* flags of option, 1: disabled */
     int no_contact, no_constraint, no_equality, no_frictionloss, no_limit, no_spring, no_damper,
         no_gravity, no_clampctrl, no_actuation;
+    unsigned no_group; /* a bit of each group of actuators that is disabled */
     mjcf_class *class;
     mjcf_body *body;
     mjcf_joint *joint;
@@ -147,6 +149,9 @@ int mjcf_class_of(mjcf *m, const perp__xml_node *node, int inherited);
 /* Let `apply` see, from the root of the classes on, what they say of such elements, then the element itself. */
 typedef void mjcf_apply(mjcf *m, const perp__xml_node *node, void *to);
 void mjcf_resolve(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply, void *to);
+/* Is it one of the actuators that are read? Why another is not. */
+int mjcf_is_actuator(const perp__xml_node *node);
+void mjcf_refuse_actuator(mjcf *m, const perp__xml_node *node);
 /* Each attribute is used, ignored or refused by name; what is unknown is refused. */
 void mjcf_check(mjcf *m, const perp__xml_node *node);
 

@@ -238,9 +238,18 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
 
 /* Actuators ---------------------------------------------------------------------------------------------------- */
 
+enum { OF_MUSCLE = 9 }; /* how many numbers its gain and bias have */
+
+/* In the order of their words. */
+enum { DYN_NONE, DYN_INTEGRATOR, DYN_FILTER, DYN_FILTEREXACT, DYN_MUSCLE };
+enum { GAIN_FIXED, GAIN_AFFINE, GAIN_MUSCLE };
+enum { BIAS_NONE, BIAS_AFFINE, BIAS_MUSCLE };
+
 typedef struct drive {
-    double gear[6], gain[3], bias[3], control[2], force[2], timeconst, inherit, armature, damping;
-    int control_limited, force_limited, gain_type, bias_type, dynamic;
+    double gear[6], gain[10], bias[10], dyn[10], control[2], force[2], act[2], length[2], inherit,
+        armature, damping, delay;
+    int control_limited, force_limited, act_limited, gain_type, bias_type, dynamic, is_early,
+        dimension, group;
     const char *servo; /* NULL, or which one its gains were written for last */
 } drive;
 
@@ -249,47 +258,97 @@ static void forget_gains(drive *d)
 {
     memset(d->gain, 0, sizeof d->gain);
     memset(d->bias, 0, sizeof d->bias);
-    d->gain[0] = 1;
-    d->timeconst = d->inherit = 0;
+    memset(d->dyn, 0, sizeof d->dyn);
+    d->gain[0] = d->dyn[0] = 1;
+    d->inherit = 0;
+    d->act_limited = -1;
     d->gain_type = d->bias_type = d->dynamic = 0;
 }
 
 /* As MuJoCo has it: kp is what the gain was, unless it is given or was one of another servo. */
 static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
 {
-    int is_position = mjcf_is(node, "position");
-    if (d->servo && strcmp(d->servo, node->name) != 0) forget_gains(d);
-    d->servo = node->name;
-    double gain = d->gain[0];
-    perp__read_number(m->r, node, is_position ? "kp" : "kv", &gain);
-    d->gain_type = 0;
-    d->bias_type = 1;
+    int is_velocity = mjcf_is(node, "velocity"), is_integrated = mjcf_is(node, "intvelocity");
+    double gain = d->gain[0], kv;
+    perp__read_number(m->r, node, is_velocity ? "kv" : "kp", &gain);
+    d->gain_type = GAIN_FIXED;
+    d->bias_type = BIAS_AFFINE;
     d->gain[0] = gain;
-    if (!is_position) {
+    if (is_velocity) {
         d->bias[0] = d->bias[1] = 0;
         d->bias[2] = -gain;
+        d->dynamic = DYN_NONE;
         return;
     }
+    if (d->dynamic != DYN_FILTEREXACT) d->dyn[0] = 1, d->dynamic = DYN_NONE;
+    d->bias[0] = 0;
     d->bias[1] = -gain;
-    double kv;
     if (perp__read_number(m->r, node, "kv", &kv)) d->bias[2] = -kv;
     if (perp__read_number(m->r, node, "dampratio", &kv)) { /* > 0 is one */
         if (kv < 0) perp__robot_refuse(m->r, node, "dampratio", "dampratio: it is >= 0");
         d->bias[2] = kv;
     }
-    perp__read_number(m->r, node, "timeconst", &d->timeconst);
-    if (perp__xml_get(node, "ctrlrange")) d->inherit = 0;
-    if (perp__read_number(m->r, node, "inheritrange", &d->inherit) &&
-        perp__xml_get(node, "ctrlrange"))
+    if (perp__read_number(m->r, node, "timeconst", &d->dyn[0]))
+        d->dynamic = d->dyn[0] == 0 ? DYN_NONE : DYN_FILTEREXACT;
+    const char *range = is_integrated ? "actrange" : "ctrlrange";
+    if (perp__xml_get(node, range)) d->inherit = 0;
+    if (perp__read_number(m->r, node, "inheritrange", &d->inherit) && perp__xml_get(node, range))
         perp__robot_refuse(m->r, node, "inheritrange",
-                           "inheritrange: beside ctrlrange there is none to inherit");
+                           "inheritrange: beside %s there is none to inherit", range);
+    if (is_integrated) d->dynamic = DYN_INTEGRATOR, d->act_limited = -1; /* by its range alone */
+}
+
+/* A damper whose strength is its control. */
+static void apply_damper(mjcf *m, const perp__xml_node *node, drive *d)
+{
+    double kv = 0;
+    int has_kv = perp__read_number(m->r, node, "kv", &kv);
+    double kept = has_kv ? -kv : d->gain[2];
+    memset(d->gain, 0, sizeof d->gain);
+    d->gain[2] = kept;
+    d->gain_type = GAIN_AFFINE;
+    d->bias_type = BIAS_NONE;
+    d->dynamic = DYN_NONE;
+    d->control_limited = 1;
+}
+
+/* Pressure that follows its control, times an area. */
+static void apply_cylinder(mjcf *m, const perp__xml_node *node, drive *d)
+{
+    const double quarter = 0.78539816339744831;
+    double across = -1;
+    perp__read_number(m->r, node, "timeconst", &d->dyn[0]);
+    perp__read_numbers(m->r, node, "bias", 3, 3, d->bias);
+    perp__read_number(m->r, node, "area", &d->gain[0]);
+    if (perp__read_number(m->r, node, "diameter", &across) && across >= 0)
+        d->gain[0] = quarter * across * across;
+    d->gain_type = GAIN_FIXED;
+    d->bias_type = BIAS_AFFINE;
+    d->dynamic = DYN_FILTER;
+}
+
+static void apply_muscle(mjcf *m, const perp__xml_node *node, drive *d)
+{
+    static const char *const name[] = {"force", "scale", "lmin",  "lmax",
+                                       "vmax",  "fpmax", "fvmax", NULL};
+    static const double usual[OF_MUSCLE] = {0.75, 1.05, -1, 200, 0.5, 1.6, 1.5, 1.3, 1.2};
+    if (!d->servo) { /* what others' classes say does not count */
+        memcpy(d->gain, usual, sizeof usual);
+        d->dyn[0] = 0.01, d->dyn[1] = 0.04, d->dyn[2] = 0;
+    }
+    perp__read_numbers(m->r, node, "timeconst", 2, 2, d->dyn);
+    perp__read_number(m->r, node, "tausmooth", &d->dyn[2]);
+    perp__read_numbers(m->r, node, "range", 2, 2, d->gain);
+    for (int k = 0; name[k]; k++) perp__read_number(m->r, node, name[k], &d->gain[2 + k]);
+    memcpy(d->bias, d->gain, sizeof d->bias);
+    d->gain_type = GAIN_MUSCLE;
+    d->bias_type = BIAS_MUSCLE;
+    d->dynamic = DYN_MUSCLE;
 }
 
 static void apply_general(mjcf *m, const perp__xml_node *node, drive *d)
 {
     perp__robot_reader *r = m->r;
-    double x[10] = {0};
-    d->servo = NULL;
     int word = perp__read_word(r, node, "dyntype",
                                "none integrator filter filterexact muscle user dcmotor");
     if (word >= 0) d->dynamic = word;
@@ -297,50 +356,87 @@ static void apply_general(mjcf *m, const perp__xml_node *node, drive *d)
     if (word >= 0) d->gain_type = word;
     word = perp__read_word(r, node, "biastype", "none affine muscle user dcmotor");
     if (word >= 0) d->bias_type = word;
-    int n = perp__read_numbers(r, node, "gainprm", 1, 10, x);
-    for (int k = 0; k < 3 && k < n; k++) d->gain[k] = x[k];
-    n = perp__read_numbers(r, node, "biasprm", 1, 10, x);
-    for (int k = 0; k < 3 && k < n; k++) d->bias[k] = x[k];
+    perp__read_numbers(r, node, "gainprm", 1, 10, d->gain);
+    perp__read_numbers(r, node, "biasprm", 1, 10, d->bias);
+    perp__read_numbers(r, node, "dynprm", 1, 10, d->dyn);
+    perp__read_whole(r, node, "actdim", &d->dimension);
+    mjcf_read_flag(m, node, "actearly", &d->is_early);
 }
 
 static void apply_drive(mjcf *m, const perp__xml_node *node, void *to)
 {
+    static const struct {
+        const char *name;
+        void (*apply)(mjcf *, const perp__xml_node *, drive *);
+    } known[] = {{"position", apply_servo},    {"velocity", apply_servo},
+                 {"intvelocity", apply_servo}, {"damper", apply_damper},
+                 {"cylinder", apply_cylinder}, {"muscle", apply_muscle},
+                 {"general", apply_general},   {"motor", NULL}};
     drive *d = to;
     perp__robot_reader *r = m->r;
     perp__read_numbers(r, node, "gear", 1, 6, d->gear);
     perp__read_numbers(r, node, "ctrlrange", 2, 2, d->control);
     perp__read_numbers(r, node, "forcerange", 2, 2, d->force);
+    perp__read_numbers(r, node, "actrange", 2, 2, d->act);
+    perp__read_numbers(r, node, "lengthrange", 2, 2, d->length);
     mjcf_read_auto(m, node, "ctrllimited", &d->control_limited);
     mjcf_read_auto(m, node, "forcelimited", &d->force_limited);
+    mjcf_read_auto(m, node, "actlimited", &d->act_limited);
     perp__read_number(r, node, "armature", &d->armature);
     perp__read_number(r, node, "damping", &d->damping);
-    if (mjcf_is(node, "position") || mjcf_is(node, "velocity")) apply_servo(m, node, d);
-    if (mjcf_is(node, "general")) apply_general(m, node, d);
-    if (!mjcf_is(node, "motor")) return;
-    forget_gains(d);
-    d->servo = node->name;
+    perp__read_number(r, node, "delay", &d->delay);
+    perp__read_whole(r, node, "group", &d->group);
+    int is_other = d->servo && strcmp(d->servo, node->name) != 0;
+    if (!mjcf_is(node, "general") && (is_other || mjcf_is(node, "motor"))) forget_gains(d);
+    if (is_other) d->servo = NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].apply && mjcf_is(node, known[i].name)) known[i].apply(m, node, d);
+    d->servo = mjcf_is(node, "general") ? NULL : node->name;
 }
 
 /* Of a servo whose gain is its stiffness, damping > 0 is a part of the critical one. */
 static int has_ratio(const drive *d)
 {
-    return d->bias[2] > 0 && d->gain[0] == -d->bias[1];
+    return d->bias_type == BIAS_AFFINE && d->bias[2] > 0 && d->gain[0] == -d->bias[1];
+}
+
+/* Muscles have the same numbers for what they do by their activation and without. */
+static void refuse_muscle(mjcf *m, const perp__xml_node *node, const drive *d)
+{
+    if (d->gain_type != GAIN_MUSCLE)
+        perp__robot_refuse(m->r, node, NULL, "actuator: a muscle's bias is beside a muscle's gain");
+    else if (d->bias_type == BIAS_AFFINE ||
+             (d->bias_type == BIAS_MUSCLE &&
+              memcmp(d->gain, d->bias, OF_MUSCLE * sizeof *d->gain) != 0))
+        perp__robot_refuse(m->r, node, "biasprm",
+                           "biasprm: of a muscle, what gainprm says or none is expected");
+    else if (!(d->length[0] < d->length[1]))
+        perp__robot_refuse(
+            m->r, node, NULL,
+            "muscle: lengthrange is missing, the least and the greatest length; MuJoCo "
+            "finds it by a simulation, which is not done here");
 }
 
 /* What an actuator here is not. */
 static void refuse_drive(mjcf *m, const perp__xml_node *node, const drive *d)
 {
-    if (d->dynamic || d->timeconst > 0)
-        perp__robot_refuse(m->r, node, d->timeconst > 0 ? "timeconst" : "dyntype",
-                           "actuator: without a state of its own (dyntype none) is expected");
-    if (d->gain_type > 1 || d->bias_type > 1)
+    if (d->dynamic > DYN_MUSCLE || d->gain_type > GAIN_MUSCLE || d->bias_type > BIAS_MUSCLE)
         perp__robot_refuse(m->r, node, NULL,
-                           "actuator: gain and bias that are fixed or affine are "
-                           "expected");
-    if (d->gain_type == 1 && (d->gain[1] != 0 || d->gain[2] != 0))
-        perp__robot_refuse(m->r, node, "gainprm",
-                           "gainprm: a gain that does not hang on the joint is expected");
-    if (d->bias_type && (d->bias[1] > 0 || (d->bias[2] > 0 && !has_ratio(d))))
+                           "actuator: laws of a program's own, and direct-current motors, are not "
+                           "to be had");
+    else if (d->gain_type == GAIN_MUSCLE || d->bias_type == BIAS_MUSCLE)
+        refuse_muscle(m, node, d);
+    if (d->dimension > 1)
+        perp__robot_refuse(m->r, node, "actdim", "actdim: one activation is expected");
+    if (d->delay > 0)
+        perp__robot_refuse(m->r, node, "delay", "delay: a control acts from its step on");
+    if (d->dynamic && d->dynamic != DYN_INTEGRATOR && d->dyn[0] < 0)
+        perp__robot_refuse(m->r, node, NULL, "actuator: its time constant is >= 0");
+    if (d->gain_type == GAIN_AFFINE && (d->gain[1] > 0 || d->gain[2] > 0))
+        perp__robot_refuse(m->r, node, NULL,
+                           "actuator: a gain must not push away: its parts by length and rate are "
+                           "<= 0");
+    if (d->bias_type == BIAS_AFFINE && (d->bias[1] > 0 || (d->bias[2] > 0 && !has_ratio(d))))
         perp__robot_refuse(m->r, node, "biasprm",
                            "biasprm: it must not push away: -kp and -kv are <= 0");
 }
@@ -392,19 +488,19 @@ static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp
     return k >= 0;
 }
 
-/* inheritrange: controls of the range of what it moves. */
+/* inheritrange: controls, or (of intvelocity) activations, of the range of what it moves. */
 static void inherit_range(mjcf *m, const perp__xml_node *node, const perp_actuator *a, drive *d)
 {
     const perp_robot *to = m->r->to;
-    double lower = 0, upper = 0;
+    double lower = 0, upper = 0, *range = d->dynamic == DYN_INTEGRATOR ? d->act : d->control;
     if (a->tendon)
         lower = to->tendon[a->tendon - 1].lower, upper = to->tendon[a->tendon - 1].upper;
     else if (!a->pushes)
         lower = to->law[a->body - 1].lower, upper = to->law[a->body - 1].upper;
     if (lower != 0 || upper != 0) {
         double mean = 0.5 * (lower + upper), half = 0.5 * (upper - lower);
-        d->control[0] = mean - d->inherit * half;
-        d->control[1] = mean + d->inherit * half;
+        range[0] = mean - d->inherit * half;
+        range[1] = mean + d->inherit * half;
     } else {
         perp__robot_refuse(m->r, node, "inheritrange", "inheritrange: what it moves has no range");
     }
@@ -413,8 +509,11 @@ static void inherit_range(mjcf *m, const perp__xml_node *node, const perp_actuat
 /* The length and rate of a site alone are none: nothing of the bias but its constant acts, or it brakes. */
 static void check_push(mjcf *m, const perp__xml_node *node, perp_actuator *a)
 {
-    a->kp = 0;
-    if (a->kv != 0) perp__robot_refuse(m->r, node, NULL, "actuator: of a site, kv = 0 is expected");
+    a->kp = a->more_kp = 0;
+    if (a->kv != 0 || a->more_kv != 0)
+        perp__robot_refuse(m->r, node, NULL, "actuator: of a site, kv = 0 is expected");
+    if (a->muscle.force != 0)
+        perp__robot_refuse(m->r, node, NULL, "muscle: of a joint or a tendon, not of a site");
 }
 
 /* What turns with it, seen through the gear: of the joint's own, or of the tendon's. */
@@ -435,16 +534,67 @@ static void add_rotor(mjcf *m, const perp__xml_node *node, const drive *d, const
     }
 }
 
+/* Its force by control, length and rate. */
+static void set_force(const drive *d, perp_actuator *a)
+{
+    if (d->gain_type == GAIN_MUSCLE) {
+        const double *x = d->gain;
+        a->muscle = (perp_muscle){.range = {x[0], x[1]},
+                                  .force = x[2] < 0 ? 1 : x[2], /* else when its inertia is known */
+                                  .lmin = x[4],
+                                  .lmax = x[5],
+                                  .vmax = x[6],
+                                  .fpmax = d->bias_type == BIAS_MUSCLE ? x[7] : 0,
+                                  .fvmax = x[8],
+                                  .length = {d->length[0], d->length[1]}};
+        return;
+    }
+    a->gain = d->gain[0];
+    if (d->gain_type == GAIN_AFFINE) a->more_kp = -d->gain[1], a->more_kv = -d->gain[2];
+    if (!d->bias_type) return;
+    a->bias = d->bias[0];
+    a->kp = -d->bias[1];
+    a->kv = has_ratio(d) ? 0 : -d->bias[2];
+}
+
+static void set_activation(mjcf *m, const perp__xml_node *node, const drive *d, perp_actuator *a)
+{
+    static const perp_activation kinds[] = {PERP_ACTIVATION_NONE, PERP_ACTIVATION_INTEGRATOR,
+                                            PERP_ACTIVATION_FILTER, PERP_ACTIVATION_FILTER,
+                                            PERP_ACTIVATION_MUSCLE};
+    if (d->dynamic <= DYN_MUSCLE) a->activation = kinds[d->dynamic];
+    int is_bounded = is_range(m, node, "actrange", d->act_limited, d->act);
+    if (!a->activation) return;
+    if (a->activation != PERP_ACTIVATION_INTEGRATOR) a->rise = d->dyn[0];
+    if (a->activation == PERP_ACTIVATION_MUSCLE) a->fall = d->dyn[1], a->smooth = d->dyn[2];
+    a->is_early = d->is_early;
+    if (is_bounded) a->act_lower = d->act[0], a->act_upper = d->act[1];
+}
+
+/* What hangs on the inertia that it feels: a part of the critical damping, or a muscle's force. */
+static void wait_for_inertia(mjcf *m, const perp__xml_node *node, const drive *d, int index)
+{
+    int is_muscle = d->gain_type == GAIN_MUSCLE && d->gain[2] < 0;
+    if (m->r->to->actuator[index].pushes || (!is_muscle && !has_ratio(d))) return;
+    mjcf_ratio *ratio = MJCF_ADD(m, ratio);
+    if (ratio)
+        *ratio = (mjcf_ratio){.actuator = index,
+                              .ratio = is_muscle ? d->gain[3] : d->bias[2],
+                              .is_muscle = is_muscle,
+                              .node = node};
+}
+
 void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
 {
-    static const char *const known[] = {"motor", "position", "velocity", "general"};
-    drive d = {.gear = {1}, .gain = {1}, .control_limited = -1, .force_limited = -1};
+    drive d = {.gear = {1},
+               .gain = {1},
+               .dyn = {1},
+               .control_limited = -1,
+               .force_limited = -1,
+               .act_limited = -1};
     perp_actuator a = {0};
-    int is_known = 0;
-    for (int i = 0; i < 4; i++) is_known |= mjcf_is(node, known[i]);
-    if (!is_known) {
-        perp__robot_refuse(m->r, node, NULL,
-                           "<%.60s>: motor, position, velocity or general is expected", node->name);
+    if (!mjcf_is_actuator(node)) {
+        mjcf_refuse_actuator(m, node);
         return;
     }
     mjcf_named *own = MJCF_ADD(m, drive);
@@ -452,20 +602,30 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
     mjcf_resolve(m, node, 0, apply_drive, &d);
     refuse_drive(m, node, &d);
     if (!take_target(m, node, &d, &a) || m->no_actuation) return;
-    a.gain = d.gain[0];
     if (a.gear == 0) perp__robot_refuse(m->r, node, "gear", "gear: it is not 0");
-    if (d.bias_type) a.bias = d.bias[0], a.kp = -d.bias[1], a.kv = has_ratio(&d) ? 0 : -d.bias[2];
+    set_force(&d, &a);
     if (a.pushes) check_push(m, node, &a);
     add_rotor(m, node, &d, &a);
     if (d.inherit > 0) inherit_range(m, node, &a, &d);
-    if (is_range(m, node, "ctrlrange", d.control_limited, d.control) && !m->no_clampctrl)
+    set_activation(m, node, &d, &a);
+    int has_control = is_range(m, node, "ctrlrange", d.control_limited, d.control);
+    if (has_control && !m->no_clampctrl)
         a.control_lower = d.control[0], a.control_upper = d.control[1];
+    if ((a.more_kp != 0 || a.more_kv != 0) && m->r->status == PERP_OK &&
+        !(a.activation ? a.act_lower >= 0 && a.act_upper > 0
+                       : a.control_lower >= 0 && a.control_upper > 0))
+        perp__robot_refuse(m->r, node, NULL,
+                           "actuator: a gain that grows with length or rate needs a control within "
+                           "0 or more");
     if (is_range(m, node, "forcerange", d.force_limited, d.force))
         a.lower = d.force[0], a.upper = d.force[1];
+    int is_off = d.group >= 0 && d.group <= 30 && (m->no_group >> d.group & 1);
+    if (is_off) {
+        perp__robot_ignore(m->r, node, NULL, "actuator of a disabled group: it has no force");
+        a.gain = a.bias = a.kp = a.kv = a.more_kp = a.more_kv = a.muscle.force = 0;
+    }
     int index = perp__add_actuator(m->r, &a, perp__xml_get(node, "name"));
-    if (index < 0 || !d.bias_type || !has_ratio(&d) || a.pushes) return;
-    mjcf_ratio *ratio = MJCF_ADD(m, ratio);
-    if (ratio) *ratio = (mjcf_ratio){.actuator = index, .ratio = d.bias[2], .node = node};
+    if (index >= 0 && !is_off) wait_for_inertia(m, node, &d, index);
 }
 
 /* Its moments: gear times what its length has of each velocity; or the joint's own. */
@@ -530,7 +690,8 @@ static int couple_all(mjcf *m, perp_bodies *b, double *q)
     return 1;
 }
 
-/* What each feels of the system where the file begins: 1/(c' inv(M) c) of its moments c. `room`: q, M, and two vectors. */
+/* What each feels of the system where the file begins: 1/(c' inv(M) c) of its moments c; a muscle's force is its scale over the acceleration inv(M) c. `room`:
+ * q, M, and two vectors. */
 static void damp_all(mjcf *m, perp_bodies *b, double *room)
 {
     const perp_robot *to = m->r->to;
@@ -545,13 +706,16 @@ static void damp_all(mjcf *m, perp_bodies *b, double *room)
         moments_of(to, b, &m->ratio[i], c);
         memcpy(x, c, nv * sizeof *x);
         if (ok) perp__cholesky_solve((int)nv, M, (int)nv, x);
-        for (size_t k = 0; k < nv; k++) over += c[k] * x[k];
-        if (ok && over > 0)
+        double whole = 0;
+        for (size_t k = 0; k < nv; k++) over += c[k] * x[k], whole += x[k] * x[k];
+        if (ok && over > 0 && m->ratio[i].is_muscle)
+            m->r->to->actuator[m->ratio[i].actuator].muscle.force = m->ratio[i].ratio / sqrt(whole);
+        else if (ok && over > 0)
             set_damping(m, &m->ratio[i], 1 / over);
         else
             perp__robot_refuse(m->r, m->ratio[i].node, NULL,
-                               "%s: nothing that has mass is moved, which its damping hangs on",
-                               m->ratio[i].node->name);
+                               "%s: nothing that has mass is moved, which its %s hangs on",
+                               m->ratio[i].node->name, m->ratio[i].is_muscle ? "force" : "damping");
     }
 }
 

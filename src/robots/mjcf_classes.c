@@ -17,13 +17,13 @@ typedef struct element {
 #define TURNED "pos quat axisangle xyaxes zaxis euler"
 #define DRIVE                                                                                      \
     "name class joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited tendon "    \
-    "site refsite body slidersite cranksite armature damping"
+    "site refsite body slidersite cranksite armature damping delay group"
 #define STRAND                                                                                     \
     "name class limited range stiffness damping frictionloss armature springlength "               \
     "actuatorfrcrange actuatorfrclimited"
 #define STRAND_SOFT "margin solreflimit solimplimit solreffriction solimpfriction"
 #define STRAND_IDLE "group user width material rgba"
-#define DRIVE_IDLE  "group user actlimited actrange lengthrange cranklength actearly"
+#define DRIVE_IDLE  "user lengthrange cranklength nsample interp"
 
 static const element elements[] = {
     {"compiler",
@@ -32,10 +32,10 @@ static const element elements[] = {
      "",
      "texturedir discardvisual usethread fusestatic saveinertial savecompiled savecanonical "
      "exactmeshinertia convexhull"},
-    {"option", "timestep gravity density viscosity wind",
+    {"option", "timestep gravity density viscosity wind actuatorgroupdisable",
      "impratio o_margin o_solref o_solimp o_friction cone jacobian solver iterations tolerance "
      "ls_iterations ls_tolerance noslip_iterations noslip_tolerance ccd_iterations ccd_tolerance "
-     "sdf_iterations sdf_initpoints mpr_iterations mpr_tolerance apirate actuatorgroupdisable "
+     "sdf_iterations sdf_initpoints mpr_iterations mpr_tolerance apirate "
      "sleep_tolerance integrator",
      "magnetic collision"},
     {"flag",
@@ -76,9 +76,17 @@ static const element elements[] = {
     {"motor", DRIVE, "", DRIVE_IDLE},
     {"position", DRIVE " kp kv dampratio timeconst inheritrange", "", DRIVE_IDLE},
     {"velocity", DRIVE " kv", "", DRIVE_IDLE},
-    {"general", DRIVE " dyntype gaintype biastype gainprm biasprm", "",
-     DRIVE_IDLE " dynprm actdim"},
-    {"key", "name qpos qvel ctrl", "", "time act mpos mquat"},
+    {"intvelocity", DRIVE " kp kv dampratio inheritrange actlimited actrange", "", DRIVE_IDLE},
+    {"damper", DRIVE " kv", "", DRIVE_IDLE},
+    {"cylinder", DRIVE " timeconst area diameter bias", "", DRIVE_IDLE},
+    {"muscle",
+     DRIVE " timeconst tausmooth range force scale lmin lmax vmax fpmax fvmax lengthrange", "",
+     DRIVE_IDLE},
+    {"general",
+     DRIVE " dyntype gaintype biastype dynprm gainprm biasprm actdim actlimited actrange actearly "
+           "lengthrange",
+     "", DRIVE_IDLE},
+    {"key", "name qpos qvel ctrl act", "", "time mpos mquat"},
 };
 
 /* joint of equality has other attributes than that of a body. */
@@ -148,9 +156,8 @@ static void add_node(mjcf *m, int class, perp__xml_node *node)
 /* What no robot of this kernel has may have defaults; what it would be is refused where it is used. */
 static void check_defaults(mjcf *m, const perp__xml_node *node)
 {
-    static const char *const other[] = {"light",       "camera",      "material", "texture",
-                                        "intvelocity", "orientation", "pid",      "damper",
-                                        "cylinder",    "muscle",      "adhesion", "dcmotor"};
+    static const char *const other[] = {"light",       "camera", "material", "texture",
+                                        "orientation", "pid",    "adhesion", "dcmotor"};
     for (const perp__xml_node *child = node->child; child; child = child->next) {
         int known = mjcf_is(child, "default");
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) known |= mjcf_is(child, other[i]);
@@ -215,17 +222,37 @@ int mjcf_class_of(mjcf *m, const perp__xml_node *node, int inherited)
     return k < 0 ? inherited : k;
 }
 
-static int is_actuator(const perp__xml_node *node)
+int mjcf_is_actuator(const perp__xml_node *node)
 {
-    return mjcf_is(node, "motor") || mjcf_is(node, "position") || mjcf_is(node, "velocity") ||
-           mjcf_is(node, "general");
+    static const char *const known[] = {"motor",  "position", "velocity", "intvelocity",
+                                        "damper", "cylinder", "muscle",   "general"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (mjcf_is(node, known[i])) return 1;
+    return 0;
+}
+
+void mjcf_refuse_actuator(mjcf *m, const perp__xml_node *node)
+{
+    static const struct {
+        const char *name, *why;
+    } known[] = {{"adhesion", "a body that sticks to what it touches is not to be had"},
+                 {"plugin", "a program's own laws are not to be had"},
+                 {"pid", "servos with an integral of their error are not to be had"},
+                 {"orientation", "servos of balls are not to be had"},
+                 {"dcmotor", "the currents of motors are not to be had"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (mjcf_is(node, known[i].name)) {
+            perp__robot_refuse(m->r, node, NULL, "<%s>: %s", node->name, known[i].why);
+            return;
+        }
+    perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known in actuator", node->name);
 }
 
 /* The actuators are one kind with several names; tendons have one default, and so have equalities. */
 static int is_alike(const perp__xml_node *a, const perp__xml_node *b)
 {
     if (b->parent && mjcf_is(b->parent, "equality")) return mjcf_is(a, "equality");
-    return mjcf_is(a, b->name) || (is_actuator(a) && is_actuator(b)) ||
+    return mjcf_is(a, b->name) || (mjcf_is_actuator(a) && mjcf_is_actuator(b)) ||
            (mjcf_is(a, "tendon") && (mjcf_is(b, "fixed") || mjcf_is(b, "spatial")));
 }
 

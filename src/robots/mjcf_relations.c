@@ -374,6 +374,23 @@ static double *key_numbers(mjcf *m, const perp__xml_node *node, const char *attr
     return x;
 }
 
+/* Activations are those of the actuators that have one, in their order. */
+static double *key_activations(mjcf *m, const perp__xml_node *node)
+{
+    const perp_robot *to = m->r->to;
+    double *act = NULL;
+    int n = 0;
+    for (int i = 0; i < to->is.nactuator; i++) n += to->actuator[i].activation != 0;
+    double *given = key_numbers(m, node, "act", n);
+    if (given) PERP_TAKE(&m->r->to->arena, act, to->is.nactuator + 1);
+    if (!act) {
+        perp__robot_no_memory(m->r);
+        return NULL;
+    }
+    for (int i = 0; i < to->is.nactuator; i++) act[i] = to->actuator[i].activation ? *given++ : 0;
+    return act;
+}
+
 void mjcf_read_key(mjcf *m, const perp__xml_node *node)
 {
     perp_robot *to = m->r->to;
@@ -387,7 +404,8 @@ void mjcf_read_key(mjcf *m, const perp__xml_node *node)
     perp__key key = {.name = name ? name : "",
                      .q = key_numbers(m, node, "qpos", count_entries(m, 0)),
                      .v = key_numbers(m, node, "qvel", count_entries(m, 1)),
-                     .u = key_numbers(m, node, "ctrl", to->is.nactuator)};
+                     .u = key_numbers(m, node, "ctrl", to->is.nactuator),
+                     .act = key_activations(m, node)};
     if (m->r->status == PERP_ERR_MEMORY) return;
     if (perp__arena_grow(&to->arena, &to->key, &to->ckey, to->nkey + 1, sizeof *to->key))
         to->key[to->nkey++] = key;

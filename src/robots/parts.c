@@ -298,8 +298,8 @@ perp_status perp_robot_set_key(const perp_robot *robot, int key, perp_bodies *bo
         return PERP_ERR_ARG;
     const perp__key *k = &robot->key[key];
     perp_status status = perp_bodies_set(bodies, k->q, k->v);
-    return status == PERP_OK && robot->is.nactuator ? perp_bodies_set_control(bodies, k->u)
-                                                    : status;
+    if (status == PERP_OK) status = perp_bodies_set_control(bodies, k->u);
+    return status == PERP_OK ? perp_bodies_set_activation(bodies, k->act) : status;
 }
 
 void perp_robot_destroy(perp_robot *robot)

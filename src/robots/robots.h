@@ -11,6 +11,7 @@
 typedef struct perp__key {
     const char *name;
     double *q, *v, *u;
+    double *act; /* of each actuator */
 } perp__key;
 
 struct perp_robot {

@@ -77,7 +77,13 @@ static void print_drive(const perp_actuator *a)
                   a->upper, a->control_lower, a->control_upper, a->tendon, a->pushes},
            y[] = {a->body,    a->point[0], a->point[1], a->point[2], a->push[0],
                   a->push[1], a->push[2],  a->turn[0],  a->turn[1],  a->turn[2]};
+    const perp_muscle *m = &a->muscle;
+    double act[] = {a->more_kp,  a->more_kv,   a->activation, a->rise,     a->fall,
+                    a->smooth,   a->act_lower, a->act_upper,  a->is_early, m->force,
+                    m->range[0], m->range[1],  m->lmin,       m->lmax,     m->vmax,
+                    m->fpmax,    m->fvmax,     m->length[0],  m->length[1]};
     print("drive", x, 11);
+    print("act", act, 19);
     if (a->pushes) print("push", y, 10);
 }
 
@@ -88,6 +94,7 @@ static void print_keys(const perp_robot *robot, perp_bodies *b)
         print("key_q", perp_bodies_q(b), perp_bodies_nq(b));
         print("key_v", perp_bodies_v(b), perp_bodies_nv(b));
         print("key_u", perp_robot_key_control(robot, k), perp_bodies_nu(b));
+        print("key_act", perp_bodies_activation(b), perp_bodies_nu(b));
     }
 }
 

@@ -133,12 +133,37 @@ def drive_row(model, i):
     """What `drive` of robot_probe has, but its force range where the joint has one as well."""
     at_site = model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_SITE
     affine = model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE
+    is_muscle = model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_MUSCLE
     bias = model.actuator_biasprm[i] if affine else np.zeros(3)
     force = model.actuator_forcerange[i] if model.actuator_forcelimited[i] else (0, 0)
     control = model.actuator_ctrlrange[i] if model.actuator_ctrllimited[i] and not disabled(model, "CLAMPCTRL") else (0, 0)
     of_tendon = model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_TENDON
-    return [1 if at_site else model.actuator_gear[i][0], model.actuator_gainprm[i][0], bias[0], 0 if at_site else -bias[1],
+    return [1 if at_site else model.actuator_gear[i][0], 0 if is_muscle else model.actuator_gainprm[i][0], bias[0], 0 if at_site else -bias[1],
             0 if at_site else -bias[2], *force, *control, int(model.actuator_trnid[i][0]) + 1 if of_tendon else 0, int(at_site)]
+
+
+def act_row(model, i):
+    """What `act` of robot_probe has; a filter is one whether MuJoCo finds it exactly or not."""
+    gain, dyn, at_site = model.actuator_gainprm[i], model.actuator_dynprm[i], model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_SITE
+    kind = {"NONE": 0, "INTEGRATOR": 1, "FILTER": 2, "FILTEREXACT": 2, "MUSCLE": 3}[mujoco.mjtDyn(int(model.actuator_dyntype[i])).name[6:]]
+    more = -gain[1:3] if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_AFFINE and not at_site else (0, 0)
+    times = [dyn[0] if kind > 1 else 0, *(dyn[1:3] if kind == 3 else (0, 0))]
+    low, high = model.actuator_actrange[i] if model.actuator_actlimited[i] and kind else (0, 0)
+    muscle = [0] * 10
+    if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_MUSCLE:
+        passive = model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_MUSCLE
+        force = gain[2] if gain[2] >= 0 else gain[3] / model.actuator_acc0[i]
+        muscle = [force, *gain[:2], *gain[4:7], gain[7] if passive else 0, gain[8], *model.actuator_lengthrange[i]]
+    return [*more, kind, *times, low, high, int(model.actuator_actearly[i]) if kind else 0, *muscle]
+
+
+def key_activations(model):
+    """Of each actuator."""
+    out = np.zeros((model.nkey, model.nu))
+    for i in range(model.nu):
+        if model.actuator_actadr[i] >= 0:
+            out[:, i] = model.key_act[:, model.actuator_actadr[i]]
+    return out
 
 
 def compare_parts(file, model, parts, judge):
@@ -163,7 +188,8 @@ def compare_parts(file, model, parts, judge):
         if model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT and model.jnt_actfrclimited[joint]:
             row[5:7] = theirs[5:7]
         judge.near(f"{file}: actuator {i}", row, theirs)
-    for k, theirs in (("key_q", model.key_qpos), ("key_v", model.key_qvel), ("key_u", model.key_ctrl)):
+    judge.near(f"{file}: activations", parts.get("act", []), [act_row(model, i) for i in range(len(ours))])
+    for k, theirs in (("key_q", model.key_qpos), ("key_v", model.key_qvel), ("key_u", model.key_ctrl), ("key_act", key_activations(model))):
         rows = parts.get(k, [])
         judge.near(f"{file}: keys", np.reshape(rows, (len(rows), theirs.shape[1])), theirs)
 

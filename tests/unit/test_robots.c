@@ -648,10 +648,12 @@ static void actuators_have_mjcf_s_gains(void **state)
     refuses(DRIVE("<motor tendon='t'/>"), PERP_ERR_MODEL, "there is no tendon 't'");
     refuses(DRIVE("<motor joint='nowhere'/>"), PERP_ERR_MODEL, "there is no joint 'nowhere'");
     refuses(DRIVE("<position joint='j' dampratio='-1'/>"), PERP_ERR_MODEL, "dampratio: it is >= 0");
-    refuses(DRIVE("<position joint='j' timeconst='1'/>"), PERP_ERR_MODEL, "dyntype none");
+    refuses(DRIVE("<position joint='j' timeconst='-1'/>"), PERP_ERR_MODEL, "time constant is >= 0");
+    refuses(DRIVE("<general joint='j' dyntype='user'/>"), PERP_ERR_MODEL, "a program's own");
+    refuses(DRIVE("<muscle joint='j'/>"), PERP_ERR_MODEL, "lengthrange is missing");
+    refuses(DRIVE("<adhesion body='b'/>"), PERP_ERR_MODEL, "sticks to what it touches");
     refuses(DRIVE("<general joint='j' biastype='affine' biasprm='0 1'/>"), PERP_ERR_MODEL,
             "biasprm");
-    refuses(DRIVE("<muscle joint='j'/>"), PERP_ERR_MODEL, "<muscle>");
 }
 
 static void the_bound_of_a_joint_is_its_actuator_s(void **state)
