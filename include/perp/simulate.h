@@ -359,7 +359,7 @@ typedef struct perp_run_stretch {
     const int *parameter; ///< their indices in the model
     int every_row;        ///< 1: the rows after all steps count, 0: the last one
     perp_derivative_kind *
-        kind; ///< nullable; perp_simulation_jvp writes what the derivatives of the last row are; an increase is one along the change
+        kind; ///< nullable; perp_simulation_jvp writes what the derivatives of the last row are; an increase is one along the change. perp_simulation_vjp writes what the gradient is, see there
 } perp_run_stretch;
 
 /// By what a stretch is moved, or the gradient by it. The three are independent: initial values that follow from parameters do not move with these.
@@ -386,6 +386,11 @@ PERP_API perp_status perp_simulation_jvp(perp_simulation *simulation,
 /// Take these steps, and the gradient of the sum of weights times entries of their rows (a vector times a Jacobian), by going back through them. The simulation is then
 /// at their end. What steps were is kept while that is less than 16 MB; longer stretches keep the root of their number of snapshots, and
 /// records of one part at a time, which is run again. Two to three times the steps themselves, however many states, inputs and parameters there are.
+///
+/// With `kind` of the stretch it says what the gradient is. Two-sided: for changes of all that it is by, of either sign; of the steps: the same, with fixed
+/// steps, and a guard has switched. Where both sides of a pair were 0, or a guard was on its bound, and a change of what the gradient is by moves that, the gradient is that of the sides as
+/// they were. Then an increase says that it holds for a step along it, a decrease that it does for one against it, as a descent is; no side, that it may hold for neither: ask
+/// perp_simulation_jvp along the change that is meant. Takes the stretch once or twice more, forward.
 ///
 /// @param weight    perp_simulation_columns entries, those of the time and the residual are not read; of the last row, with every_row of all
 /// @param gradient  what is not NULL is written

@@ -8,6 +8,7 @@
 #include "simulate/saltation.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -317,13 +318,12 @@ static perp_status take_all(perp_simulation *sim, perp__course *c, const parts *
     return status;
 }
 
-perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of,
-                                const double *weight, const perp_run_change *gradient,
-                                perp_diag *diag)
+static perp_status go_there_and_back(perp_simulation *sim, const perp_run_stretch *of,
+                                     const double *weight, const perp_run_change *gradient,
+                                     perp_diag *diag)
 {
     perp__course c;
     parts p = {0};
-    if (!sim || !of || !weight || !gradient) return PERP_ERR_ARG;
     perp_status status = begin_course(sim, &c, of, 0, diag);
     size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter;
     double *state = status == PERP_OK ? calloc(nx + np + 1, sizeof *state) : NULL,
@@ -349,4 +349,92 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
         memcpy(gradient->parameter, param, np * sizeof *param);
     free(state), free(p.snapshot);
     return finish(sim, &c, status, diag);
+}
+
+/* Which kind a gradient is --------------------------------------------------------------------- */
+
+/* In (0.5, 1.5), with either sign: no two entries of a change are in step. */
+static double draw(uint64_t *state)
+{
+    uint64_t bits = *state = *state * 6364136223846793005u + 1442695040888963407u;
+    double x = 0.5 + (double)(bits >> 12) / 4503599627370496.0;
+    return bits >> 11 & 1 ? x : -x;
+}
+
+/* A change in all that the gradient is by, of its sizes. */
+static void draw_change(const perp_simulation *sim, const perp_run_stretch *of,
+                        const perp_run_change *change)
+{
+    uint64_t bits = 1;
+    for (int i = 0; change->state && i < sim->step.nx; i++) {
+        double x = fabs(sim->step.ws[sim->step.sym.y + i]);
+        change->state[i] = draw(&bits) * (x > 0 ? x : 1);
+    }
+    for (int k = 0; change->parameter && k < of->nparameter; k++) {
+        double x = fabs(sim->model->item[PERP_PARAM][of->parameter[k]].value);
+        change->parameter[k] = draw(&bits) * (x > 0 ? x : 1);
+    }
+    for (long i = 0; change->value && i < of->steps * of->ninput; i++) {
+        double x = of->value ? fabs(of->value[i]) : 0;
+        change->value[i] = draw(&bits) * (x > 0 ? x : 1);
+    }
+}
+
+/* The kind of the derivative along this change, from the beginning of the stretch. */
+static perp_status kind_along(perp_simulation *sim, const perp_run_stretch *of,
+                              const perp_run_change *change, double *row, const void *begin,
+                              perp_derivative_kind *kind, perp_diag *diag)
+{
+    perp_run_stretch along = *of;
+    along.every_row = 0, along.kind = kind;
+    perp_status status =
+        perp_simulation_restore(sim, begin, perp_simulation_snapshot_size(sim), diag);
+    return status == PERP_OK ? perp_simulation_jvp(sim, &along, change, row, diag) : status;
+}
+
+/* Backward nothing is known of how a side moves; along a change in everything it moves, unless nothing moves it. Where one does, what a step along the
+ * gradient is tells its side. The run is then at the end of the stretch again. */
+static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
+                             const perp_run_change *gradient, unsigned char *begin, size_t size,
+                             perp_diag *diag)
+{
+    size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter,
+           values = (size_t)of->steps * (size_t)of->ninput;
+    double *state = calloc(nx + np + values + (size_t)sim->ncolumn + 1, sizeof *state);
+    if (!state) return perp__out_of_memory(diag, sim->model->source.name);
+    double *row = state + nx + np + values;
+    const perp_run_change drawn = {gradient->state ? state : NULL,
+                                   gradient->parameter ? state + nx : NULL,
+                                   gradient->value ? state + nx + np : NULL};
+    perp_derivative_kind kind;
+    perp_simulation_snapshot(sim, begin + size, size);
+    draw_change(sim, of, &drawn);
+    perp_status status = kind_along(sim, of, &drawn, row, begin, of->kind, diag);
+    int has_sides = status == PERP_OK && *of->kind != PERP_DERIVATIVE_TWO_SIDED &&
+                    *of->kind != PERP_DERIVATIVE_OF_STEPS;
+    if (has_sides) {
+        status = kind_along(sim, of, gradient, row, begin, &kind, diag);
+        int is_one = kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE;
+        *of->kind = is_one ? kind : PERP_DERIVATIVE_NO_SIDE;
+    }
+    if (status == PERP_OK) status = perp_simulation_restore(sim, begin + size, size, diag);
+    if (sim->events && sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
+    free(state);
+    return status;
+}
+
+perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of,
+                                const double *weight, const perp_run_change *gradient,
+                                perp_diag *diag)
+{
+    if (!sim || !of || !weight || !gradient) return PERP_ERR_ARG;
+    size_t size = (perp_simulation_snapshot_size(sim) + 15) / 16 * 16;
+    int wants_kind = of->size == sizeof *of && of->kind;
+    unsigned char *begin = wants_kind ? malloc(2 * size) : NULL;
+    if (wants_kind && !begin) return perp__out_of_memory(diag, sim->model->source.name);
+    if (wants_kind) perp_simulation_snapshot(sim, begin, size);
+    perp_status status = go_there_and_back(sim, of, weight, gradient, diag);
+    if (wants_kind && status == PERP_OK) status = tell_kind(sim, of, gradient, begin, size, diag);
+    free(begin);
+    return status;
 }

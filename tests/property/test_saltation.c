@@ -436,35 +436,36 @@ static perp_derivative_kind kind_of(const char *text, perp_integrator method, co
     return kind;
 }
 
+static const struct {
+    const char *text, *by;
+    int is_one_sided;
+} kinks[] = {
+    {"param F = 1\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 1},
+    {"param B = 1\nstate v = 0\nvar f\nder(v) = 1 + f\n-B <= f <= B perp v\n", "B", 1},
+    {"param B = 1\nstate v = 0\nvar f\nder(v) = -1 + f\n-B <= f <= B perp v\n", "B", 1},
+    {"param u = 0\nstate x = 0\nvar p\nder(x) = u + p\n0 <= p perp x >= 0\n", "u", 1},
+    {"param u = 0\nstate x = 0\nvar p\nder(x) = u + p\n0 <= p perp der(x) >= 0\n", "u", 1},
+    {"param F = 0.5\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 0},
+    {"param F = 2\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 0},
+    {"param c = 1\nstate v = 1, w = 1\nvar n, f\nder(v) = f\nder(w) = n + c\n0 <= n perp w >= "
+     "0\n-n <= f <= n perp v\n",
+     "c", 0},
+    {"param p = 0\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = 1 - p + x + f\n"
+     "-1 <= f <= 1 perp v\n", /* v is not quite 0 */
+     "p", 1},
+};
+
 /* Where both sides of a pair are 0, derivatives are those of one side, and say of which. */
 static void one_sided_derivatives_say_so(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text, *by;
-        int is_one_sided;
-    } cases[] = {
-        {"param F = 1\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 1},
-        {"param B = 1\nstate v = 0\nvar f\nder(v) = 1 + f\n-B <= f <= B perp v\n", "B", 1},
-        {"param B = 1\nstate v = 0\nvar f\nder(v) = -1 + f\n-B <= f <= B perp v\n", "B", 1},
-        {"param u = 0\nstate x = 0\nvar p\nder(x) = u + p\n0 <= p perp x >= 0\n", "u", 1},
-        {"param u = 0\nstate x = 0\nvar p\nder(x) = u + p\n0 <= p perp der(x) >= 0\n", "u", 1},
-        {"param F = 0.5\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 0},
-        {"param F = 2\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 0},
-        {"param c = 1\nstate v = 1, w = 1\nvar n, f\nder(v) = f\nder(w) = n + c\n0 <= n perp w >= "
-         "0\n-n <= f <= n perp v\n",
-         "c", 0},
-        {"param p = 0\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = 1 - p + x + f\n"
-         "-1 <= f <= 1 perp v\n", /* v is not quite 0 */
-         "p", 1},
-    };
     static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
-    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < 2 * sizeof kinks / sizeof *kinks; i++) {
         double d = 1e-6, ours;
         char text[512];
         perp_integrator method = methods[i % 2];
-        snprintf(text, sizeof text, "%ssimulate to 1 step 0.1\n", cases[i / 2].text);
-        const char *by = cases[i / 2].by;
+        snprintf(text, sizeof text, "%ssimulate to 1 step 0.1\n", kinks[i / 2].text);
+        const char *by = kinks[i / 2].by;
         perp_derivative_kind kind = kind_of(text, method, by, &ours);
         double here = end_of(text, method, by, 0), up = (end_of(text, method, by, d) - here) / d,
                down = (here - end_of(text, method, by, -d)) / d;
@@ -472,9 +473,99 @@ static void one_sided_derivatives_say_so(void **state)
                       perp_integrator_name(method), perp_derivative_kind_name(kind), ours, up,
                       down);
         assert_int_equal(kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE,
-                         cases[i / 2].is_one_sided);
-        assert_int_equal(fabs(up - down) > 0.1, cases[i / 2].is_one_sided);
+                         kinks[i / 2].is_one_sided);
+        assert_int_equal(fabs(up - down) > 0.1, kinks[i / 2].is_one_sided);
         assert_near(ours, kind == PERP_DERIVATIVE_DECREASE ? down : up, 1e-5);
+    }
+}
+
+/* The gradient of the first state at the end by a parameter of the model, going back through all steps; what it is. */
+static perp_derivative_kind kind_back(const char *text, perp_integrator method, const char *by,
+                                      double weighs, double *gradient)
+{
+    perp_model *model = parse_model(text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim;
+    perp_derivative_kind kind = PERP_DERIVATIVE_KIND_COUNT;
+    double weight[16] = {0, weighs};
+    int parameter;
+    assert_true(perp_model_find(model, by, NULL, &parameter));
+    o.integrator = method;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    const perp_run_stretch of = {
+        .size = sizeof of, .steps = 10, .nparameter = 1, .parameter = &parameter, .kind = &kind};
+    const perp_run_change by_it = {.parameter = gradient};
+    assert_int_equal(perp_simulation_vjp(sim, &of, weight, &by_it, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_steps(sim), 10);
+    double here = perp_simulation_state(sim, 0);
+    assert_true(here == end_of(text, method, by, 0)); /* and the run is at the end */
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return kind;
+}
+
+/* So does a gradient: whether there are sides at all, and which way it holds. */
+static void one_sided_gradients_say_so(void **state)
+{
+    (void)state;
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
+    int told = 0;
+    for (size_t i = 0; i < 4 * sizeof kinks / sizeof *kinks; i++) {
+        double d = 1e-6, weight = i / 2 % 2 ? -1 : 1, gradient;
+        char text[512];
+        perp_integrator method = methods[i % 2];
+        snprintf(text, sizeof text, "%ssimulate to 1 step 0.1\n", kinks[i / 4].text);
+        const char *by = kinks[i / 4].by;
+        perp_derivative_kind kind = kind_back(text, method, by, weight, &gradient);
+        if ((kind == PERP_DERIVATIVE_TWO_SIDED) == kinks[i / 4].is_one_sided)
+            fail_msg("%s by %s: %s", text, by, perp_derivative_kind_name(kind));
+        double here = end_of(text, method, by, 0), up = (end_of(text, method, by, d) - here) / d,
+               down = (here - end_of(text, method, by, -d)) / d;
+        int is_up = (gradient > 0) == (kind != PERP_DERIVATIVE_DECREASE);
+        if (kind != PERP_DERIVATIVE_NO_SIDE)
+            assert_near(gradient, weight * (is_up ? up : down), 1e-5);
+        told += kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE;
+        if (kind == PERP_DERIVATIVE_NO_SIDE) assert_true(gradient == 0); /* it is no direction */
+    }
+    assert_true(told >= 8);
+}
+
+/* What no change moves is no side of it: friction by facets that sticks has forces of 0 beside sides of 0; and where a ball begins in contact, inputs do
+ * not move the guard. */
+static void gradients_that_move_no_side_are_two_sided(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "state x = 0, v = 0\nvar p, n\ninput u\nder(x) = v\nder(v) = u + p - n\n"
+        "var s\n0 <= p perp s + v >= 0\n0 <= n perp s - v >= 0\n0 <= s perp 3 - p - n >= 0\n",
+        "state x = 0, v = 0\nvar p\ninput u\nder(x) = v\nder(v) = u + p - 9\n"
+        "0 <= p perp v >= 0 when x <= 0\n"};
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_RADAU5};
+    for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
+        perp_model *model = parse_model(cases[i / 3]);
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp_simulation *sim;
+        perp_derivative_kind kind;
+        int input = 0;
+        double weight[16] = {0, 1, 1}, value[5] = {1, 2, 1, 0.5, 1.5}, by[5], dx[2];
+        o.integrator = methods[i % 3], o.to = 0.5, o.step = 0.1, o.ninput = PERP_ALL;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+        const perp_run_stretch of = {.size = sizeof of,
+                                     .steps = 5,
+                                     .ninput = 1,
+                                     .input = &input,
+                                     .value = value,
+                                     .kind = &kind};
+        perp_run_change gradient = {.value = by};
+        assert_int_equal(perp_simulation_vjp(sim, &of, weight, &gradient, NULL), PERP_OK);
+        if (kind != PERP_DERIVATIVE_TWO_SIDED)
+            fail_msg("case %zu: %s", i, perp_derivative_kind_name(kind));
+        perp_simulation_reset(sim);
+        gradient.state = dx;
+        assert_int_equal(perp_simulation_vjp(sim, &of, weight, &gradient, NULL), PERP_OK);
+        if (i / 3 == 1) assert_true(kind != PERP_DERIVATIVE_TWO_SIDED); /* where it starts does */
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
     }
 }
 
@@ -635,6 +726,8 @@ int main(void)
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
         cmocka_unit_test(one_sided_derivatives_say_so),
+        cmocka_unit_test(one_sided_gradients_say_so),
+        cmocka_unit_test(gradients_that_move_no_side_are_two_sided),
         cmocka_unit_test(derivatives_that_hold_for_no_change_say_so),
         cmocka_unit_test(derivatives_say_that_a_guard_was_touched),
         cmocka_unit_test(derivatives_of_steps_say_so),
