@@ -27,7 +27,7 @@ extern "C" {
 /// What a joint does on its own. All 0: nothing.
 typedef struct perp_joint_law {
     double lower,
-        upper; ///< of q of a hinge or slide [rad, m], lower < upper, infinite: none; both 0: none
+        upper; ///< of q of a hinge or slide [rad, m], lower < upper, infinite: none; both 0: none. Of a ball: upper > 0 is by how much it may turn, to order 1; lower 0
     double friction;  ///< dry, of each of the joint's velocities [N m, N], >= 0
     double stiffness; ///< of a hinge or slide [N m/rad, N/m], >= 0
     double rest;      ///< q where the spring has no force
@@ -187,7 +187,7 @@ PERP_API perp_status perp_bodies_add_equality(perp_bodies *bodies, const perp_eq
 
 /// Forces of the last step [N, N m], each nullable.
 ///
-/// @param limit     nv, of limits: > 0 at a lower one
+/// @param limit     nv, of limits: > 0 at a lower one; of a ball in its first, about the axis of its turn
 /// @param friction  nv, dry
 /// @param actuator  nu, before the gear
 PERP_API perp_status perp_bodies_joint_forces(const perp_bodies *bodies, double *limit,

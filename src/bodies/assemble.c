@@ -16,8 +16,10 @@ static double limits_off(const perp_bodies *b, perp_assembly *is)
     for (int i = 1; i < b->n; i++) {
         const perp_joint_law *law = &b->joints.law[i];
         if (law->lower == 0 && law->upper == 0) continue;
-        double x = b->here[b->link[i].q], off = fmax(law->lower - x, x - law->upper),
-               size = fabs(x) + fabs(x < law->lower ? law->lower : law->upper);
+        double axis[3], *q = &b->here[b->link[i].q],
+                        x = perp__is_single(&b->link[i]) ? *q : perp__turn_of(q, axis),
+                        off = fmax(law->lower - x, x - law->upper),
+                        size = fabs(x) + fabs(x < law->lower ? law->lower : law->upper);
         if (!(off > NEAR * size)) continue;
         most = fmax(most, off / (NEAR * size));
         if (is && off > is->limit) is->limit = off, is->body = i;
@@ -48,13 +50,26 @@ static double overlaps(const perp_bodies *b, perp_assembly *is)
     return most;
 }
 
+/* A ball that is turned too far, about the same axis. */
+static void turn_back(double *q, double most)
+{
+    double axis[3];
+    if (perp__turn_of(q, axis) <= most) return;
+    q[0] = cos(0.5 * most);
+    for (int k = 0; k < 3; k++) q[1 + k] = sin(0.5 * most) * axis[k];
+}
+
 /* A joint past a limit is put there, whatever its mass. */
 static void meet_limits(perp_bodies *b)
 {
     for (int i = 1; i < b->n; i++) {
         const perp_joint_law *law = &b->joints.law[i];
         double *x = &b->here[b->link[i].q];
-        if (law->lower != 0 || law->upper != 0) *x = fmin(fmax(*x, law->lower), law->upper);
+        if (law->lower == 0 && law->upper == 0) continue;
+        if (perp__is_single(&b->link[i]))
+            *x = fmin(fmax(*x, law->lower), law->upper);
+        else
+            turn_back(x, law->upper);
     }
 }
 

@@ -143,7 +143,7 @@ static int mark_tendon(perp_bodies *b, const perp__strand *s)
 /* The row of a tendon. */
 static int add_tendon(perp_bodies *b, perp__rows *row, const perp__law *law)
 {
-    const perp__strand *s = &b->joints.strand[law->tendon - 1];
+    const perp__strand *s = perp__strand_of(&b->joints, law->tendon);
     double *dense = b->joints.dense;
     row->n = mark_tendon(b, s);
     if (!add_entries(b, row->n)) return 0;
@@ -161,12 +161,12 @@ static int add_tendon(perp_bodies *b, perp__rows *row, const perp__law *law)
 /* The row of a joint: all velocities above it have a part in Y. */
 static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
 {
+    row->tree[1] = law->tendon > 0 ? 0 : b->link[law->body].root;
     if (law->tendon) return add_tendon(b, row, law);
     row->n = merge(b, law->at, -1, 0, NULL);
     if (!add_entries(b, row->n)) return 0;
     merge(b, law->at, -1, row->n, b->c.entry + row->first);
     b->c.entry[b->c.nentry - 1].J[law->kind != PERP__LIMIT] = law->J;
-    row->tree[1] = b->link[law->body].root;
     return 1;
 }
 

@@ -199,6 +199,7 @@ static const char *reason_not_smooth(const perp_bodies *b)
         if (a->activation || a->muscle.force != 0) return "an actuator has an activation";
         if (a->more_kp != 0 || a->more_kv != 0) return "a gain changes with a control";
     }
+    if (b->joints.nturn) return "a ball joint has a limit";
     if (b->is_pushed) return "there are forces on bodies";
     if (perp__is_midpoint(b)) return "they are those of the method euler";
     return b->equal.n ? "there are equalities" : NULL;

@@ -3,6 +3,7 @@
 
 #include "bodies/joints.h"
 #include "bodies/bodies.h"
+#include "bodies/space.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,9 +25,11 @@ int perp__is_no_range(double lower, double upper)
 
 static const char *law_fault(const perp__link *l, const perp_joint_law *law)
 {
-    int has = is_range(law->lower, law->upper) || law->stiffness != 0;
+    int has = is_range(law->lower, law->upper), is_ball = l->is.joint == PERP_JOINT_BALL;
     if (!l->nv) return "it does not move in its parent";
-    if (has && !perp__is_single(l)) return "limits and springs are of hinges and slides";
+    if (law->stiffness != 0 && !perp__is_single(l)) return "springs are of hinges and slides";
+    if (has && !perp__is_single(l) && !is_ball) return "a free body has no limits";
+    if (has && is_ball && law->lower != 0) return "a ball's lower limit is 0";
     if (perp__is_no_range(law->lower, law->upper))
         return "its lower limit must be below the upper one";
     if (!(law->friction >= 0) || !isfinite(law->friction)) return "its friction is >= 0";
@@ -61,12 +64,31 @@ static perp_status refuse(const perp_bodies *b, int body, const char *fault, per
                         name ? " " : "", name ? name : "", fault);
 }
 
+/* A ball's turn as what a limit bounds; 0: memory is out. */
+static int add_turn(perp_bodies *b, int body)
+{
+    perp__joints *j = &b->joints;
+    for (int i = 0; i < j->nturn; i++)
+        if (j->turn[i].ball == body) return 1;
+    perp__strand turn = {.ball = body, .n = 3};
+    PERP_TAKE(&b->arena, turn.at, 3);
+    PERP_TAKE(&b->arena, turn.c, 3);
+    if (!turn.at || !turn.c || !perp__strands_room(b) ||
+        !perp__grow(&j->turn, &j->cturn, j->nturn + 1, sizeof *j->turn))
+        return 0;
+    for (int k = 0; k < 3; k++) turn.at[k] = b->link[body].v + k;
+    j->turn[j->nturn++] = turn;
+    return 1;
+}
+
 perp_status perp_bodies_set_joint(perp_bodies *b, int body, const perp_joint_law *law,
                                   perp_diag *diag)
 {
     if (!b || !law || body < 1 || body >= b->n) return PERP_ERR_ARG;
     const char *fault = law_fault(&b->link[body], law);
     if (fault) return refuse(b, body, fault, diag);
+    int is_turn = b->link[body].is.joint == PERP_JOINT_BALL && law->upper > 0;
+    if (is_turn && !add_turn(b, body)) return perp__out_of_memory(diag, "bodies");
     b->joints.law[body] = *law;
     return PERP_OK;
 }
@@ -147,6 +169,21 @@ static double move_slope(const perp_bodies *b, int k)
     return b->o.step * 0.25 * (1 + 3 * b->joints.late[k]);
 }
 
+double perp__turn_of(const double *q, double axis[3])
+{
+    double sine = perp__length3(q + 1), sign = q[0] < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++) axis[k] = sine > 0 ? sign * q[1 + k] / sine : 0;
+    return 2 * atan2(sine, fabs(q[0]));
+}
+
+void perp__turns_place(perp_bodies *b)
+{
+    for (int i = 0; i < b->joints.nturn; i++) {
+        perp__strand *s = &b->joints.turn[i];
+        s->length = perp__turn_of(b->here + b->link[s->ball].q, s->c);
+    }
+}
+
 static void set_pull(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
@@ -214,8 +251,11 @@ void perp__joints_guess(perp_bodies *b)
         guess->amended = 0;
         guess->wait = (unsigned char)(guess->wait - (guess->wait > 0));
     }
-    for (int k = 0; k < b->nv; k++) /* a limit that pushes needs a velocity to push */
-        if (j->kept[3 * k] > 0 || j->kept[3 * k + 1] > 0) j->guess[k].is = PERP__ROW;
+    for (int k = 0; k < b->nv; k++) { /* a limit that pushes needs a velocity to push */
+        const perp__link *l = &b->link[b->body_of[k]];
+        int is_ball = l->is.joint == PERP_JOINT_BALL, at = is_ball ? l->v : k;
+        if (j->kept[3 * at] > 0 || j->kept[3 * at + 1] > 0) j->guess[k].is = PERP__ROW;
+    }
 }
 
 /* Is the answer on the piece? Of dry friction within what the friction solver aims at: where contacts leave a joint no motion, what is left of it has no sign. */
@@ -391,6 +431,30 @@ int perp__joints_is_stated(const perp__joints *j, int kept)
     return 0;
 }
 
+/* A ball turns by no more than its limit, about the axis that it is turned about where the step begins. */
+static int add_turn_limits(perp_bodies *b, const double *v)
+{
+    int added = 0;
+    for (int i = 0; i < b->joints.nturn; i++) {
+        const perp__strand *s = &b->joints.turn[i];
+        double upper = b->joints.law[s->ball].upper, gap = upper - s->length;
+        int at = s->at[0], kept = 3 * at + 1;
+        if (!(upper > 0) || !(gap / b->o.step - perp__tendon_rate(b, -i - 1, v) < 0) ||
+            perp__joints_is_stated(&b->joints, kept))
+            continue;
+        perp__law row = {.kind = PERP__LIMIT,
+                         .body = s->ball,
+                         .at = at,
+                         .tendon = -i - 1,
+                         .kept = kept,
+                         .J = -1,
+                         .shift = gap / b->o.step};
+        if (!perp__joints_add_row(b, row)) return -1;
+        added++;
+    }
+    return added;
+}
+
 int perp__joints_add_limits(perp_bodies *b, const double *v)
 {
     perp__joints *j = &b->joints;
@@ -398,7 +462,7 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
         const perp_joint_law *law = &j->law[i];
-        if (!is_range(law->lower, law->upper)) continue;
+        if (!is_range(law->lower, law->upper) || !perp__is_single(l)) continue;
         for (int side = 0; side < 2; side++) {
             double sign = side ? -1 : 1,
                    gap = sign * (b->here[l->q] - (side ? law->upper : law->lower));
@@ -415,8 +479,8 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
             added++;
         }
     }
-    int more = perp__tendons_limits(b, v);
-    return more < 0 ? -1 : added + more;
+    int more = perp__tendons_limits(b, v), turns = more < 0 ? -1 : add_turn_limits(b, v);
+    return turns < 0 ? -1 : added + more + turns;
 }
 
 /* With r = h (force - mean): 0 = u = J v + (mean - wanted + r/h)/slope where the force is within its bounds. */
@@ -572,6 +636,7 @@ void perp__joints_destroy(perp_bodies *b)
     free(b->joints.control);
     free(b->joints.drive);
     free(b->joints.act);
+    free(b->joints.turn);
     free(b->joints.pull);
     free(b->joints.row);
     free(b->joints.kept);

@@ -11,8 +11,8 @@ typedef enum perp__law_kind { PERP__LIMIT, PERP__DRY, PERP__DRIVE } perp__law_ki
  * tangent, whose normal impulse is `bound` (its row stands alone: u_n = own (r_n - bound)), with mu = 1. */
 typedef struct perp__law {
     perp__law_kind kind;
-    int body, at;      /* whose joint; the velocity; of a tendon those of its first joint */
-    int tendon;        /* 0: of a joint; else the number of the tendon, from 1 */
+    int body, at; /* whose joint; the velocity; of a tendon those of its first joint */
+    int tendon; /* 0: of a joint; else the number of the tendon, from 1; of a ball's turn that from -1 down */
     int kept;          /* where its impulse is kept for the next step */
     double J;          /* per unit of the velocity, or of the tendon's rate */
     double shift;      /* what u has beside the velocity */
@@ -47,7 +47,8 @@ typedef struct perp__strand {
     int npath, npiece;
     const perp_path_point *path; /* NULL: c is what it is, the length the sum of c q */
     perp__piece_of_path *piece;
-    double length; /* of a path, where it was followed last */
+    int ball;      /* 0, or the body whose ball joint's turn it is: c is its axis */
+    double length; /* of a path, where it was followed last; of a turn, its angle there */
 } perp__strand;
 
 /* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its slack. */
@@ -76,6 +77,8 @@ typedef struct perp__joints {
     perp_tendon *tendon;
     perp__strand *strand; /* ntendon */
     int ntendon, ctendon, cstrand;
+    perp__strand *turn; /* of balls that have a limit */
+    int nturn, cturn;
     int *mark;               /* nv: scratch, where there are tendons */
     double *dense;           /* likewise */
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
@@ -115,6 +118,11 @@ static inline double perp__within(double x, double lower, double upper)
 {
     if (lower == 0 && upper == 0) return x;
     return x < lower ? lower : x > upper ? upper : x;
+}
+
+static inline perp__strand *perp__strand_of(const perp__joints *j, int tendon)
+{
+    return tendon > 0 ? &j->strand[tendon - 1] : &j->turn[-tendon - 1];
 }
 
 /* joints.c. Are the limits none that can be? How many impulses are kept. */
@@ -162,7 +170,14 @@ int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int
 /* bends.c. Where it was followed, the change of its row, of s->n entries, per unit along velocity `at`; 0: its way is not unique there. */
 int perp__path_bend(perp_bodies *b, const perp__strand *s, int at, double *change);
 
-/* tendons.c. Tendons through space are followed from where the bodies are placed. */
+/* By how much a quaternion turns, 0 to pi, and about which axis; 0 of one that does not turn. */
+double perp__turn_of(const double *q, double axis[3]);
+/* joints.c. Balls with limits are followed. */
+void perp__turns_place(perp_bodies *b);
+
+/* tendons.c. Room for rows of several velocities; 0: memory is out. */
+int perp__strands_room(perp_bodies *b);
+/* Tendons through space are followed from where the bodies are placed. */
 void perp__tendons_place(perp_bodies *b);
 /* The length of a tendon (from 1) at q, its rate at v, and its part of the velocities' forces, `force` long. */
 double perp__tendon_length(const perp_bodies *b, int tendon);

@@ -65,13 +65,18 @@ static int take_path(perp_bodies *b, const perp_tendon *t, perp__strand *s)
     return 1;
 }
 
-static int take_strand(perp_bodies *b, const perp_tendon *t, perp__strand *s)
+int perp__strands_room(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
-    *s = (perp__strand){0};
     if (!j->mark) PERP_TAKE(&b->arena, j->mark, b->nv + 1);
     if (!j->dense) PERP_TAKE(&b->arena, j->dense, b->nv + 1);
-    return j->mark && j->dense && (t->npath ? take_path(b, t, s) : take_joints(b, t, s));
+    return j->mark && j->dense;
+}
+
+static int take_strand(perp_bodies *b, const perp_tendon *t, perp__strand *s)
+{
+    *s = (perp__strand){0};
+    return perp__strands_room(b) && (t->npath ? take_path(b, t, s) : take_joints(b, t, s));
 }
 
 perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, perp_diag *diag)
@@ -107,24 +112,26 @@ void perp__tendons_place(perp_bodies *b)
 {
     for (int i = 0; i < b->joints.ntendon; i++)
         if (b->joints.strand[i].path) perp__path_follow(b, &b->joints.strand[i]);
+    perp__turns_place(b);
 }
 
 /* Of joints: at q. */
 static double length_at(const perp_bodies *b, const perp__strand *s, const double *q)
 {
     double sum = 0;
-    for (int i = 0; i < s->n && !s->path; i++) sum += s->c[i] * q[b->link[b->body_of[s->at[i]]].q];
-    return s->path ? s->length : sum;
+    for (int i = 0; i < s->n && !s->path && !s->ball; i++)
+        sum += s->c[i] * q[b->link[b->body_of[s->at[i]]].q];
+    return s->path || s->ball ? s->length : sum;
 }
 
 double perp__tendon_length(const perp_bodies *b, int tendon)
 {
-    return length_at(b, &b->joints.strand[tendon - 1], b->here);
+    return length_at(b, perp__strand_of(&b->joints, tendon), b->here);
 }
 
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 {
-    const perp__strand *s = &b->joints.strand[tendon - 1];
+    const perp__strand *s = perp__strand_of(&b->joints, tendon);
     double sum = 0;
     for (int i = 0; i < s->n; i++) sum += s->c[i] * v[s->at[i]];
     return sum;
@@ -245,9 +252,9 @@ int perp__tendons_limits(perp_bodies *b, const double *v)
 /* Verdict ------------------------------------------------------------------------------------------------ */
 
 /* Of joints it acts in them, through space on the bodies at the ends of its pieces. */
-static void judge_pull(perp_bodies *b, int i, double force, double size)
+static void judge_pull(perp_bodies *b, int tendon, double force, double size)
 {
-    const perp__strand *s = &b->joints.strand[i];
+    const perp__strand *s = perp__strand_of(&b->joints, tendon);
     if (s->path) {
         perp__path_load(b, s, force, size);
         return;
@@ -264,14 +271,14 @@ void perp__tendons_judge(perp_bodies *b, const double *v)
         const perp_tendon *t = &b->joints.tendon[i];
         double stiffness = t->slack > 0 ? 0 : t->stiffness, rate = perp__tendon_rate(b, i + 1, v),
                length = perp__tendon_length(b, i + 1) + b->o.step * rate;
-        judge_pull(b, i, -stiffness * (length - t->rest) - t->damping * rate,
+        judge_pull(b, i + 1, -stiffness * (length - t->rest) - t->damping * rate,
                    stiffness * (fabs(length) + fabs(t->rest)) + t->damping * fabs(rate));
     }
 }
 
 double perp__tendon_terms(const perp_bodies *b, int tendon)
 {
-    const perp__strand *s = &b->joints.strand[tendon - 1];
+    const perp__strand *s = perp__strand_of(&b->joints, tendon);
     double sum = 0;
     for (int i = 0; i < s->n; i++) sum += fabs(s->c[i]) * b->scale[s->at[i]] * b->over[s->at[i]];
     return sum;
@@ -280,7 +287,7 @@ double perp__tendon_terms(const perp_bodies *b, int tendon)
 void perp__law_judge(perp_bodies *b, const perp__law *law, double force)
 {
     if (law->tendon) {
-        judge_pull(b, law->tendon - 1, force, fabs(force));
+        judge_pull(b, law->tendon, force, fabs(force));
         return;
     }
     b->joints.force[law->at] += force;
@@ -289,5 +296,5 @@ void perp__law_judge(perp_bodies *b, const perp__law *law, double force)
 
 void perp__tendon_judge_drive(perp_bodies *b, int tendon, double force, double size)
 {
-    judge_pull(b, tendon - 1, force, size);
+    judge_pull(b, tendon, force, size);
 }

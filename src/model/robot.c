@@ -407,6 +407,8 @@ static const char *reason_not_stated(const perp_robot_parts *p)
         if (a->activation == PERP_ACTIVATION_FILTER && a->rise == 0)
             return "a filter without a time constant";
     }
+    for (int i = 0; i < p->nbody; i++)
+        if (p->body[i].joint == PERP_JOINT_BALL && p->law[i].upper != 0) return "a ball's limit";
     for (int i = 0; i < p->ntendon; i++)
         if (p->tendon[i].npath) return "a tendon that runs through space";
     for (int i = 0; i < p->nequality; i++)

@@ -103,7 +103,11 @@ static void set_law(mjcf *m, const perp__xml_node *node, joint *j, int link)
         perp__robot_no_memory(m->r);
     if (!is_limited(m, node, "range", j->limited, j->range) || j->type == 3 || m->no_limit) return;
     if (j->type == 2) {
-        perp__robot_refuse(m->r, node, "range", "range: a ball joint has no limit here");
+        double most = fmax(j->range[0], j->range[1]);
+        if (j->range[0] != 0 || !(most > 0))
+            perp__robot_refuse(m->r, node, "range",
+                               "range: of a ball, 0 and a number > 0 are expected");
+        law->upper = mjcf_angle(m, most);
     } else if (!(j->range[0] < j->range[1])) {
         perp__robot_refuse(m->r, node, "range",
                            "range: the lower limit is not below the upper one");

@@ -109,6 +109,8 @@ CASES = [
     # joints
     ("a joint is a hinge about z", joint("")),
     ("a ball", joint('type="ball" damping="0.2" armature="0.1" frictionloss="0.3"')),
+    ("a limit of a ball", joint('type="ball" range="0 40"')),
+    ("a limit of a ball in radian", joint('type="ball" range="0 1.5"', RADIAN)),
     ("an anchor", joint('pos="0.1 0.2 0.3" axis="1 2 3"')),
     ("laws of a joint", joint('damping="1" armature="2" frictionloss="3" stiffness="4" springref="20"')),
     ("ref and springref", joint('ref="15" springref="-20" stiffness="1" pos="0.1 0 0"')),

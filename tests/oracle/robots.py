@@ -104,6 +104,8 @@ def joint_rows(model):
         v, kind = int(model.jnt_dofadr[j]), mujoco.mjtJoint(int(model.jnt_type[j]))
         single = kind in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
         low, high = model.jnt_range[j] if model.jnt_limited[j] and single and not disabled(model, "LIMIT") else (0, 0)
+        if kind == mujoco.mjtJoint.mjJNT_BALL and model.jnt_limited[j] and not disabled(model, "LIMIT"):
+            high = model.jnt_range[j].max()
         stiffness = 0 if no_spring else model.jnt_stiffness[j]
         rest = model.qpos_spring[model.jnt_qposadr[j]] if stiffness and single else 0
         friction = 0 if disabled(model, "FRICTIONLOSS") else model.dof_frictionloss[v]

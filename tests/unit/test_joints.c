@@ -514,6 +514,65 @@ static void what_is_wrong_is_said(void **state)
     assert_non_null(perp_equality_summary(PERP_EQUALITY_CONNECT));
 }
 
+/* A rod that stands on a ball joint with a stop at 0.5 rad: it falls to it and rests there, past it by nothing, held by what its weight turns. */
+static void a_ball_rests_at_its_limit(void **state)
+{
+    (void)state;
+    const double most = 0.5, pull = 2 * 9.81 * 0.3;
+    const perp_body rod = {.joint = PERP_JOINT_BALL,
+                           .mass = 2,
+                           .center = {0, 0, 0.3},
+                           .inertia = {0.02, 0.03, 0.01},
+                           .damping = 0.2};
+    for (int rubs = 0; rubs < 2; rubs++) {
+        perp_bodies_options o = perp_bodies_options_default();
+        perp_bodies *b;
+        perp_diag diag = {0};
+        assert_int_equal(perp_bodies_create(&rod, 1, NULL, 0, &o, &b, &diag), PERP_OK);
+        const perp_joint_law law = {.upper = most, .friction = rubs ? 0.05 : 0};
+        assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_OK);
+        assert_int_equal(perp_bodies_set(b, NULL, (double[]){0.6, -0.3, 0.4}), PERP_OK);
+        double deepest = 0;
+        for (int k = 0; k < 4000; k++) {
+            if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+            deepest = fmax(deepest, 2 * acos(fabs(perp_bodies_q(b)[0])) - most);
+        }
+        double force[3], turn = 2 * acos(fabs(perp_bodies_q(b)[0]));
+        assert_true(deepest < 1e-4); /* to order 1 while it moves */
+        if (!rubs) {
+            perp_bodies_joint_forces(b, force, NULL, NULL);
+            assert_near(turn, most, 1e-12);
+            assert_near(perp_bodies_q(b)[3], 0, 1e-6); /* it fell straight in the end */
+            assert_near(-force[0], pull * sin(most), 1e-6);
+        }
+        assert_near(turn, most, 1e-9);
+        perp_bodies_destroy(b);
+    }
+}
+
+/* Where it begins turned too far it is turned back about the same axis. */
+static void a_ball_past_its_limit_is_turned_back(void **state)
+{
+    (void)state;
+    const perp_body body = {.joint = PERP_JOINT_BALL, .mass = 1, .inertia = {1, 1, 1}};
+    perp_bodies_options o = perp_bodies_options_default();
+    perp_bodies *b;
+    perp_diag diag = {0};
+    perp_assembly is;
+    assert_int_equal(perp_bodies_create(&body, 1, NULL, 0, &o, &b, &diag), PERP_OK);
+    perp_joint_law law = {.upper = 0.5};
+    assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, (double[]){-cos(0.4), -sin(0.4), 0, 0}, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_assemble(b, &is, &diag), PERP_OK);
+    assert_near(is.limit, 0.3, 1e-14);
+    assert_near(perp_bodies_q(b)[0], cos(0.25), 1e-14);
+    assert_near(perp_bodies_q(b)[1], sin(0.25), 1e-14);
+    law.lower = -1;
+    assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_ERR_MODEL);
+    perp_diag_clear(&diag);
+    perp_bodies_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +588,8 @@ int main(void)
         cmocka_unit_test(limits_and_contacts_are_one_problem),
         cmocka_unit_test(what_is_held_in_an_overlap_is_let_go_at_once),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_ball_rests_at_its_limit),
+        cmocka_unit_test(a_ball_past_its_limit_is_turned_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

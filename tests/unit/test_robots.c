@@ -87,7 +87,8 @@ static void a_range_limits_unless_autolimits_is_off(void **state)
     refuses(JOINT("<compiler autolimits='false'/>", "range='-90 90'"), PERP_ERR_MODEL,
             "range: without autolimits");
     refuses(JOINT("", "range='1 -1'"), PERP_ERR_MODEL, "is not below");
-    refuses(JOINT("", "type='ball' range='0 1'"), PERP_ERR_MODEL, "a ball joint has no limit");
+    expect_law(JOINT("", "type='ball' range='0 90'"), 0, PI / 2, 0);
+    refuses(JOINT("", "type='ball' range='1 2'"), PERP_ERR_MODEL, "0 and a number > 0");
 }
 
 static void expect_body(const char *text, int body, double mass, double Ixx, double Izz)
