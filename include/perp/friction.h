@@ -96,7 +96,8 @@ typedef struct perp_fc_info {
     double residual;    ///< perp_fc_residual of the returned r, for reading; NaN if there is none
     double
         error; ///< what decides: the largest violation of a contact's conditions beside its own scale, which is that of
-    ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
+    ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it, or where
+    ///< that is more than tol beside its normal row's own (docs/adr/069-normal-rows.md); 0 where all hold
     ///< exactly, infinite where double precision does not decide
     double work; ///< multiply-adds of factorisations and of products with W
 } perp_fc_info;

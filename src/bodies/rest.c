@@ -26,7 +26,8 @@ enum {
     PATH = 17,
     GOOD = 18,
     FIRST = 21,
-    NUMBERS = 24
+    NORMAL = 24,
+    NUMBERS = 26
 };
 
 static int *index_of(const perp_bodies *b, int which)
@@ -128,6 +129,13 @@ static double coupling(const perp_bodies *b, int i, int j, const double *w)
     return most;
 }
 
+/* The same of a normal row: of the other's friction what its normal impulse allows. */
+static double normal_coupling(const perp_bodies *b, int j, const double *w)
+{
+    double mu = perp__contact_value(b, PERP__MU)[j];
+    return fmax(fabs(w[0]), fmin(mu, 1) * fmax(fabs(w[1]), fabs(w[2])));
+}
+
 static double own_data(const perp_bodies *b, int i)
 {
     const double *q = perp__contact_value(b, PERP__Q) + 3 * i;
@@ -158,6 +166,26 @@ static int find_data(perp_bodies *b)
         data[i] = fmax(data[i], fmin(data[j], carried));
     }
     return 1;
+}
+
+/* In NORMAL the same of normal rows, by what presses. After find_data. */
+static void find_normal_data(perp_bodies *b)
+{
+    const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
+    const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE),
+                 *mean = number_of(b, MEAN), *link = number_of(b, LINK);
+    double *data = number_of(b, NORMAL), *most = data + b->c.n;
+    for (int i = 0; i < b->c.n; i++)
+        most[i] = data[i] = r[3 * i] > 0 ? fabs(q[3 * i]) / sqrt(mean[i]) : 0;
+    for (int k = 0; k < b->c.n; k++) {
+        int i = order[k], j = from[i];
+        if (j < 0) continue;
+        most[i] = fmax(most[i], most[j]);
+        double carried =
+            normal_coupling(b, j, link + 9 * (size_t)i) / sqrt(mean[i] * mean[j]) * most[i];
+        data[i] = fmax(data[i], fmin(data[j], carried));
+    }
+    for (int i = 0; i < b->c.n; i++) data[i] = fmax(data[i], fabs(q[3 * i]) / sqrt(mean[i]));
 }
 
 static void add_terms(const double *w, int row_step, int step, const double *r, double *row)
@@ -199,7 +227,8 @@ static double velocity_of(const perp_bodies *b, int i, double *u)
 static double judge(perp_bodies *b)
 {
     const double *mu = perp__contact_value(b, PERP__MU), *mean = number_of(b, MEAN),
-                 *data = number_of(b, DATA), *row = number_of(b, ROW),
+                 *data = number_of(b, DATA), *normal = number_of(b, NORMAL),
+                 *row = number_of(b, ROW), *q = perp__contact_value(b, PERP__Q),
                  *r = perp__contact_value(b, PERP__IMPULSE);
     double *u = perp__contact_value(b, PERP__U);
     double worst = 0;
@@ -208,13 +237,15 @@ static double judge(perp_bodies *b)
     for (int i = 0; i < b->c.n; i++) {
         const double *w = b->c.block + 9 * (size_t)i;
         double terms = velocity_of(b, i, u + 3 * i);
-        double S = fmin(perp__fc_largest_row(3, mu[i], row + 3 * i),
-                        PERP_FC_GROWTH * data[i] * sqrt(mean[i]));
+        perp__fc_scale s = perp__fc_scale_of(3, mu[i], row + 3 * i, q + 3 * i,
+                                             normal[i] * sqrt(mean[i]), data[i] * sqrt(mean[i]));
         double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
-        if (rounding > 0.1 * b->o.tol * S) return INFINITY; /* u decides nothing */
+        if (rounding > 0.1 * b->o.tol * s.contact ||
+            rounding > 0.1 * b->o.tol * s.normal + s.rounding)
+            return INFINITY; /* u decides nothing */
         double size = fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
         worst = perp__worse(
-            worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, S, size, b->o.tol));
+            worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, &s, size, b->o.tol));
     }
     return worst;
 }
@@ -385,6 +416,7 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
     for (int i = 0; i < b->c.n; i++)
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i],
                       perp__contact_value(b, PERP__IMPULSE) + 3 * i);
+    find_normal_data(b);
     if (!search(b, &error, &info->iterations)) {
         take_back(b, FIRST); /* the guess of the friction solver */
         return fail(rest);

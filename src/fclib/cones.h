@@ -30,13 +30,13 @@ typedef struct perp__cones {
     int nentry, *at_row, *at_column;
     double *value;
     perp__sparse_ldl *ldl;
-    double *weight;                /* (nc + nl) x 9: Q in use */
-    double *work[8];               /* nv */
-    double *terms;                 /* m */
-    perp__pile_scales pile_scales; /* where the problem is a pile, */
-    const perp_pile *pile;         /* else NULL */
-    double *data, *diagonal, *q;   /* else: nc, nc, n: of the verdict */
-    double *S;                     /* n; or room */
+    double *weight;                       /* (nc + nl) x 9: Q in use */
+    double *work[8];                      /* nv */
+    double *terms;                        /* m */
+    perp__pile_scales pile_scales;        /* where the problem is a pile, */
+    const perp_pile *pile;                /* else NULL */
+    double *data, *normal, *diagonal, *q; /* else: nc, nc, nc, n: of the verdict */
+    double *S;                            /* n; or room */
 } perp__cones;
 
 /* PERP_ERR_DATA: the problem is none for it, and *why says so. To be cleared in any case. `pile` nullable, must stay. */

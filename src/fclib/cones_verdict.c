@@ -49,7 +49,8 @@ static int raise(double *to, double from, double most)
 }
 
 /* One pass: data along couplings, of which each lets through its share of the largest. */
-static int carry(perp__cones *s, double *carried, double largest, int is_backward)
+static int carry(const perp__cones *s, double *data, double *carried, double largest,
+                 int is_backward)
 {
     int changed = 0;
     for (int n = 0; n < s->nc; n++) {
@@ -63,8 +64,8 @@ static int carry(perp__cones *s, double *carried, double largest, int is_backwar
                 sum = fmax(sum, x * x);
             }
             double most = fmin(1, sum / s->mass[j] / s->unit[i]) * largest;
-            changed |= raise(s->data + i, carried[j], most);
-            changed |= raise(carried + j, s->data[i], most);
+            changed |= raise(data + i, carried[j], most);
+            changed |= raise(carried + j, data[i], most);
         }
     }
     for (int n = 0; n < s->nv; n++) {
@@ -80,19 +81,21 @@ static int carry(perp__cones *s, double *carried, double largest, int is_backwar
     return changed;
 }
 
-static void take_data(perp__cones *s, double *carried)
+/* Of the first `rows` of each contact. */
+static void take_data(const perp__cones *s, int rows, double *data, double *carried)
 {
     enum { PASSES = 100 };
     double largest = 0;
     for (int i = 0; i < s->nc; i++) {
         double size[3] = {0}, scale = s->diagonal[i] > 0 ? 1 / sqrt(s->diagonal[i]) : 1;
-        for (int a = 0; a < s->d; a++) size[a] = fabs(s->q[i * s->d + a]);
-        s->data[i] = perp__fc_largest_row(s->d, s->p->mu[i], size) * scale;
-        if (s->diagonal[i] > 0) largest = fmax(largest, s->data[i]);
+        for (int a = 0; a < rows; a++) size[a] = fabs(s->q[i * s->d + a]);
+        data[i] = perp__fc_largest_row(rows, s->p->mu[i], size) * scale;
+        if (s->diagonal[i] > 0) largest = fmax(largest, data[i]);
     }
     for (int j = 0; j < s->nv; j++) carried[j] = 0;
-    for (int pass = 0; pass < PASSES && carry(s, carried, largest, pass % 2); pass++) continue;
-    for (int i = 0; i < s->nc; i++) s->data[i] *= s->diagonal[i] > 0 ? sqrt(s->diagonal[i]) : 1;
+    for (int pass = 0; pass < PASSES && carry(s, data, carried, largest, pass % 2); pass++)
+        continue;
+    for (int i = 0; i < s->nc; i++) data[i] *= s->diagonal[i] > 0 ? sqrt(s->diagonal[i]) : 1;
 }
 
 perp_status perp__cones_scales(perp__cones *s, perp__arena *arena)
@@ -104,6 +107,7 @@ perp_status perp__cones_scales(perp__cones *s, perp__arena *arena)
         return perp__pile_scales_create(&s->pile_scales, s->pile, NULL, arena) ? PERP_OK
                                                                                : PERP_ERR_MEMORY;
     PERP_TAKE(arena, s->data, s->nc + 1);
+    PERP_TAKE(arena, s->normal, s->nc + 1);
     PERP_TAKE(arena, s->diagonal, s->nc + 1);
     PERP_TAKE(arena, s->q, s->m + 1);
     PERP_TAKE(arena, none, s->n + 1);
@@ -113,7 +117,8 @@ perp_status perp__cones_scales(perp__cones *s, perp__arena *arena)
     if (status != PERP_OK) return status;
     perp__cones_velocities(s, s->work[5], s->q);
     if (!take_diagonals(s)) return PERP_ERR_MEMORY;
-    take_data(s, s->work[6]);
+    take_data(s, s->d, s->data, s->work[6]);
+    take_data(s, 1, s->normal, s->work[6]);
     return PERP_OK;
 }
 
@@ -136,10 +141,10 @@ static void take_terms(const perp__cones *s, const double *r, const double *u)
     }
 }
 
-static double scale_of(const perp__cones *s, int i)
+static perp__fc_scale scale_of(const perp__cones *s, int i)
 {
-    return fmin(perp__fc_largest_row(s->d, s->p->mu[i], s->S + (size_t)(i * s->d)),
-                PERP_FC_GROWTH * s->data[i]);
+    size_t at = (size_t)(i * s->d);
+    return perp__fc_scale_of(s->d, s->p->mu[i], s->S + at, s->q + at, s->normal[i], s->data[i]);
 }
 
 static int open_contacts(const perp__cones *s, double tol, double *r, const double *u)
@@ -166,10 +171,12 @@ double perp__cones_error(perp__cones *s, double tol, const double *r, const doub
         return perp__pile_judge(&s->pile_scales, s->pile, tol, s->S, &which);
     }
     take_terms(s, r, u);
-    for (int i = 0; i < s->nc; i++)
-        worst = perp__worse(worst, perp__fc_contact_error(s->d, s->p->mu[i], r + (size_t)(i * s->d),
-                                                          u + (size_t)(i * s->d), scale_of(s, i),
+    for (int i = 0; i < s->nc; i++) {
+        size_t at = (size_t)(i * s->d);
+        perp__fc_scale scale = scale_of(s, i);
+        worst = perp__worse(worst, perp__fc_contact_error(s->d, s->p->mu[i], r + at, u + at, &scale,
                                                           s->diagonal[i], tol));
+    }
     return worst;
 }
 
@@ -180,7 +187,9 @@ static int is_decided(const perp__cones *s, double tol)
         double change = 0;
         for (int e = s->B.start[i]; e < s->B.start[i + 1]; e++)
             change += fabs(s->B.value[e] * s->work[3][s->B.row[e]]);
-        if (change > 0.1 * tol * scale_of(s, i / s->d)) return 0;
+        perp__fc_scale scale = scale_of(s, i / s->d);
+        double most = i % s->d ? scale.contact * tol : scale.normal * tol + scale.rounding;
+        if (change > 0.1 * most) return 0;
     }
     return 1;
 }

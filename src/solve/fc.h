@@ -30,6 +30,7 @@ typedef struct perp__fc {
     double *scale, *force; /* nc */
     double *
         data; /* nc: the size of q where it acts: |q_i|, or what couplings carry here from other contacts */
+    double *normal; /* nc: the same of the normal row alone; while a method runs, data */
     double *weight; /* nc: 1/data */
     int *order;     /* nc: of the caller's contacts; not for a component */
     int *carries;   /* nc: does the impulse move anything? */
@@ -80,7 +81,8 @@ double perp__fc_residual(perp__fc *fc);
 /* The same where fc->u is set already. */
 double perp__fc_residual_of_u(perp__fc *fc);
 
-/* The largest error of fc->r, where fc->u is set, moved into the cones, as the driver will judge it. */
+/* The largest error of fc->r, where fc->u is set, moved into the cones, as the driver will judge it; of normal rows on their own scales, where that is
+ * more than tol: target is asked of contacts. */
 double perp__fc_error(const perp__fc *fc);
 
 /* Sums of the caller's problem: u = W r + q, S its |terms|, low (nullable) what rounding took from u. */
@@ -96,8 +98,13 @@ double perp__fc_judge(const perp__fc *fc, const perp_fc *problem, double tol, do
 /* perp_fc_residual where u is known. */
 double perp__fc_residual_of(const perp_fc *problem, const double *r, const double *u);
 
-/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of 50 times the data. */
-#define PERP_FC_GROWTH 100.0
+/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of 50 times the data. Those of a normal row may
+ * less: what no impulse can do is hidden by impulses that do nothing (docs/adr/069-normal-rows.md). */
+#define PERP_FC_GROWTH        100.0
+#define PERP_FC_NORMAL_GROWTH 32.0
+
+/* fc->normal: |q_n|, or what those of others that press make of it. */
+void perp__fc_find_normal_data(const perp__fc *fc, const double *r);
 
 /* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
 int perp__fc_snap(int d, double mu, double *r);
@@ -105,13 +112,23 @@ int perp__fc_snap(int d, double mu, double *r);
 /* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
 double perp__fc_largest_row(int d, double mu, const double *x);
 
-/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal; S: its terms. */
-int perp__fc_opens(double w, double r, double u, double S, double tol);
+/* The scales of a contact: the terms of u_n, at most PERP_FC_NORMAL_GROWTH times the data of normal rows, and what in u_n may be rounding of
+ * the data; the terms of u, at most PERP_FC_GROWTH times the data. */
+typedef struct perp__fc_scale {
+    double normal, rounding, contact, terms; /* terms: however many times the data */
+} perp__fc_scale;
 
-/* S: the terms of u, at most PERP_FC_GROWTH times the data; w: the diagonal of W. Forces are judged by what they do to their own u, but
- * no less strictly than to a part of themselves; not at all where they are so large that their last digits are beyond that. */
-double perp__fc_contact_error(int d, double mu, const double *r, const double *u, double S,
-                              double w, double tol);
+/* terms: of each row of u; q, normal and data: what is given, of it the normal row's data and the contact's. */
+perp__fc_scale perp__fc_scale_of(int d, double mu, const double *terms, const double *q,
+                                 double normal, double data);
+
+/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal. */
+int perp__fc_opens(double w, double r, double u, perp__fc_scale s, double tol);
+
+/* w: the diagonal of W. Forces are judged by what they do to their own u, but no less strictly than to a part of themselves; not at all where
+ * they are so large that their last digits are beyond that. */
+double perp__fc_contact_error(int d, double mu, const double *r, const double *u,
+                              const perp__fc_scale *s, double w, double tol);
 
 /* P_K for 3-D contacts. */
 void perp__fc_cone(double mu, const double *x, double *p);

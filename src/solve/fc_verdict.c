@@ -148,10 +148,33 @@ double perp__fc_largest_row(int d, double mu, const double *x)
     return largest;
 }
 
-/* In the caller's unit. */
-static double most_terms(const perp__fc *fc, int i)
+/* What the normal row of contact i sees of another, block k of row i: its normal impulse, and friction, which follows that. */
+static double normal_coupling(const perp__fc *fc, int k)
 {
-    return PERP_FC_GROWTH * fc->data[i] / fc->scale[i];
+    const double *w = fc->block + 9 * (size_t)k, mu = fc->mu[fc->col[k]];
+    return fmax(fabs(w[0]), fmin(mu, 1) * fmax(fabs(w[1]), fabs(w[2])));
+}
+
+void perp__fc_find_normal_data(const perp__fc *fc, const double *r)
+{
+    double largest = 0;
+    for (int i = 0; i < fc->nc; i++) {
+        fc->normal[i] = r[3 * i] > 0 ? fabs(fc->q[3 * i]) : 0;
+        largest = fmax(largest, fc->normal[i]);
+    }
+    for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
+        changed = 0;
+        for (int n = 0; n < fc->nc; n++) {
+            int i = pass % 2 ? fc->nc - 1 - n : n;
+            for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+                double from = fc->normal[fc->col[k]];
+                if (!(from > fc->normal[i])) continue;
+                double carried = fmin(from, normal_coupling(fc, k) * largest);
+                if (carried > fc->normal[i]) fc->normal[i] = carried, changed = 1;
+            }
+        }
+    }
+    for (int i = 0; i < fc->nc; i++) fc->normal[i] = fmax(fc->normal[i], fabs(fc->q[3 * i]));
 }
 
 /* The size of the diagonal block. */
@@ -161,42 +184,80 @@ static double diagonal(const perp__fc *fc, int i)
     return fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
 }
 
-double perp__fc_contact_error(int d, double mu, const double *r, const double *u, double S,
-                              double w, double tol)
+double perp__fc_contact_error(int d, double mu, const double *r, const double *u,
+                              const perp__fc_scale *s, double w, double tol)
 {
     double force[3] = {r[0], r[1], d == 3 ? r[2] : 0},
            velocity[3] = {u[0], u[1], d == 3 ? u[2] : 0};
     double size = fmax(force[0], fmax(fabs(force[1]), fabs(force[2]))), R = PERP_FC_GROWTH * size;
-    if (w * R > S) R = S / w;
+    if (w * R > s->contact) R = s->contact / w;
     if (mu > 0 && DBL_EPSILON * size > 0.1 * tol * R) return (double)INFINITY;
-    return perp__error_contact(mu, force, velocity, S, R);
+    double error = perp__error_contact(mu, force, velocity, s->contact, R);
+    double off = force[0] == 0 ? -u[0] : fabs(u[0]);
+    if (off <= tol * s->normal + s->rounding) return error;
+    return perp__worse(error, perp__error_zero((perp__amount){off, s->normal, s->rounding}));
 }
 
-int perp__fc_opens(double w, double r, double u, double S, double tol)
+int perp__fc_opens(double w, double r, double u, perp__fc_scale s, double tol)
 {
-    return r > 0 && u > tol * S && u >= w * r;
+    return r > 0 && u > tol * s.normal + s.rounding && u >= w * r;
 }
 
-/* Of each contact the terms of u at r, at most PERP_FC_GROWTH times the data. */
-static void scaled_terms(const perp__fc *fc, const double *r, double *S)
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline perp__fc_scale scale_by(int d, double mu, const double *terms, const double *q,
+                                      double normal, double data)
+{
+    perp__fc_scale s = {smaller(terms[0], PERP_FC_NORMAL_GROWTH * normal), 0, 0, terms[0]};
+    double tangent = 0;
+    for (int k = 1; k < d && mu > 0; k++) {
+        tangent = larger(tangent, fabs(q[k]));
+        s.terms = larger(s.terms, terms[k]);
+    }
+    s.rounding = DBL_EPSILON / 2 * tangent;
+    s.contact = smaller(s.terms, PERP_FC_GROWTH * data);
+    return s;
+}
+
+perp__fc_scale perp__fc_scale_of(int d, double mu, const double *terms, const double *q,
+                                 double normal, double data)
+{
+    return scale_by(d, mu, terms, q, normal, data);
+}
+
+/* unit: of the velocities of terms and q, beside those of the scaled copy. */
+static perp__fc_scale scale_of(const perp__fc *fc, int i, int d, const double *terms,
+                               const double *q, double unit)
+{
+    return scale_by(d, fc->mu[i], terms, q, fc->normal[i] / unit, fc->data[i] / unit);
+}
+
+/* Of each contact the |terms| of u at r. */
+static void scaled_terms(const perp__fc *fc, const double *r, double *terms)
 {
     perp__fc_count(fc, 1);
     for (int i = 0; i < fc->nc; i++) {
-        double row[3];
+        double *row = terms + 3 * i;
         for (int a = 0; a < 3; a++) row[a] = fabs(fc->q[3 * i + a]);
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
             const double *w = fc->block + 9 * (size_t)k, *x = r + 3 * (size_t)fc->col[k];
             for (int a = 0; a < 3; a++, w += 3)
                 row[a] += fabs(w[0] * x[0]) + fabs(w[1] * x[1]) + fabs(w[2] * x[2]);
         }
-        double terms = perp__fc_largest_row(3, fc->mu[i], row), most = PERP_FC_GROWTH * fc->data[i];
-        S[i] = terms < most ? terms : most;
     }
 }
 
 double perp__fc_error(const perp__fc *fc)
 {
-    double *r = perp__fc_work(fc, 12), *u = perp__fc_work(fc, 13), *S = perp__fc_work(fc, 14);
+    double *r = perp__fc_work(fc, 12), *u = perp__fc_work(fc, 13), *terms = perp__fc_work(fc, 14);
     double worst = 0;
     int moved = 0, opened = 0;
     memcpy(r, fc->r, (size_t)fc->n * sizeof *r);
@@ -205,34 +266,38 @@ double perp__fc_error(const perp__fc *fc)
         perp__fc_velocity(fc, r, u);
     else
         memcpy(u, fc->u, (size_t)fc->n * sizeof *u);
-    scaled_terms(fc, r, S);
+    scaled_terms(fc, r, terms);
     for (int i = 0; i < fc->nc; i++) {
         double w = fc->block[9 * (size_t)fc->diag[i]];
-        if (!perp__fc_opens(w, r[3 * i], u[3 * i], S[i], fc->tol)) continue;
+        if (!(r[3 * i] > 0 && u[3 * i] > 0 && u[3 * i] >= w * r[3 * i])) continue;
+        perp__fc_scale s = scale_of(fc, i, 3, terms + 3 * i, fc->q + 3 * i, 1);
+        if (!perp__fc_opens(w, r[3 * i], u[3 * i], s, fc->tol)) continue;
         r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0;
         opened++;
     }
     if (opened) {
         perp__fc_velocity(fc, r, u);
-        scaled_terms(fc, r, S);
+        scaled_terms(fc, r, terms);
     }
-    for (int i = 0; i < fc->nc; i++)
-        worst = perp__worse(worst, perp__fc_contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i],
+    for (int i = 0; i < fc->nc; i++) {
+        perp__fc_scale s = scale_of(fc, i, 3, terms + 3 * i, fc->q + 3 * i, 1);
+        worst = perp__worse(worst, perp__fc_contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, &s,
                                                           diagonal(fc, i), fc->tol));
+    }
     return worst;
 }
 
 /* 0 for impulses that are 0 if not for rounding, and for those that move nothing; returns how many of the former. */
-static int open_contacts(const perp__fc *fc, int d, double tol, double *r, perp__fc_sums sums)
+static int open_contacts(const perp__fc *fc, const perp_fc *p, double tol, double *r,
+                         perp__fc_sums sums)
 {
-    int opened = 0;
+    int d = p->dimension, opened = 0;
     for (int i = 0; i < fc->nc; i++) {
         int at = d * fc->order[i], open = 0;
-        if (r[at] > 0 && sums.u[at] > 0) {
-            double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
-            double S = fmin(perp__fc_largest_row(d, fc->mu[i], sums.S + at), most_terms(fc, i));
-            open = perp__fc_opens(w, r[at], sums.u[at], S, tol);
-        }
+        double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
+        if (r[at] > 0 && sums.u[at] > 0 && sums.u[at] >= w * r[at])
+            open = perp__fc_opens(w, r[at], sums.u[at],
+                                  scale_of(fc, i, d, sums.S + at, p->q + at, fc->scale[i]), tol);
         for (int k = 0; k < d && (open || !fc->carries[i]); k++) r[at + k] = 0;
         opened += open;
     }
@@ -253,14 +318,15 @@ static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, cons
     int d = p->dimension, any = 0;
     for (int i = 0; i < fc->nc; i++) {
         int at = d * fc->order[i];
-        double S = perp__fc_largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
-        double scale = S < D ? S : D, rounding = rounding_of(fc, i);
+        double rounding = rounding_of(fc, i);
+        perp__fc_scale s = scale_of(fc, i, d, sums.S + at, p->q + at, fc->scale[i]);
         if (is_fine) rounding *= rounding;
-        int is_rough = rounding * S > 0.1 * tol * scale;
+        int is_rough = rounding * s.terms > 0.1 * tol * s.contact ||
+                       rounding * sums.S[at] > 0.1 * tol * s.normal + s.rounding;
         any |= is_rough;
         error[i] =
             is_rough ? (double)INFINITY
-                     : perp__fc_contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, scale,
+                     : perp__fc_contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, &s,
                                               diagonal(fc, i) / (fc->scale[i] * fc->force[i]), tol);
     }
     return any;
@@ -274,7 +340,7 @@ double perp__fc_judge(const perp__fc *fc, const perp_fc *p, double tol, double *
     perp__fc_sums plain = {sums.u, sums.S, NULL};
     for (int i = 0; i < p->nc; i++) perp__fc_snap(d, p->mu[i], r + d * i);
     caller_sums(p, r, plain);
-    if (open_contacts(fc, d, tol, r, plain)) caller_sums(p, r, plain);
+    if (open_contacts(fc, p, tol, r, plain)) caller_sums(p, r, plain);
     if (judge_contacts(fc, p, tol, r, plain, 0, error)) {
         caller_sums(p, r, sums);
         judge_contacts(fc, p, tol, r, sums, 1, error);

@@ -167,7 +167,7 @@ static int allocate(perp_fc_solver *s, int is_dense)
            nv = (size_t)s->nv_max, dn = (size_t)s->dimension * (size_t)s->nc_max;
     int ok = 1;
     ok &=
-        (s->memory = malloc((18 * nb + n * (7 + PERP__FC_WORK) + 8 * nc) * sizeof(double))) != NULL;
+        (s->memory = malloc((18 * nb + n * (7 + PERP__FC_WORK) + 9 * nc) * sizeof(double))) != NULL;
     ok &= (s->local = malloc(nc * sizeof *s->local)) != NULL;
     ok &= (s->indices = malloc((10 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
     if (is_dense && s->nc_max <= KEPT)
@@ -200,6 +200,7 @@ static void lay_out(perp_fc_solver *s)
     s->fc.scale = at, at += nc;
     s->fc.force = at, at += nc;
     s->fc.data = at, at += nc;
+    s->fc.normal = at, at += nc;
     s->fc.weight = at, at += nc;
     s->error = at, at += nc;
     s->reached = at, at += nc;
@@ -477,7 +478,8 @@ static perp__fc component(const perp_fc_solver *s, int c)
     fc.nc = s->first[c + 1] - first;
     fc.n = 3 * fc.nc;
     fc.start += first, fc.diag += first, fc.active += first, fc.carries += first;
-    fc.mu += first, fc.scale += first, fc.force += first, fc.data += first, fc.weight += first;
+    fc.mu += first, fc.scale += first, fc.force += first, fc.data += first, fc.normal += first,
+        fc.weight += first;
     fc.q += 3 * first, fc.r += 3 * first, fc.u += 3 * first, fc.best += 3 * first;
     return fc;
 }
@@ -751,7 +753,8 @@ double perp__fc_residual_of_u(perp__fc *fc)
     double residual = sqrt(sum);
     if (residual <= NEAR * fc->tol) {
         double error = perp__fc_error(fc);
-        residual = error <= fc->tol ? error : fmax(residual, error);
+        residual =
+            error <= fc->tol ? error : fmax(residual, error <= PERP_HUGE ? error : NEAR * fc->tol);
     }
     if (residual < fc->best_residual) {
         fc->best_residual = residual;
@@ -784,7 +787,7 @@ static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
 }
 
 /* How often a method may go on where it was satisfied and the verdict is not; iterations to finish. */
-enum { ATTEMPTS = 3, FINISH = 400 };
+enum { ATTEMPTS = 4, FINISH = 400 };
 
 /* Nothing presses: r = 0. */
 static int separates(perp__fc *fc)
@@ -847,6 +850,7 @@ static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *in
     fc.iterations = fc.factorizations = fc.out_of_memory = fc.is_stuck = fc.is_exact = 0;
     fc.best_residual = (double)INFINITY;
     fc.used = s->method;
+    if (!again) memcpy(fc.normal, fc.data, (size_t)fc.nc * sizeof *fc.normal);
     memcpy(again ? fc.r : fc.best, again ? fc.best : fc.r, (size_t)fc.n * sizeof(double));
     if (!separates(&fc)) {
         if (!is_alone(&fc, s->method, again)) {
@@ -870,8 +874,23 @@ static void unload(const perp_fc_solver *s, int d, double *r)
         for (int k = 0; k < d; k++) r[d * fc->order[i] + k] = fc->force[i] * fc->best[3 * i + k];
 }
 
-/* Mark the components whose methods took for solved what is not, by rounding: they aim at a tenth. Returns how many. */
-static int lower_targets(perp_fc_solver *s)
+/* Of each contact first beside its own data, then, where these are too little, beside what others that press make of them. */
+static double judge(perp_fc_solver *s, const perp_fc *view, double *r)
+{
+    perp__fc *fc = &s->fc;
+    for (int i = 0; i < fc->nc; i++) fc->normal[i] = fabs(fc->q[3 * i]);
+    double error = perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
+    for (int c = 0; c < s->ncomponent && error > s->options.tol; c++) {
+        perp__fc part = component(s, c);
+        perp__fc_find_normal_data(&part, part.best);
+    }
+    return error <= s->options.tol ? error
+                                   : perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
+}
+
+/* Mark the components whose methods took for solved what is not: now they know the data of normal rows, and where these do not tell, rounding
+ * does, they aim at a tenth. Returns how many. */
+static int lower_targets(perp_fc_solver *s, int attempt)
 {
     int many = 0;
     for (int c = 0; c < s->ncomponent; c++) {
@@ -879,7 +898,7 @@ static int lower_targets(perp_fc_solver *s)
         for (int k = s->first[c]; k < s->first[c + 1]; k++) holds &= s->error[k] <= s->options.tol;
         s->pending[c] = satisfied && !holds;
         if (!s->pending[c]) continue;
-        s->target[c] /= 10;
+        if (attempt > 1) s->target[c] /= 10;
         many++;
     }
     return many;
@@ -905,7 +924,7 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
     perp__block_lu_work(solver->fc.lu);
     for (int c = 0; c < solver->ncomponent; c++)
         solver->target[c] = solver->options.tol, solver->pending[c] = 1;
-    for (int attempt = 0; attempt == 0 || (attempt < ATTEMPTS && lower_targets(solver));
+    for (int attempt = 0; attempt == 0 || (attempt < ATTEMPTS && lower_targets(solver, attempt));
          attempt++) {
         for (int c = 0; c < solver->ncomponent; c++) {
             if (solver->pending[c] && !solve_component(solver, c, attempt > 0, info))
@@ -913,8 +932,7 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
         }
         unload(solver, d, r);
         perp__fc_count(&solver->fc, 1);
-        info->error =
-            perp__fc_judge(&solver->fc, &view, solver->options.tol, r, solver->sums, solver->error);
+        info->error = judge(solver, &view, r);
         if (info->error <= solver->options.tol) break;
     }
     info->residual = perp__fc_residual_of(&view, r, solver->sums.u);

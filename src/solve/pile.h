@@ -24,9 +24,9 @@ typedef struct perp__pile_halo {
 typedef struct perp__pile_part {
     perp_pile pile; /* with whole masses */
     perp__pile_halo halo;
-    double *inverse_mass; /* nbody x k x k: of its shares */
-    double *data;         /* nc: perp__pile_scales' of the whole pile */
-    int *contacts;        /* nbody: of the whole pile */
+    double *inverse_mass;  /* nbody x k x k: of its shares */
+    double *data, *normal; /* nc: perp__pile_scales' of the whole pile */
+    int *contacts;         /* nbody: of the whole pile */
     /* Between sweeps, on all ranks, with this part of the best iterate: 0 to go on. */
     int (*between)(void *context, int iterations, double error, const double *r);
     void *context;
@@ -53,6 +53,7 @@ typedef struct perp__pile {
 typedef struct perp__pile_scales {
     double *
         data; /* nc: the size of J velocity + bias where it acts: its own, or what bodies carry here from other contacts */
+    double *normal;   /* nc: the same of normal rows alone */
     double *diagonal; /* nc: the largest entry of the diagonal of W */
     double *sum;      /* nbody x 2k: J' r, |J'| |r| */
     int *contacts;    /* nbody: how many */

@@ -68,7 +68,7 @@ typedef struct array {
     size_t bytes;
 } array;
 
-enum { ARRAYS = 11 };
+enum { ARRAYS = 12 };
 
 /* Places of the part's arrays that are sent. */
 static void list_arrays(part *p, array *list)
@@ -85,6 +85,7 @@ static void list_arrays(part *p, array *list)
                                {&p->bias, nc * d * real},
                                {&p->mu, nc * real},
                                {&p->of.data, nc * real},
+                               {&p->of.normal, nc * real},
                                {&p->r, nc * d * real}};
     memcpy(list, all, sizeof all);
 }
@@ -382,6 +383,7 @@ static void fill_contact(const whole *w, int from, int at, part *q)
     copy(q->r, t, w->r, f, d);
     q->mu[t] = p->mu[f];
     q->of.data[t] = w->scales.data[f];
+    q->of.normal[t] = w->scales.normal[f];
 }
 
 /* Its arrays; its bodies lose their places. */

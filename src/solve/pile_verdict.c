@@ -60,15 +60,15 @@ static double free_velocity(const perp_pile *p, int i, int a, double *terms)
     return u;
 }
 
-/* Its size, of the rows that conditions speak of; 0 if it is rounding. */
-static double datum(const perp_pile *p, int i)
+/* Its size, of the rows that conditions speak of, or the first `rows` of them; 0 if it is rounding. */
+static double datum(const perp_pile *p, int i, int rows)
 {
     double size[3] = {0}, terms;
-    for (int a = 0; a < p->dimension; a++) {
+    for (int a = 0; a < rows; a++) {
         size[a] = fabs(free_velocity(p, i, a, &terms));
         if (size[a] <= 4 * p->dof * DBL_EPSILON * terms) size[a] = 0;
     }
-    return perp__fc_largest_row(p->dimension, p->mu[i], size);
+    return perp__fc_largest_row(rows, p->mu[i], size);
 }
 
 /* What contact i and body b can make of each other's data: at most the body's share in the contact of the largest one. */
@@ -79,40 +79,52 @@ static double most_carried(const perp__pile_scales *s, const perp_pile *p, int i
 }
 
 /* One pass in this order; did it change anything? Data in units in which each contact's diagonal is 1. */
-static int carry(perp__pile_scales *s, const perp_pile *p, double *carried, double largest,
-                 int is_backward)
+static int carry(const perp__pile_scales *s, const perp_pile *p, double *data, double *carried,
+                 double largest, int is_backward)
 {
     int changed = 0;
     for (int n = 0; n < p->nc; n++) {
         int i = is_backward ? p->nc - 1 - n : n;
         for (int side = 0; side < 2; side++) {
             int b = body_of(p, i, side);
-            if (b < 0 || s->data[i] == carried[b]) continue;
+            if (b < 0 || data[i] == carried[b]) continue;
             double most = most_carried(s, p, i, side, largest), from = fmin(carried[b], most),
-                   to = fmin(s->data[i], most);
-            if (from > s->data[i]) s->data[i] = from, changed = 1;
+                   to = fmin(data[i], most);
+            if (from > data[i]) data[i] = from, changed = 1;
             if (to > carried[b]) carried[b] = to, changed = 1;
         }
     }
     return changed;
 }
 
-/* Data of all contacts, with what bodies carry. 0: memory. */
-static int fill_data(perp__pile_scales *s, const perp_pile *p)
+/* Data of all contacts, of the first `rows` of each, with what bodies carry. carried: nbody. */
+static void fill_data(const perp__pile_scales *s, const perp_pile *p, int rows, double *data,
+                      double *carried)
 {
-    double *carried, largest = 0;
+    double largest = 0;
+    memset(carried, 0, (size_t)p->nbody * sizeof *carried);
+    for (int i = 0; i < p->nc; i++) {
+        double scale = s->diagonal[i] > 0 ? 1 / sqrt(s->diagonal[i]) : 1;
+        data[i] = datum(p, i, rows) * scale;
+        if (s->diagonal[i] > 0) largest = fmax(largest, data[i]);
+    }
+    for (int pass = 0; pass < 2 * p->nc && carry(s, p, data, carried, largest, pass % 2); pass++)
+        continue;
+    for (int i = 0; i < p->nc; i++) data[i] *= s->diagonal[i] > 0 ? sqrt(s->diagonal[i]) : 1;
+}
+
+/* 0: memory. */
+static int fill_scales(perp__pile_scales *s, const perp_pile *p)
+{
+    double *carried;
     perp__arena scratch = {0};
     if (!PERP_TAKE(&scratch, carried, p->nbody + 1)) return 0;
     for (int i = 0; i < p->nc; i++) {
         for (int side = 0; side < 2; side++)
             if (body_of(p, i, side) >= 0) s->contacts[body_of(p, i, side)]++;
-        double scale = s->diagonal[i] > 0 ? 1 / sqrt(s->diagonal[i]) : 1;
-        s->data[i] = datum(p, i) * scale;
-        if (s->diagonal[i] > 0) largest = fmax(largest, s->data[i]);
     }
-    for (int pass = 0; pass < 2 * p->nc && carry(s, p, carried, largest, pass % 2); pass++)
-        continue;
-    for (int i = 0; i < p->nc; i++) s->data[i] *= s->diagonal[i] > 0 ? sqrt(s->diagonal[i]) : 1;
+    fill_data(s, p, p->dimension, s->data, carried);
+    fill_data(s, p, 1, s->normal, carried);
     perp__arena_clear(&scratch);
     return 1;
 }
@@ -122,6 +134,7 @@ int perp__pile_scales_create(perp__pile_scales *s, const perp_pile *p, const per
 {
     size_t n = (size_t)p->nc * (size_t)p->dimension, nbody = (size_t)p->nbody;
     PERP_TAKE(arena, s->data, p->nc + 1);
+    PERP_TAKE(arena, s->normal, p->nc + 1);
     PERP_TAKE(arena, s->diagonal, p->nc + 1);
     PERP_TAKE(arena, s->sum, nbody * 2 * (size_t)p->dof + 1);
     PERP_TAKE(arena, s->contacts, nbody + 1);
@@ -132,8 +145,9 @@ int perp__pile_scales_create(perp__pile_scales *s, const perp_pile *p, const per
     if (part) {
         s->halo = &part->halo;
         memcpy(s->data, part->data, (size_t)p->nc * sizeof *s->data);
+        memcpy(s->normal, part->normal, (size_t)p->nc * sizeof *s->normal);
         memcpy(s->contacts, part->contacts, nbody * sizeof *s->contacts);
-    } else if (!fill_data(s, p)) {
+    } else if (!fill_scales(s, p)) {
         arena->failed = 1;
     }
     return !arena->failed;
@@ -211,11 +225,13 @@ static void sum_all(perp__pile_scales *s, const perp_pile *p, const double *r)
         for (int a = 0; a < p->dimension; a++) sum_row(s, p, i, a);
 }
 
-/* The scale of contact i: its terms, at most so many times the data. */
-static double scale_of(const perp__pile_scales *s, const perp_pile *p, int i, double *terms)
+/* The scales of contact i. What may be rounding of the data is not in u. */
+static perp__fc_scale scale_of(const perp__pile_scales *s, const perp_pile *p, int i)
 {
-    *terms = perp__fc_largest_row(p->dimension, p->mu[i], s->S + (size_t)i * (size_t)p->dimension);
-    return fmin(*terms, PERP_FC_GROWTH * s->data[i]);
+    const double none[3] = {0};
+    int d = p->dimension;
+    return perp__fc_scale_of(d, p->mu[i], s->S + (size_t)i * (size_t)d, none, s->normal[i],
+                             s->data[i]);
 }
 
 /* 0 for impulses that are 0 if not for rounding, and for those that move nothing; how many. */
@@ -223,10 +239,9 @@ static int open_contacts(const perp__pile_scales *s, const perp_pile *p, double 
 {
     int d = p->dimension, opened = 0;
     for (int i = 0; i < p->nc; i++) {
-        double *ri = r + (size_t)i * (size_t)d, terms;
-        double u = s->u[(size_t)i * (size_t)d], scale = scale_of(s, p, i, &terms);
-        if (!(ri[0] > 0) ||
-            (s->diagonal[i] > 0 && !perp__fc_opens(s->diagonal[i], ri[0], u, scale, tol)))
+        double *ri = r + (size_t)i * (size_t)d, u = s->u[(size_t)i * (size_t)d];
+        if (!(ri[0] > 0) || (s->diagonal[i] > 0 &&
+                             !perp__fc_opens(s->diagonal[i], ri[0], u, scale_of(s, p, i), tol)))
             continue;
         memset(ri, 0, (size_t)d * sizeof *ri);
         opened++;
@@ -254,11 +269,13 @@ double perp__pile_judge(perp__pile_scales *s, const perp_pile *p, double tol, do
     if (perp__pile_sum(s->halo, open_contacts(s, p, tol, r)) > 0) sum_all(s, p, r);
     for (int i = 0; i < p->nc; i++) {
         const double *ri = r + (size_t)i * (size_t)d, *ui = s->u + (size_t)i * (size_t)d;
-        double terms,
-            scale = scale_of(s, p, i, &terms),
-            e = rounding_of(p, s->contacts, i) * terms > 0.1 * tol * scale
-                    ? (double)INFINITY
-                    : perp__fc_contact_error(d, p->mu[i], ri, ui, scale, s->diagonal[i], tol);
+        perp__fc_scale scale = scale_of(s, p, i);
+        double rounding = rounding_of(p, s->contacts, i), S = s->S[(size_t)i * (size_t)d];
+        int is_rough = rounding * scale.terms > 0.1 * tol * scale.contact ||
+                       rounding * S > 0.1 * tol * scale.normal;
+        double e = is_rough
+                       ? (double)INFINITY
+                       : perp__fc_contact_error(d, p->mu[i], ri, ui, &scale, s->diagonal[i], tol);
         if (perp__worse(error, e) > error) error = perp__worse(error, e), *worst = i;
     }
     return perp__pile_most(s->halo, error);

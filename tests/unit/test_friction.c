@@ -493,6 +493,7 @@ static double judged(double mu, const double *q, double *r)
                    .scale = one,
                    .force = one,
                    .data = data,
+                   .normal = data,
                    .order = zero,
                    .carries = yes};
     perp_fc p = {.dimension = 3, .nc = 1, .q = q, .mu = &mu, .W = block, .ldw = 3};
