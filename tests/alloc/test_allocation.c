@@ -312,7 +312,8 @@ static perp_status story_of_a_stretch(void *given, perp_diag *diag)
     for (int k = 0; k < 10; k++) value[k] = gradient[k] = 0.1 * k;
     state[0] = state[1] = parameter[0] = 1;
     const perp_run_change change = {state, parameter, gradient};
-    perp_run_stretch s = {sizeof s, 10, 1, (const int[]){0}, value, 1, (const int[]){0}, 0, NULL};
+    perp_derivative_kind kind;
+    perp_run_stretch s = {sizeof s, 10, 1, (const int[]){0}, value, 1, (const int[]){0}, 0, &kind};
     perp_status status = perp_model_parse(block, sizeof block - 1, "block.perp", &model, diag);
     perp_simulation_options o = perp_simulation_options_default(model);
     o.ninput = o.nparameter = PERP_ALL;
