@@ -265,6 +265,58 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
  * -------------------------------------------------------------------------------------------------------
  */
 
+/* Is an expression a square, an even power, a size or a root, or a sum of such, which has no negative values, and 0 where all they are made of are? */
+static int is_distance(const perp__graph *g, perp_expr e)
+{
+    const perp__node *node = &g->node[e];
+    switch ((int)node->op) {
+    case PERP__ADD: return is_distance(g, node->a) && is_distance(g, node->b);
+    case PERP__MUL: return node->a == node->b;
+    case PERP__POW:
+        return g->node[node->b].op == PERP__CONST && g->node[node->b].value > 0 &&
+               fmod(g->node[node->b].value, 2) == 0;
+    case PERP__ABS:
+    case PERP__SQRT: return 1;
+    default: return 0;
+    }
+}
+
+static int is_nothing(const perp__graph *g, perp_expr e)
+{
+    return g->node[e].op == PERP__CONST && g->node[e].value == 0;
+}
+
+/* Is it 0 in a region, as max(x, 0) is? That may be meant. -1 when memory is out. */
+static int has_regions(const perp__graph *g, perp_expr e)
+{
+    int n, found = 0, *reach = perp__graph_reach(g, &e, 1, &n);
+    if (!reach) return -1;
+    for (int k = 0; k < n; k++) {
+        perp__op op = g->node[reach[k]].op;
+        found |= op == PERP__MAX || op == PERP__MIN || op == PERP__STEP;
+    }
+    free(reach);
+    return found;
+}
+
+/* A comparison of a guard that holds only where a distance is 0, as (x - c)^2 <= 0: what passes through there has it hold for an instant, which steps meet by
+ * chance. 0: there is none; -1 when memory is out. */
+static int only_touches(const perp__graph *g, const int *reach, int n)
+{
+    int found = 0;
+    for (int k = 0; k < n && found == 0; k++) {
+        const perp__node *node = &g->node[reach[k]];
+        perp_expr side = -1;
+        if (node->op != PERP__LE) continue;
+        if (is_nothing(g, node->b)) side = node->a;
+        if (is_nothing(g, node->a) && g->node[node->b].op == PERP__NEG) side = g->node[node->b].a;
+        if (side < 0 || !is_distance(g, side)) continue;
+        int is_region = has_regions(g, side);
+        found = is_region < 0 ? -1 : !is_region;
+    }
+    return found;
+}
+
 /* A guard of parameters alone is on or off for good. */
 static int inspect_guards(const perp_model *m, perp__source *findings)
 {
@@ -284,8 +336,16 @@ static int inspect_guards(const perp_model *m, perp__source *findings)
             varies |= node->op == PERP__SYMBOL && isnan(symbol[node->a]);
         }
         ok = reach && perp__graph_value(&m->graph, guard, symbol, &value);
-        free(reach);
         findings->note = m->pair[i].note;
+        int touches = ok && varies ? only_touches(&m->graph, reach, n) : 0;
+        ok = ok && touches >= 0;
+        if (touches > 0)
+            perp__error(
+                findings, m->pair[i].at, m->pair[i].at,
+                "warning: a comparison of the guard holds only where a square or a size is 0: "
+                "what passes through there may be met or missed; compare what is squared, "
+                "which changes its sign");
+        free(reach);
         if (ok && !varies)
             perp__error(findings, m->pair[i].at, m->pair[i].at, "warning: the guard %s",
                         value > 0 ? "always holds" : "never holds: the pair is out of reach");

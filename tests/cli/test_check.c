@@ -277,6 +277,28 @@ static void warnings_in_parts_name_the_instance(void **state)
            "with the sum 'c.F' that it is added to: 'm s^-1' and 'm s^-2'; in s (", NULL);
 }
 
+/* A guard that holds only where something is 0 that is never below it; not one that is 0 in a region, or that changes its sign. */
+static void guards_that_only_touch_are_named(void **state)
+{
+    (void)state;
+    static const char *const touch[] = {"(x - 1)^2 <= 0",  "(x - v)*(x - v) <= 0 and t >= 0",
+                                        "norm(x, v) <= 0", "0 >= abs(x)",
+                                        "-(x - 1)^4 >= 0", "(x - 1)^2 + v^2 <= 0"};
+    static const char *const cross[] = {"x <= 1",         "x^2 <= 1",         "x^2 >= 0",
+                                        "max(x, 0) <= 0", "max(x, 0)^2 <= 0", "x^3 <= 0",
+                                        "1 - x^2 <= 0",   "x^2 - v^2 <= 0",   "x^2 < 0"};
+    char model[256];
+    for (size_t i = 0; i < sizeof touch / sizeof *touch + sizeof cross / sizeof *cross; i++) {
+        size_t n = sizeof touch / sizeof *touch;
+        const char *says = "holds only where a square or a size is 0";
+        snprintf(model, sizeof model,
+                 "state x = 2, v = 0\nvar p\nder(x) = v\nder(v) = p - 1\n"
+                 "0 <= p perp v >= 0 when %s\n",
+                 i < n ? touch[i] : cross[i - n]);
+        expect(model, i < n ? says : "warning", i < n ? NULL : says);
+    }
+}
+
 static void units_of_a_plan_are_checked(void **state)
 {
     (void)state;
@@ -486,6 +508,7 @@ int main(void)
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
         cmocka_unit_test(warnings_in_parts_name_the_instance),
+        cmocka_unit_test(guards_that_only_touch_are_named),
         cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
         cmocka_unit_test(directions_of_places_that_are_apart_are_no_warning),

@@ -107,6 +107,41 @@ static void a_contact_under_its_own_gap_is_one(void **state)
     assert_true(by_euler[1] <= runs / 100);
 }
 
+/* A guard that touches its bound and does not cross it, on a stop that moves or stands: a mass that is on it is held, and let go, as by one that is crossed. One that comes back
+ * to it may pass between two points of a step: perp check says so (tests/cli/test_check.c). */
+static void a_guard_that_touches_its_bound_holds_there(void **state)
+{
+    (void)state;
+    static const char *const guards[] = {"x <= y", "(x - y)^2 <= 0", "(x - y)*(x - y) <= 0",
+                                         "-(x - y)^4 >= 0 and t >= 0"};
+    static const perp_integrator methods[] = {PERP_RADAU3, PERP_RADAU5, PERP_RADAU7};
+    static const double steps[] = {0.05, 0.02, 0.007};
+    static const char *const away[] = {"(t - 0.5)", "(t - 0.31)", "-0.4", "0", "t^2"};
+    long runs = 0;
+    for (size_t i = 0; i < COUNT(away) * COUNT(bounds) * 2 * 3 * 3; i += EACH) {
+        const char *force = away[i % COUNT(away)];
+        double c = bounds[i / COUNT(away) % COUNT(bounds)];
+        size_t k = i / COUNT(away) / COUNT(bounds);
+        double wave = k % 2 ? 0.05 : 0, x[4];
+        for (int g = 0; g < 4; g++) {
+            char text[512];
+            long left;
+            snprintf(text, sizeof text,
+                     "param c = %.17g\nstate x = %.17g, v = 0\nvar p\nlet y = c + %g*(1 - cos(t))\n"
+                     "let w = %g*sin(t)\nder(x) = v\nder(v) = p + 3*%s - 0.5\n"
+                     "0 <= p perp v - w >= 0 when %s\nsimulate to 2.1 step 0.01\n",
+                     c, c, wave, wave, force, guards[g]);
+            end_of(text, methods[k / 2 % 3], steps[k / 6], 1, &x[g], &left);
+            if (!(fabs(x[g] - x[0]) <= 1e-6 * (1 + fabs(x[0]))) || left > 0)
+                fail_msg("%s\n%s, step %g: x is %.12g, for %.12g by %s; left %ld", text,
+                         perp_integrator_name(methods[k / 2 % 3]), steps[k / 6], x[g], x[0],
+                         guards[0], left);
+            runs++;
+        }
+    }
+    print_message("%ld runs\n", runs);
+}
+
 /* Models that begin on the bound of a guard or come to it; whatever is told of derivatives must agree with differences of runs. */
 static const char *const laws[] = {
     "0 <= p perp x - c >= 0 when x >= c",
@@ -240,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_contact_under_its_own_gap_is_one),
+        cmocka_unit_test(a_guard_that_touches_its_bound_holds_there),
         cmocka_unit_test(what_is_told_of_derivatives_is_so),
         cmocka_unit_test(what_fixed_steps_tell_of_derivatives_is_so)};
     return run_all(tests);
