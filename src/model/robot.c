@@ -18,6 +18,11 @@
 
 enum { NAME_ROOM = 160, STEM = 100 };
 
+/* A tendon: expressions of its length and rate, the sum of what acts along it; units of length and force, of joints none. */
+typedef struct cord {
+    const char *length, *rate, *pull, *unit, *force;
+} cord;
+
 typedef struct writer {
     perp_robot_parts p;
     perp_bodies *b;        /* at the start */
@@ -26,6 +31,7 @@ typedef struct writer {
     perp__arena arena;
     const char **frame,
         **joint; /* what they are called, by body from 0; NULL: fixed ones have no joint */
+    cord *cord;  /* of each tendon */
     int on_line; /* parameters of the line of the head */
     const perp_robot *robot;
     const perp__robot_how *how;
@@ -388,10 +394,20 @@ static void put_law(writer *w, int i)
 
 /* What has no equations ---------------------------------------------------------------------------------- */
 
-static int is_free_tendon(const perp_tendon *t)
+/* Of a path through space. */
+static const char *reason_no_way(const perp_tendon *t)
 {
-    return t->stiffness == 0 && t->damping == 0 && t->friction == 0 && t->lower == 0 &&
-           t->upper == 0;
+    for (int i = 0; i < t->npath; i++) {
+        const perp_path_point *o = &t->path[i];
+        double from[3];
+        if (o->kind == PERP_PATH_SITE || o->kind == PERP_PATH_PULLEY || !o->has_side) continue;
+        if (o->side_body != o->body)
+            return "a tendon whose side is on another body than what it goes around";
+        perp__move3(o->side, -1, o->position, from);
+        if (perp__length3(from) < o->radius)
+            return "a tendon that runs through a ring (its side is within)";
+    }
+    return NULL;
 }
 
 /* Forces that a part of the language does not state. */
@@ -409,30 +425,147 @@ static const char *reason_not_stated(const perp_robot_parts *p)
     }
     for (int i = 0; i < p->nbody; i++)
         if (p->body[i].joint == PERP_JOINT_BALL && p->law[i].upper != 0) return "a ball's limit";
-    for (int i = 0; i < p->ntendon; i++)
-        if (p->tendon[i].npath) return "a tendon that runs through space";
-    for (int i = 0; i < p->nequality; i++)
-        if (p->equality[i].kind == PERP_EQUALITY_TENDON) return "an equality of tendons";
-    for (int i = 0; i < p->ntendon; i++)
-        if (!is_free_tendon(&p->tendon[i]))
-            return "a tendon with a spring, a damper, dry friction or limits";
-    return NULL;
+    const char *why = NULL;
+    for (int i = 0; i < p->ntendon && !why; i++) why = reason_no_way(&p->tendon[i]);
+    return why;
+}
+
+/* Tendons ---------------------------------------------------------------------------------------------- */
+
+/* A sum of joints. */
+static void put_sum(writer *w, const perp_tendon *t, cord *is, const char *stem)
+{
+    is->length = new_name(w, stem, "_length");
+    is->rate = new_name(w, stem, "_rate");
+    is->pull = new_name(w, stem, "_pull");
+    perp__text_format(&w->body, "    sum %s\n", is->pull);
+    for (int in_v = 0; in_v < 2; in_v++) {
+        perp__text_format(&w->body, "    let %s = ", in_v ? is->rate : is->length);
+        for (int i = 0; i < t->n; i++)
+            perp__text_format(&w->body, "%s%s*%s.%s", i ? " + " : "", number(w, t->coefficient[i]),
+                              w->joint[t->body[i] - 1], in_v ? "v" : "q");
+        perp__text_put(&w->body, "\n");
+    }
+    for (int i = 0; i < t->n; i++)
+        perp__text_format(&w->body, "    %s.tau += %s*%s\n", w->joint[t->body[i] - 1],
+                          number(w, t->coefficient[i]), is->pull);
+}
+
+/* From one site to the next, around what is between (nullable). */
+static void put_way(writer *w, const char *tendon, const perp_path_point *a,
+                    const perp_path_point *o, const perp_path_point *b, double divisor)
+{
+    static const char *const word[2][2] = {{"AroundBall", "AroundPin"},
+                                           {"BesideBall", "BesidePin"}};
+    static const char *const end[4][3] = {
+        {"_ax", "_ay", "_az"}, {"_bx", "_by", "_bz"}, {"_ox", "_oy", "_oz"}, {"_sx", "_sy", "_sz"}};
+    const char *name = new_name(w, tendon, "_way"), *kind = "Straight";
+    int is_pin = o && o->kind == PERP_PATH_CYLINDER;
+    w->on_line = 0;
+    if (o) kind = word[o->has_side != 0][is_pin];
+    perp__text_format(&w->body, "    %s %s(%s, %s, %s, ", kind, name, tendon, frame_of(w, a->body),
+                      frame_of(w, b->body));
+    if (o) perp__text_format(&w->body, "%s, ", frame_of(w, o->body));
+    perp__text_format(&w->body, "%s, %s", list(w, name, end[0], a->position, 3, "m"),
+                      list(w, name, end[1], b->position, 3, "m"));
+    if (o) perp__text_format(&w->body, ", %s", list(w, name, end[2], o->position, 3, "m"));
+    if (is_pin) {
+        double q[4], R[9];
+        if (!perp__rotation_take(o->rotation, q)) w->failed = 1; /* it was checked */
+        perp__rotation_of(q, R);
+        perp__text_format(&w->body, ", %s", axis(w, (double[]){R[2], R[5], R[8]}));
+    }
+    if (o && o->has_side)
+        perp__text_format(&w->body, ", %s", list(w, name, end[3], o->side, 3, "m"));
+    if (o) perp__text_format(&w->body, ", %s", param(w, name, "_r", o->radius, "m"));
+    if (divisor != 1) perp__text_format(&w->body, ", divisor = %s", number(w, divisor));
+    perp__text_put(&w->body, ")\n");
+}
+
+static void put_path(writer *w, const perp_tendon *t, cord *is, const char *stem)
+{
+    const char *name = new_name(w, stem, "");
+    const char **of[3] = {&is->length, &is->rate, &is->pull};
+    static const char *const what[3] = {"length", "rate", "pull"};
+    double divisor = 1;
+    for (int k = 0; k < 3; k++) {
+        char text[NAME_ROOM + 16];
+        int n = snprintf(text, sizeof text, "%s.%s", name, what[k]);
+        *of[k] = perp__arena_string(&w->arena, text, (size_t)n);
+        if (!*of[k]) w->failed = 1, *of[k] = "";
+    }
+    perp__text_format(&w->body, "    Tendon %s\n", name);
+    for (int i = 0; i + 1 < t->npath; i++) {
+        const perp_path_point *here = &t->path[i], *next = here + 1;
+        if (here->kind == PERP_PATH_PULLEY) divisor = here->divisor;
+        if (here->kind != PERP_PATH_SITE || next->kind == PERP_PATH_PULLEY) continue;
+        int is_site = next->kind == PERP_PATH_SITE;
+        put_way(w, name, here, is_site ? NULL : next, is_site ? next : next + 1, divisor);
+    }
+}
+
+/* A limit, as of a joint. */
+static void put_cord_stop(writer *w, const cord *is, const char *stem, int is_upper, double limit)
+{
+    if (!isfinite(limit)) return;
+    const char *at = param(w, stem, is_upper ? "_upper" : "_lower", limit, is->unit),
+               *f = new_name(w, stem, is_upper ? "_upper_stop" : "_lower_stop");
+    perp__text_format(&w->body, "    var %s%s\n    0 <= %s perp ", f, is->force, f);
+    perp__text_format(&w->body, "%s - %s >= 0\n    %s += %s%s\n", is_upper ? at : is->length,
+                      is_upper ? is->length : at, is->pull, is_upper ? "-" : "", f);
+}
+
+static void put_spring(writer *w, const perp_tendon *t, const cord *is, const char *stem)
+{
+    const char *k = param(w, stem, "_stiffness", t->stiffness, *is->unit ? "N/m" : ""),
+               *rest = quantity(w, stem, "_rest", t->rest, is->unit);
+    if (t->slack == 0) {
+        perp__text_format(&w->body, "    %s += -%s*(%s - %s)\n", is->pull, k, is->length, rest);
+        return;
+    }
+    const char *slack = param(w, stem, "_slack", t->slack, is->unit);
+    perp__text_format(&w->body, "    %s += -%s*(max(0, %s - %s - %s) + min(0, %s - %s))\n",
+                      is->pull, k, is->length, rest, slack, is->length, rest);
+}
+
+static void put_tendon(writer *w, int i)
+{
+    const perp_tendon *t = &w->p.tendon[i];
+    const char *given = w->robot->tendon_name[i], *stem = given && *given ? given : "tendon";
+    cord *is = &w->cord[i];
+    w->on_line = 0;
+    *is = (cord){.unit = t->npath ? "m" : "", .force = t->npath ? " \"N\"" : ""};
+    if (t->npath)
+        put_path(w, t, is, stem);
+    else
+        put_sum(w, t, is, stem);
+    w->on_line = 0;
+    if (t->damping != 0)
+        perp__text_format(&w->body, "    %s += -%s*%s\n", is->pull,
+                          param(w, stem, "_damping", t->damping, t->npath ? "N s/m" : ""),
+                          is->rate);
+    if (t->stiffness != 0) put_spring(w, t, is, stem);
+    if (t->friction != 0) {
+        const char *most = param(w, stem, "_friction", t->friction, t->npath ? "N" : ""),
+                   *dry = new_name(w, stem, "_dry");
+        perp__text_format(&w->body, "    var %s%s\n    -%s <= %s <= %s perp %s\n    %s += %s\n",
+                          dry, is->force, most, dry, most, is->rate, is->pull, dry);
+    }
+    if (t->lower == 0 && t->upper == 0) return;
+    put_cord_stop(w, is, stem, 0, t->lower);
+    put_cord_stop(w, is, stem, 1, t->upper);
 }
 
 /* Actuators -------------------------------------------------------------------------------------------- */
 
-/* "arm.q", or of a tendon "(0.5*left.q + 0.5*right.q)"; `of`: q or v. */
-static void put_length(writer *w, const perp_actuator *a, const char *of, perp__text *text)
+/* "arm.q", or of a tendon "flexor.length"; in_v: its rate. */
+static void put_length(writer *w, const perp_actuator *a, int in_v, perp__text *text)
 {
-    const perp_tendon *t = a->tendon ? &w->p.tendon[a->tendon - 1] : NULL;
-    if (!t) {
-        perp__text_format(text, "%s.%s", w->joint[a->body - 1], of);
-        return;
-    }
-    for (int i = 0; i < t->n; i++)
-        perp__text_format(text, "%s%s*%s.%s", i ? " + " : "(", number(w, t->coefficient[i]),
-                          w->joint[t->body[i] - 1], of);
-    perp__text_put(text, ")");
+    const cord *is = a->tendon ? &w->cord[a->tendon - 1] : NULL;
+    if (is)
+        perp__text_put(text, in_v ? is->rate : is->length);
+    else
+        perp__text_format(text, "%s.%s", w->joint[a->body - 1], in_v ? "v" : "q");
 }
 
 /* "push_gain*push_u + push_bias - push_kp*arm.q": what it would push with, without bounds; its gear is g. */
@@ -456,7 +589,7 @@ static void put_wanted(writer *w, const perp_actuator *a, const char *stem, cons
             perp__text_format(text, " - (%s + %s*%s)%s%s*", gain,
                               param(w, stem, k ? "_more_kv" : "_more_kp", more, ""), u, times,
                               gear);
-        put_length(w, a, k ? "v" : "q", text);
+        put_length(w, a, k, text);
     }
 }
 
@@ -489,13 +622,12 @@ static const char *put_activation(writer *w, int i, const char *stem, const char
 /* The force f on what it pulls. */
 static void put_pull(writer *w, const perp_actuator *a, const char *gear, const char *f)
 {
-    const perp_tendon *t = a->tendon ? &w->p.tendon[a->tendon - 1] : NULL;
-    for (int i = 0; i < (t ? t->n : 1); i++) {
-        perp__text_format(&w->body, "    %s.tau += ", w->joint[(t ? t->body[i] : a->body) - 1]);
-        if (t) perp__text_format(&w->body, "%s*", number(w, t->coefficient[i]));
-        if (a->gear != 1) perp__text_format(&w->body, "%s*", gear);
-        perp__text_format(&w->body, "%s\n", f);
-    }
+    if (a->tendon)
+        perp__text_format(&w->body, "    %s += ", w->cord[a->tendon - 1].pull);
+    else
+        perp__text_format(&w->body, "    %s.tau += ", w->joint[a->body - 1]);
+    if (a->gear != 1) perp__text_format(&w->body, "%s*", gear);
+    perp__text_format(&w->body, "%s\n", f);
 }
 
 static void put_actuator(writer *w, int i)
@@ -540,24 +672,34 @@ static void put_actuator(writer *w, int i)
 
 /* Equalities ------------------------------------------------------------------------------------------- */
 
+/* Of joints "arm.q" and "arm.tau", of tendons lengths and pulls; there may be no second. */
 static void put_coupling(writer *w, const perp_equality *e, const char *stem)
 {
-    const char *of = w->joint[e->body[0] - 1], *to = e->body[1] ? w->joint[e->body[1] - 1] : NULL,
-               *f = new_name(w, stem, "_f"), *c[5];
+    char joint[2][2][NAME_ROOM + 8];
+    const char *x[2] = {NULL, NULL}, *tau[2] = {NULL, NULL}, *f = new_name(w, stem, "_f"), *c[5];
+    for (int k = 0; k < 2 && e->body[k]; k++) {
+        const char *name = e->kind == PERP_EQUALITY_JOINT ? w->joint[e->body[k] - 1] : NULL;
+        if (name) {
+            snprintf(joint[k][0], sizeof joint[k][0], "%s.q", name);
+            snprintf(joint[k][1], sizeof joint[k][1], "%s.tau", name);
+        }
+        x[k] = name ? joint[k][0] : w->cord[e->body[k] - 1].length;
+        tau[k] = name ? joint[k][1] : w->cord[e->body[k] - 1].pull;
+    }
     for (int k = 0; k < 5; k++) {
         char end[8];
         snprintf(end, sizeof end, "_c%d", k);
-        c[k] = to || k == 0 ? quantity(w, stem, end, e->polynomial[k], "") : "0";
+        c[k] = x[1] || k == 0 ? quantity(w, stem, end, e->polynomial[k], "") : "0";
     }
-    perp__text_format(&w->body, "    var %s\n    %s.q = %s", f, of, c[0]);
-    for (int k = 1; k < 5 && to; k++)
-        if (e->polynomial[k] != 0) perp__text_format(&w->body, " + %s*%s.q^%d", c[k], to, k);
-    perp__text_format(&w->body, "\n    %s.tau += %s\n", of, f);
-    if (!to) return;
-    perp__text_format(&w->body, "    %s.tau += -%s*(0", to, f);
+    perp__text_format(&w->body, "    var %s\n    %s = %s", f, x[0], c[0]);
+    for (int k = 1; k < 5 && x[1]; k++)
+        if (e->polynomial[k] != 0) perp__text_format(&w->body, " + %s*%s^%d", c[k], x[1], k);
+    perp__text_format(&w->body, "\n    %s += %s\n", tau[0], f);
+    if (!x[1]) return;
+    perp__text_format(&w->body, "    %s += -%s*(0", tau[1], f);
     for (int k = 1; k < 5; k++)
         if (e->polynomial[k] != 0)
-            perp__text_format(&w->body, " + %d*%s*%s.q^%d", k, c[k], to, k - 1);
+            perp__text_format(&w->body, " + %d*%s*%s^%d", k, c[k], x[1], k - 1);
     perp__text_put(&w->body, ")\n");
 }
 
@@ -568,7 +710,7 @@ static void put_equality(writer *w, int i)
     char stem[32];
     snprintf(stem, sizeof stem, "loop%d", i + 1);
     w->on_line = 0;
-    if (e->kind == PERP_EQUALITY_JOINT) {
+    if (e->kind == PERP_EQUALITY_JOINT || e->kind == PERP_EQUALITY_TENDON) {
         put_coupling(w, e, stem);
         return;
     }
@@ -733,6 +875,7 @@ static void put_all(writer *w)
     put_gravity(w);
     for (int i = 0; i < w->p.nbody; i++) put_body(w, i);
     for (int i = 0; i < w->p.nbody; i++) put_law(w, i);
+    for (int i = 0; i < w->p.ntendon; i++) put_tendon(w, i);
     for (int i = 0; i < w->p.nactuator; i++) put_actuator(w, i);
     for (int i = 0; i < w->p.nequality; i++) put_equality(w, i);
     if (!w->is_apart) put_touches(w);
@@ -794,8 +937,9 @@ perp_status perp__robot_text(const perp_robot *robot, const char *file, const ch
     if (how->touch && !read_touch(&w, file, how->touch)) return PERP_ERR_MODEL;
     PERP_TAKE(&w.arena, w.frame, w.p.nbody + 1);
     PERP_TAKE(&w.arena, w.joint, w.p.nbody + 1);
+    PERP_TAKE(&w.arena, w.cord, w.p.ntendon + 1);
     perp_status status = start(&w, robot, file, how->key, diag);
-    if (status == PERP_OK && w.frame && w.joint) put_all(&w);
+    if (status == PERP_OK && w.frame && w.joint && w.cord) put_all(&w);
     if (status == PERP_OK && w.nrefused) {
         perp__refuse(
             diag, PERP_ERR_MODEL, perp__in(file),

@@ -233,7 +233,7 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
     mjcf_resolve(m, node, 0, apply_tendon, &s);
     if (!read_strand(m, node, own, &t)) return;
     set_strand(m, node, &s, own, &t);
-    own->number = perp__add_tendon(m->r, &t) + 1;
+    own->number = perp__add_tendon(m->r, &t, own->name) + 1;
 }
 
 /* Actuators ---------------------------------------------------------------------------------------------------- */

@@ -55,11 +55,12 @@ int perp__add_equality(perp__robot_reader *r, const perp_equality *equality)
     return r->to->is.nequality++;
 }
 
-int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon)
+int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon, const char *name)
 {
     int n = r->to->is.ntendon;
-    if (!ROOM(r, tendon, n)) return -1;
+    if (!ROOM(r, tendon, n) || !ROOM(r, tendon_name, n)) return -1;
     r->to->tendon[n] = *tendon;
+    r->to->tendon_name[n] = name;
     return r->to->is.ntendon++;
 }
 

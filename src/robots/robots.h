@@ -18,8 +18,8 @@ struct perp_robot {
     perp__arena arena; /* of all that is here, but meshes */
     perp_robot_parts is;
     int cbody, cjoint, claw, cref, cshape, crule, cshape_name, cshape_place, cactuator,
-        cactuator_name, cequality, cpair, cpair_mu, cpair_moment, capart,
-        ctendon; /* room of the lists */
+        cactuator_name, cequality, cpair, cpair_mu, cpair_moment, capart, ctendon,
+        ctendon_name; /* room of the lists */
     perp_body *body;
     const char **joint;
     perp_joint_law *law;
@@ -32,6 +32,7 @@ struct perp_robot {
     const char **actuator_name;
     perp_equality *equality;
     perp_tendon *tendon;
+    const char **tendon_name; /* NULL: it has none */
     int (*pair)[2];
     double *pair_mu, (*pair_moment)[2];
     int (*apart)[2];
@@ -99,7 +100,7 @@ int perp__add_body(perp__robot_reader *r, const perp_body *body, const char *joi
 int perp__add_shape(perp__robot_reader *r, const perp_shape *shape, const perp_touch_rule *rule,
                     const char *name, const perp__xml_node *node);
 int perp__add_actuator(perp__robot_reader *r, const perp_actuator *actuator, const char *name);
-int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon);
+int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon, const char *name);
 int perp__add_equality(perp__robot_reader *r, const perp_equality *equality);
 int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu,
                    const double moment[2]);

@@ -199,6 +199,53 @@ static void quaternions_turn_as_they_must(void **state)
           "0, 0])\nBallPlane c(o, b, [0, 0, 0], level, [0, 0, 0], 0.1)\n"
 #define TURNED "output y = atan2(b.R[2,1], b.R[1,1])\n"
 
+#define WEIGHTS                                                                                    \
+    SPACE "Slide i([-1, 0, -2], level, [0, 0, 1])\nSlide j([1, 0, -1.5], level, [0, 0, 1])\n"      \
+          "Frame a(o, i)\nFrame b(o, j)\nMass k(a, 1, [0, 0, 0], [1, 1, 1, 0, 0, 0])\n"            \
+          "Mass m(b, 3, [0, 0, 0], [1, 1, 1, 0, 0, 0])\nTendon rope\n"
+
+/* Weights on a thread: Atwood's machine over a drum and a ball, a block and tackle; lengths of ways around a circle of radius 1 from 2 on the left to 2 and c on the right: straight where it is
+ * free, else two tangents of sqrt(3) and the arc; up a pin by 1. */
+static void tendons_pull_as_they_must(void **state)
+{
+    (void)state;
+    const double g = 9.81, tangents = 2 * sqrt(3), pi = acos(-1), arc = pi - 2 * acos(0.5);
+#define OVER(way)                                                                                  \
+    WEIGHTS way "var f\n0 <= f perp 3.5 + pi - rope.length >= 0\nrope.pull += -f\noutput y = j.q"
+#define LENGTH(way) SPACE FREE "Tendon rope\n" way "output y = rope.length"
+    const row rows[] = {
+        {OVER("BesidePin w(rope, a, b, o, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 2], "
+              "1)\n"),
+         "y", fallen(-g / 2), 1e-9},
+        {OVER("BesidePin w(rope, b, a, o, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 2], "
+              "1)\n"),
+         "y", fallen(-g / 2), 1e-9},
+        {OVER("BesideBall w(rope, a, b, o, [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 2], 1)\n"), "y",
+         fallen(-g / 2), 1e-9},
+        {WEIGHTS "Straight w(rope, o, a, [-1, 0, 0], [0, 0, 0])\n"
+                 "Straight x(rope, o, b, [1, 0, 0], [0, 0, 0], divisor = 0.5)\n"
+                 "var f\n0 <= f perp 5 - rope.length >= 0\nrope.pull += -f\noutput y = j.q",
+         "y", fallen((2 * g - 3 * g) / (4 + 3)), 1e-9},
+        {LENGTH("AroundBall w(rope, o, o, o, [-2, 0, 0], [2, 1e-9, 0], [0, 0, 0], 1)\n"), "y",
+         tangents + arc, 1e-8},
+        {LENGTH("AroundBall w(rope, o, o, o, [-2, 0, 0], [2, 0, 0], [0, 0, 1.1], 1)\n"), "y", 4,
+         1e-12},
+        {LENGTH("AroundPin w(rope, o, o, o, [-2, 0, 0], [2, 1, 0], [0, 0, 0], [0, 1, 0], 1)\n"),
+         "y", hypot(tangents + arc, 1), 1e-12},
+        {LENGTH("AroundPin w(rope, o, o, o, [-2, 0, 0], [2, 1, 0], [0, 0, 1.1], [0, 1, 0], 1)\n"),
+         "y", hypot(4, 1), 1e-12},
+        {LENGTH(
+             "BesidePin w(rope, o, o, o, [-2, 0, 0], [0, 0, 2], [0, 0, 0], [0, 1, 0], [1, 0, -1], "
+             "1)\n"),
+         "y", tangents + 1.5 * pi - 2 * acos(0.5), 1e-12},
+        {LENGTH("BesidePin w(rope, o, o, o, [-0.5, 0, 0], [2, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, "
+                "-2], "
+                "1)\n"),
+         "y", 2.5, 1e-12}, /* from within */
+    };
+    CHECK("space", "backward-euler", rows);
+}
+
 static void trees_in_space_move_as_they_must(void **state)
 {
     (void)state;
@@ -632,6 +679,7 @@ int main(void)
         cmocka_unit_test(bodies_joints_and_contacts_move_as_they_must),
         cmocka_unit_test(quaternions_turn_as_they_must),
         cmocka_unit_test(trees_in_space_move_as_they_must),
+        cmocka_unit_test(tendons_pull_as_they_must),
         cmocka_unit_test(laws_of_friction_hold),
         cmocka_unit_test(drives_turn_as_they_must),
         cmocka_unit_test(circuits_have_their_currents),

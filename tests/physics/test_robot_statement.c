@@ -133,7 +133,53 @@ static void end_pair(pair *is)
     free(is->u);
 }
 
-/* Forces of the joints by the definitions of perp/joints.h; their |terms| to `size`. No limit acts. */
+/* What acts along a tendon by the definitions of perp/joints.h, at the state of the bodies; its |terms| to `size`. No limit acts. */
+static double pull_of(const pair *is, int tendon, double length, double rate, double *size)
+{
+    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    const perp_tendon *t = &p.tendon[tendon];
+    double stretch = t->slack > 0 ? fmax(0, length - t->rest - t->slack) + fmin(0, length - t->rest)
+                                  : length - t->rest,
+           dry = rate == 0 ? 0 : t->friction * (rate > 0 ? 1 : -1),
+           f = -t->stiffness * stretch - t->damping * rate - dry;
+    assert_true((t->lower == 0 && t->upper == 0) || (t->lower < length && length < t->upper));
+    *size = fabs(t->stiffness * stretch) + fabs(t->damping * rate) + fabs(dry);
+    for (int i = 0; i < p.nactuator; i++) {
+        const perp_actuator *a = &p.actuator[i];
+        if (a->tendon != tendon + 1) continue;
+        double g = a->gain * is->u[i] + a->bias - a->kp * a->gear * length - a->kv * a->gear * rate;
+        if (a->lower != 0 || a->upper != 0) g = fmin(fmax(g, a->lower), a->upper);
+        f += a->gear * g;
+        *size += fabs(a->gear * g);
+    }
+    for (int i = 0; i < p.nequality; i++) {
+        const perp_equality *e = &p.equality[i];
+        char name[32];
+        snprintf(name, sizeof name, "r.loop%d_f", i + 1);
+        if (e->kind != PERP_EQUALITY_TENDON) continue;
+        double slope = 0;
+        for (int k = 1; k < 5; k++) slope += k * e->polynomial[k] * pow(length, k - 1);
+        if (e->body[0] == tendon + 1) f += value_of(is, name);
+        if (e->body[1] == tendon + 1) f -= value_of(is, name) * slope;
+    }
+    return f;
+}
+
+static void pull_all(const pair *is, const double *v, double *tau, double *size)
+{
+    int nv = perp_bodies_nv(is->bodies), n = perp_robot_get_parts(is->robot).ntendon;
+    double *J = malloc((size_t)nv * sizeof *J);
+    for (int i = 0; i < n; i++) {
+        double rate = 0, terms, length = perp_bodies_tendon_length(is->bodies, i);
+        assert_int_equal(perp_bodies_tendon_jacobian(is->bodies, i, J), PERP_OK);
+        for (int k = 0; k < nv; k++) rate += J[k] * v[k];
+        double f = pull_of(is, i, length, rate, &terms);
+        for (int k = 0; k < nv; k++) tau[k] += J[k] * f, size[k] += fabs(J[k]) * terms;
+    }
+    free(J);
+}
+
+/* Forces of the joints by the definitions of perp/joints.h; their |terms| to `size`. No limit acts. q and v are those of the bodies. */
 static void laws_of(const pair *is, const double *q, const double *v, double *tau, double *size)
 {
     perp_robot_parts p = perp_robot_get_parts(is->robot);
@@ -152,6 +198,7 @@ static void laws_of(const pair *is, const double *q, const double *v, double *ta
     }
     for (int i = 0; i < p.nactuator; i++) {
         const perp_actuator *a = &p.actuator[i];
+        if (a->tendon) continue;
         int at = perp_bodies_v_of(is->bodies, a->body);
         double x = q[perp_bodies_q_of(is->bodies, a->body)],
                f = a->gain * is->u[i] + a->bias - a->kp * a->gear * x - a->kv * a->gear * v[at];
@@ -169,6 +216,7 @@ static void laws_of(const pair *is, const double *q, const double *v, double *ta
         tau[perp_bodies_v_of(is->bodies, e->body[0])] += f;
         tau[perp_bodies_v_of(is->bodies, e->body[1])] -= f * slope;
     }
+    pull_all(is, v, tau, size);
 }
 
 /* One step of backward Euler satisfies the equations at its end with the accelerations (v+ - v)/h: these, by the kernel's inverse dynamics,
@@ -196,14 +244,17 @@ static double worst_law(const char *file, unsigned long seed)
 }
 
 static const char *const files[] = {
-    "examples/robots/cartpole.xml", "examples/robots/arm.xml",     "examples/robots/quadruped.xml",
-    "examples/robots/hand.xml",     "examples/robots/bicycle.xml", "examples/robots/gripper.urdf"};
+    "examples/robots/cartpole.xml",  "examples/robots/arm.xml",
+    "examples/robots/quadruped.xml", "examples/robots/hand.xml",
+    "examples/robots/bicycle.xml",   "examples/robots/gripper.urdf",
+    "examples/robots/clamp.xml",     "tests/data/robots/kinds/tendon_hand.xml",
+    "tests/data/robots/tied.xml",    "tests/data/robots/ways.xml"};
 
 static void the_equations_are_those_of_the_kernel(void **state)
 {
     (void)state;
-    for (int f = 0; f < 6; f++)
-        for (unsigned long seed = 1; seed <= 3; seed++) {
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++)
+        for (unsigned long seed = 1; seed <= (strstr(files[f], "ways") ? 20 : 3); seed++) {
             double worst = worst_law(files[f], seed);
             printf("%s, %lu: %.1e\n", files[f], seed, worst);
             assert_true(worst < 1e-10);
@@ -373,6 +424,39 @@ static void a_robot_of_a_file_is_planned(void **state)
     perp_plan_destroy(plan);
     perp_model_destroy(m);
     perp_diag_clear(&diag);
+}
+
+/* A weight is lifted by a rope over a drum, or by the force itself: the same plan. */
+static void a_tendon_is_planned_as_the_force_it_is(void **state)
+{
+    (void)state;
+    static const char *const text[2] = {
+        "use \"space\"\nWorld o([0, 0, -9.81])\nSlide j([0.1, 0, -0.2], level, [0, 0, 1])\n"
+        "Frame b(o, j)\nMass k(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, 0])\nTendon rope\n"
+        "BesidePin w(rope, o, b, o, [-0.1, 0, -0.1], [0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0.2], "
+        "0.1)\ninput F in [0, 100]\nrope.pull += -F\nlet x = j.q, v = j.v\n",
+        "state x = 0, v = 0\ninput F in [0, 100]\nder(x) = v\n2*der(v) = F - 2*9.81\n"};
+    double cost[2];
+    for (int k = 0; k < 2; k++) {
+        char whole[1000];
+        snprintf(whole, sizeof whole,
+                 "%splan {\n horizon 1\n nodes 21\n minimize integral(F^2)\n at end: x = 0.15\n at "
+                 "end: v = 0\n}\n",
+                 text[k]);
+        perp_model *m = parse_model(whole);
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan *plan = NULL;
+        perp_plan_result r;
+        perp_diag diag = {0};
+        if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+        assert_true(r.outcome == PERP_PLAN_LOCAL_MINIMUM || k);
+        cost[k] = r.cost;
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+        perp_diag_clear(&diag);
+    }
+    assert_near(cost[0], cost[1], 1e-8 * cost[1]);
 }
 
 /* The quadruped of examples/robots/crouch.perp, its motors as planned, by the graph or by the kernel. */
@@ -557,6 +641,10 @@ static void what_cannot_be_said_is_refused_with_its_place(void **state)
     refuse_model("part P { " CART "(push_u = 0) }\nP p\n",
                  "a robot stands in the model itself, not in a part, a loop or an if");
     refuse_model("if 1 > 0 { " CART "(push_u = 0) }\n", "a robot stands in the model itself");
+    refuse_model("robot r = \"" PERP_SOURCE_DIR "/tests/data/robots/ring.xml\"\n",
+                 "a tendon that runs through a ring (its side is within) has no equations here");
+    refuse_model("robot r = \"" PERP_SOURCE_DIR "/tests/data/robots/side.xml\"\n",
+                 "a tendon whose side is on another body than what it goes around");
     refuse_model("state r = 0\nder(r) = 1\n" CART "(push_u = 0)\n", "'r' is already declared");
 }
 
@@ -602,6 +690,7 @@ int main(void)
         cmocka_unit_test(a_pressed_contact_carries_the_same),
         cmocka_unit_test(a_ball_is_braked_alike_by_both),
         cmocka_unit_test(a_robot_of_a_file_is_planned),
+        cmocka_unit_test(a_tendon_is_planned_as_the_force_it_is),
         cmocka_unit_test(a_planned_quadruped_is_replayed_by_both),
         cmocka_unit_test(nonsense_is_no_plan),
         cmocka_unit_test(what_cannot_be_said_is_refused_with_its_place),
