@@ -2,7 +2,8 @@
  * search compares with a constant is in these units. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
  * guess; units are powers of two where there are no pairs. With pairs, a model that declares no units has its sizes balanced then, all at once, by
  * least squares of their logarithms (Curtis and Reid 1972), so that it is searched in the same way in any (ADR 075); one that does is scaled only
- * where some are far from 1. A soft program, which compares misses of all kinds, always is, by all bounds. */
+ * where some are far from 1, and balanced where some are so far that its numbers are no choice (ADR 082). A soft program, which compares misses of
+ * all kinds, always is, by all bounds. */
 
 #include "model/inspect.h"
 #include "plan/program.h"
@@ -13,6 +14,8 @@
 /* Where units are declared, sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude, and the relaxation
  * of pairs, in the units of the search, is what decides between plans. */
 static const double FAR = 512;
+/* Beyond this factor of 1 the numbers of a model are not taken as chosen, whatever units it declares. */
+static const double TOO_FAR = 4096;
 /* What sizes are balanced by: each term of a row weighs 1, a guess that is not 0 the same, and a range so much. */
 static const double OF_RANGE = 1.2;
 /* A balanced unit is so many sizes: what pairs are relaxed by, and where the barrier begins, is in these units. Both by ADR 075. */
@@ -216,20 +219,52 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    (size_t)u->nkind * sizeof *u->net);
 }
 
-/* A derivative so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. That by a length of time, or a
- * parameter, is of another kind, and compared with those by what is guessed, each times its guess. */
+/* From rows in which at most so many kinds are without a size: the least of all rows, so that what is divided by rounding counts for nothing.
+ * 1: at least one was sized. next: scratch. */
+static int size_by_rows_of(const sizer *u, int most_left, double *size, double *next)
+{
+    size_t n = (size_t)u->nkind;
+    int found = 0;
+    memset(next, 0, n * sizeof *next);
+    for (int i = 0; i < u->g->nrow; i++) {
+        const double *A = u->net + (size_t)i * n;
+        double most = 0;
+        int left = 0;
+        for (size_t j = 0; j < n; j++) {
+            left += A[j] > 0 && size[j] == 0;
+            most = fmax(most, A[j] * size[j]);
+        }
+        for (size_t j = 0; j < n && most > 0 && left <= most_left; j++)
+            if (A[j] > 0 && size[j] == 0)
+                next[j] = next[j] > 0 ? fmin(next[j], most / A[j]) : most / A[j];
+    }
+    for (size_t j = 0; j < n; j++)
+        if (next[j] > 0) size[j] = next[j], found = 1;
+    return found;
+}
+
+/* Sizes to tell rounding by: from what is guessed, row by row, those first in which one kind alone is without a size. 0: nothing says. */
+static void size_roughly(const sizer *u, double *size, double *next)
+{
+    memcpy(size, u->size, (size_t)u->nkind * sizeof *size);
+    do
+        while (size_by_rows_of(u, 1, size, next)) continue;
+    while (size_by_rows_of(u, u->nkind, size, next));
+}
+
+/* A term so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. */
 static const double CANCELLED = 1e-14;
 
 static void drop_rounding(sizer *u)
 {
-    size_t n = (size_t)u->nkind, nb = (size_t)u->g->nb;
+    size_t n = (size_t)u->nkind;
+    double *rough = u->now, *next = u->now + n;
+    size_roughly(u, rough, next);
     for (int i = 0; i < u->g->nrow; i++) {
-        double *net = u->net + (size_t)i * n, *sum = u->sum + (size_t)i * n, most = 0, term = 0;
-        for (size_t j = 0; j < nb; j++) most = fmax(most, sum[j]);
-        for (size_t j = 0; j < n; j++) term = fmax(term, sum[j] * u->size[j]);
+        double *net = u->net + (size_t)i * n, *sum = u->sum + (size_t)i * n, most = 0;
+        for (size_t j = 0; j < n; j++) most = fmax(most, sum[j] * rough[j]);
         for (size_t j = 0; j < n; j++)
-            if (j < nb ? net[j] < CANCELLED * most : net[j] * u->size[j] < CANCELLED * term)
-                net[j] = 0;
+            if (rough[j] > 0 && net[j] * rough[j] < CANCELLED * most) net[j] = 0;
     }
 }
 
@@ -268,9 +303,15 @@ static double size_of_row(const sizer *u, int i)
     return most;
 }
 
-static int is_far(double size)
+/* Is a size beyond this factor of 1? */
+static int are_far(const sizer *u, double limit)
 {
-    return size > 0 && isfinite(size) && (size > FAR || size < 1 / FAR);
+    int far = 0;
+    for (int j = 0; j < u->nkind; j++) {
+        double size = u->size[j];
+        far |= size > 0 && isfinite(size) && (size > limit || size < 1 / limit);
+    }
+    return far;
 }
 
 /* The size itself where there are pairs, so that one path is taken whatever the model's units; the search has many minima there. */
@@ -290,8 +331,7 @@ static void set_units(const sizer *u)
 {
     perp__program *g = u->g;
     g->unit.are_balanced = u->balances;
-    g->unit.differ |= is_soft(g) || g->npair == 0 || u->balances;
-    for (int j = 0; j < u->nkind; j++) g->unit.differ |= is_far(u->size[j]);
+    g->unit.differ |= is_soft(g) || g->npair == 0 || u->balances || are_far(u, FAR);
     if (!g->unit.differ) return;
     for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(g, u->size[kind_of(g, g->nx + j)]);
     for (int i = 0; i < g->np; i++)
@@ -488,6 +528,11 @@ static int balance_sizes(sizer *u, perp__arena *arena, const double *w, const do
     return 1;
 }
 
+static int may_balance(const perp__program *g)
+{
+    return g->npair > 0 && !is_soft(g);
+}
+
 /* All sizes, at this guess. 0: memory. */
 static int find_sizes(sizer *u, perp__arena *arena, const double *w, const double *p)
 {
@@ -496,7 +541,6 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
            n = (size_t)(g->nb + g->np + g->nw - g->soft.w);
     double *jac, *grad;
     u->nkind = (int)n;
-    u->balances = g->npair > 0 && !is_soft(g) && !declares_units(g->model);
     PERP_TAKE(arena, jac, (size_t)g->jac.n * K);
     PERP_TAKE(arena, grad, (size_t)g->grad.n * K);
     PERP_TAKE(arena, u->size, n);
@@ -530,9 +574,13 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
 
 int perp__program_find_units(perp__program *g, const double *w, const double *p)
 {
-    sizer u = {.g = g};
+    sizer u = {.g = g, .balances = may_balance(g) && !declares_units(g->model)};
     perp__arena arena = {0};
     int ok = find_sizes(&u, &arena, w, p);
+    if (ok && may_balance(g) && !u.balances && are_far(&u, TOO_FAR)) {
+        u = (sizer){.g = g, .balances = 1};
+        ok = find_sizes(&u, &arena, w, p);
+    }
     if (ok) set_units(&u);
     perp__arena_clear(&arena);
     return ok;
@@ -540,7 +588,7 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
 
 int perp__program_size_conditions(perp__program *g, const double *w, const double *p, double *size)
 {
-    sizer u = {.g = g};
+    sizer u = {.g = g, .balances = may_balance(g) && !declares_units(g->model)};
     perp__arena arena = {0};
     int ok = find_sizes(&u, &arena, w, p);
     for (int i = 0; i < g->nrow && ok; i++) {

@@ -362,15 +362,22 @@ static const char *differs(const answer *plain, const answer *scaled, double cos
     return NULL;
 }
 
+/* The unit of mass from which units are changed. Of a model that declares its own (`far`) one of which no number is near: near ones it is searched in
+ * these. */
+static double base_of(const problem *p)
+{
+    return strncmp(p->note, "far:", 4) == 0 ? 0x1p-40 : 1;
+}
+
 /* One quantity in another unit. */
 static void try_unit(const problem *p, const char *text, const answer *plain, int quantity,
                      double factor, counts *c)
 {
     static const char *const names[] = {"mass", "length", "time"};
-    double unit[3] = {1, 1, 1};
+    double unit[3] = {base_of(p), 1, 1};
     int e[3] = {0};
-    assert_int_equal(sscanf(p->note, "cost:%d,%d,%d", &e[0], &e[1], &e[2]), 3);
-    unit[quantity] = factor;
+    assert_int_equal(sscanf(strchr(p->note, ':'), ":%d,%d,%d", &e[0], &e[1], &e[2]), 3);
+    unit[quantity] *= factor;
     char *scaled_text = in_units(text, unit);
     answer scaled = solve(scaled_text, p->name);
     int exponent, is_binary = frexp(factor, &exponent) == 0.5;
@@ -391,7 +398,6 @@ static void try_unit(const problem *p, const char *text, const answer *plain, in
 static void plans_do_not_depend_on_units(void **state)
 {
     static const double factors[] = {0x1p-20, 0x1p20, 1e-6, 1e-3, 1e3, 1e6};
-    static const double plain_units[3] = {1, 1, 1};
     (void)state;
     problem p;
     int wrong = 0;
@@ -399,6 +405,7 @@ static void plans_do_not_depend_on_units(void **state)
     assert_non_null(file);
     while (read_problem(file, &p)) {
         if (strcmp(p.group, "units") != 0 || !(is_long() || p.is_quick)) continue;
+        const double plain_units[3] = {base_of(&p), 1, 1};
         char *text = read_text(&p, "units"), *plain_text = in_units(text, plain_units);
         answer plain = solve(plain_text, p.name);
         counts c = {0};
