@@ -189,7 +189,7 @@ static int is_decided(const perp__cones *s, double tol)
             change += fabs(s->B.value[e] * s->work[3][s->B.row[e]]);
         perp__fc_scale scale = scale_of(s, i / s->d);
         double most = i % s->d ? scale.contact * tol : scale.normal * tol + scale.rounding;
-        if (change > 0.1 * most) return 0;
+        if (!(change <= 0.1 * most)) return 0;
     }
     return 1;
 }

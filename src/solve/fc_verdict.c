@@ -137,7 +137,7 @@ int perp__fc_snap(int d, double mu, double *r)
     int was_outside = !(r[0] >= 0);
     if (!(r[0] > 0)) r[0] = most = 0;
     if (t <= most) return was_outside;
-    for (int k = 1; k < d; k++) r[k] *= most / t;
+    for (int k = 1; k < d; k++) r[k] = most > 0 ? r[k] * (most / t) : 0;
     return 1;
 }
 
@@ -230,14 +230,17 @@ static inline perp__fc_scale scale_by(int d, double mu, const double *terms, con
 perp__fc_scale perp__fc_scale_of(int d, double mu, const double *terms, const double *q,
                                  double normal, double data)
 {
-    return scale_by(d, mu, terms, q, normal, data);
+    perp__fc_scale s = scale_by(d, mu, terms, q, normal, data);
+    if (!(s.contact <= DBL_MAX)) s.contact = s.normal = NAN; /* nothing is small beside it */
+    return s;
 }
 
-/* unit: of the velocities of terms and q, beside those of the scaled copy. */
+/* The same in the caller's units. */
 static perp__fc_scale scale_of(const perp__fc *fc, int i, int d, const double *terms,
-                               const double *q, double unit)
+                               const double *q)
 {
-    return scale_by(d, fc->mu[i], terms, q, fc->normal[i] / unit, fc->data[i] / unit);
+    double unit = 1 / fc->scale[i];
+    return scale_by(d, fc->mu[i], terms, q, fc->normal[i] * unit, fc->data[i] * unit);
 }
 
 /* Of each contact the |terms| of u at r. */
@@ -270,7 +273,8 @@ double perp__fc_error(const perp__fc *fc)
     for (int i = 0; i < fc->nc; i++) {
         double w = fc->block[9 * (size_t)fc->diag[i]];
         if (!(r[3 * i] > 0 && u[3 * i] > 0 && u[3 * i] >= w * r[3 * i])) continue;
-        perp__fc_scale s = scale_of(fc, i, 3, terms + 3 * i, fc->q + 3 * i, 1);
+        perp__fc_scale s =
+            scale_by(3, fc->mu[i], terms + 3 * i, fc->q + 3 * i, fc->normal[i], fc->data[i]);
         if (!perp__fc_opens(w, r[3 * i], u[3 * i], s, fc->tol)) continue;
         r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0;
         opened++;
@@ -280,7 +284,8 @@ double perp__fc_error(const perp__fc *fc)
         scaled_terms(fc, r, terms);
     }
     for (int i = 0; i < fc->nc; i++) {
-        perp__fc_scale s = scale_of(fc, i, 3, terms + 3 * i, fc->q + 3 * i, 1);
+        perp__fc_scale s =
+            scale_by(3, fc->mu[i], terms + 3 * i, fc->q + 3 * i, fc->normal[i], fc->data[i]);
         worst = perp__worse(worst, perp__fc_contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, &s,
                                                           diagonal(fc, i), fc->tol));
     }
@@ -296,8 +301,8 @@ static int open_contacts(const perp__fc *fc, const perp_fc *p, double tol, doubl
         int at = d * fc->order[i], open = 0;
         double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
         if (r[at] > 0 && sums.u[at] > 0 && sums.u[at] >= w * r[at])
-            open = perp__fc_opens(w, r[at], sums.u[at],
-                                  scale_of(fc, i, d, sums.S + at, p->q + at, fc->scale[i]), tol);
+            open = perp__fc_opens(w, r[at], sums.u[at], scale_of(fc, i, d, sums.S + at, p->q + at),
+                                  tol);
         for (int k = 0; k < d && (open || !fc->carries[i]); k++) r[at + k] = 0;
         opened += open;
     }
@@ -319,7 +324,7 @@ static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, cons
     for (int i = 0; i < fc->nc; i++) {
         int at = d * fc->order[i];
         double rounding = rounding_of(fc, i);
-        perp__fc_scale s = scale_of(fc, i, d, sums.S + at, p->q + at, fc->scale[i]);
+        perp__fc_scale s = scale_of(fc, i, d, sums.S + at, p->q + at);
         if (is_fine) rounding *= rounding;
         int is_rough = rounding * s.terms > 0.1 * tol * s.contact ||
                        rounding * sums.S[at] > 0.1 * tol * s.normal + s.rounding;

@@ -193,10 +193,11 @@ static void sum_velocities(perp__pile_scales *s, const perp_pile *p)
     }
 }
 
-/* Towards 0, by what may be rounding. */
+/* Towards 0, by what may be rounding; NaN where either is beyond the range of double. */
 static double beyond(double x, double rounding)
 {
-    return x > rounding ? x - rounding : x < -rounding ? x + rounding : 0;
+    if (!(rounding <= DBL_MAX)) return NAN;
+    return fabs(x) <= rounding ? 0 : x > 0 ? x - rounding : x + rounding;
 }
 
 /* u of row a of contact i, without what may be rounding of the data; S: what it is and what impulses add to it. */

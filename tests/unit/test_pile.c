@@ -283,6 +283,34 @@ static void a_solve_can_be_stopped(void **state)
     spheres_free(&s);
 }
 
+/* One contact whose velocities and impulses come near the range of double: what is called solved has numbers. */
+static void what_leaves_the_range_of_double_is_not_claimed(void **state)
+{
+    (void)state;
+    static const double biases[] = {1e200, 1e300, 1e308, -1e300}, inverse_mass[] = {3, 0, 0, 3},
+                        velocity[] = {-1, 0}, mu[] = {2}, jacobian[] = {3, 0, 1, -3, 0, 0, 0, 0};
+    const int body[] = {0, -1};
+    for (int k = 0; k < 8; k++) {
+        double bias[] = {1e-154, biases[k / 2]}, r[2] = {0}, v[2];
+        perp_pile p = {.dimension = 2,
+                       .dof = 2,
+                       .nbody = 1,
+                       .inverse_mass = inverse_mass,
+                       .velocity = velocity,
+                       .nc = 1,
+                       .body = body,
+                       .jacobian = jacobian,
+                       .bias = bias,
+                       .mu = mu};
+        perp_pile_options o = perp_pile_options_default();
+        perp_pile_info info;
+        o.max_iter = k % 2 ? 10 : 1000;
+        assert_int_equal(perp_pile_solve(&p, &o, r, v, &info), PERP_OK);
+        if (info.outcome == PERP_SOLVED && !(isfinite(r[0]) && isfinite(r[1])))
+            fail_msg("bias %g: solved by %g, %g", bias[1], r[0], r[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +322,7 @@ int main(void)
         cmocka_unit_test(what_cannot_hold_is_not_solved),
         cmocka_unit_test(bad_input_is_said),
         cmocka_unit_test(a_solve_can_be_stopped),
+        cmocka_unit_test(what_leaves_the_range_of_double_is_not_claimed),
     };
     return run_all(tests);
 }
