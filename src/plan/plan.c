@@ -312,12 +312,25 @@ perp_plan_attempt perp_plan_get_attempt(const perp_plan *plan, int i)
 
 /* Rows ---------------------------------------------------------------------------------------- */
 
+/* Steps of corners of the cost at which they are unknowns. */
+static int lifted_steps(const perp__program *g)
+{
+    int n = 0;
+    for (int i = 0; i < g->corner.n; i++) {
+        size_t first = (size_t)g->corner.of[i].w * (size_t)g->K;
+        for (size_t k = first; k < first + (size_t)g->K; k++)
+            n += g->bound.wlo[k] < g->bound.whi[k];
+    }
+    return n;
+}
+
 perp_plan_size perp_plan_get_size(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
+    int lifted = lifted_steps(g); /* with two rows each; room for others is none of the program */
     return (perp_plan_size){g->K,
-                            g->nw * g->K + g->np,
-                            g->nrow * g->K,
+                            (g->nw - g->corner.most * g->npoint) * g->K + lifted + g->np,
+                            (g->nrow - 2 * g->corner.n) * g->K + 2 * lifted,
                             g->npair * g->K,
                             (long)g->jac.n * g->K,
                             (long)g->hess.n * g->K};

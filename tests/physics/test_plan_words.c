@@ -168,6 +168,24 @@ static void minima_on_corners_of_a_cost_are_shown(void **state)
     expect(PERP_PLAN_FEASIBLE, 0, STILL("u^2 - abs(u) + abs(w)"));
 }
 
+/* A corner of the cost's end is one unknown with two rows, whatever room a point has for it. */
+static void room_for_corners_is_not_counted(void **state)
+{
+    (void)state;
+    static const char text[] = "input u\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n nodes 21\n"
+                               " method radau3\n minimize integral(0.1*u^2) + end(abs(x - 1))\n}\n";
+    perp_model *m;
+    perp_plan *plan;
+    assert_int_equal(perp_model_parse(text, strlen(text), "corner.perp", &m, NULL), PERP_OK);
+    perp_plan_options o = perp_plan_options_default(m);
+    assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+    perp_plan_size size = perp_plan_get_size(plan);
+    assert_int_equal(size.unknowns, 20 * 2 * 2 + 1);
+    assert_int_equal(size.rows, 20 * 2 + 2);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 static void corners_of_pairs_are_judged_on_each_side(void **state)
 {
     (void)state;
@@ -863,6 +881,7 @@ int main(void)
         cmocka_unit_test(minima_are_called_what_is_shown),
         cmocka_unit_test(corners_and_jumps_of_a_cost_prove_nothing),
         cmocka_unit_test(minima_on_corners_of_a_cost_are_shown),
+        cmocka_unit_test(room_for_corners_is_not_counted),
         cmocka_unit_test(corners_of_pairs_are_judged_on_each_side),
         cmocka_unit_test(choices_of_sides_share_their_factors),
         cmocka_unit_test(the_unit_of_the_cost_changes_nothing),
