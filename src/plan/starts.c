@@ -175,7 +175,7 @@ static void job(void *context, int thread, int i)
 static const perp__mesh *mesh_of(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
-    return g->mesh.base == g->K ? NULL : &g->mesh;
+    return g->mesh.base == g->K && !g->mesh.nrun ? NULL : &g->mesh;
 }
 
 /* A plan for slot i, which starts from the same table. */

@@ -511,12 +511,37 @@ static void a_table_has_all_of_the_motion(void **state)
     clear(&u);
 }
 
+/* Runs of free length on steps that are not divided yet: every start is on that mesh (one that was not wrote behind its own lengths, which memory checkers see). */
+static void starts_beside_each_other_have_the_mesh(void **state)
+{
+    (void)state;
+    perp_plan_result r[2];
+    for (int i = 0; i < 2; i++) {
+        refined u = {0};
+        assert_int_equal(perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/puck_behind.perp",
+                                         &u.model, &u.diag),
+                         PERP_OK);
+        perp_plan_options o = perp_plan_options_default(u.model);
+        o.nodes = 8;
+        o.motion_tol = 0.1;
+        o.max_iter = 40;
+        o.threads = i + 1;
+        assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+        assert_int_equal(perp_plan_solve(u.plan, &r[i], &u.diag), PERP_OK);
+        clear(&u);
+    }
+    assert_int_equal(r[0].outcome, r[1].outcome);
+    assert_int_equal(r[0].iterations, r[1].iterations);
+    assert_true(r[0].cost == r[1].cost);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_optima_are_reached),
         cmocka_unit_test(switches_of_least_times_are_exact),
         cmocka_unit_test(switches_are_found),
+        cmocka_unit_test(starts_beside_each_other_have_the_mesh),
         cmocka_unit_test(unstable_plans_become_motions),
         cmocka_unit_test(a_tolerance_that_is_not_reached_is_said),
         cmocka_unit_test(inputs_that_swing_are_held),
