@@ -236,7 +236,7 @@ static int find_rate(perp__backward *b, int row, const double *slope, double *ra
     perp__collocation *a = b->slopes->at;
     size_t columns = (size_t)perp__collocation_slopes_columns(b->slopes);
     memset(b->move, 0, columns * sizeof(double));
-    if (!perp__collocation_slopes_take(b->slopes)) return 0;
+    if (!perp__collocation_slopes_take(b->slopes, 0)) return 0;
     perp__collocation_slopes_move(b->slopes, 0, 1, b->move);
     for (int i = 0; i < a->scheme.npoint * a->ntable; i++) /* as they were then */
         b->move[a->at_table + i] = a->scheme.c[i / a->ntable] * slope[i];

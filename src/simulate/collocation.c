@@ -572,6 +572,7 @@ static void put_entry(perp__collocation *a, int i, int k, double x, int *at)
 static int factor(perp__collocation *a)
 {
     size_t n = (size_t)a->n;
+    a->leaves = 1;
     if (a->matrix.lu)
         memset(a->matrix.value, 0, (size_t)a->matrix.start[n] * sizeof(double));
     else
@@ -678,12 +679,19 @@ static perp__collocated lacks_matrix(const perp__collocation *a)
                                                                        : PERP__HAS_NO_MATRIX;
 }
 
-/* The slopes where the unknowns are now, and their factors. */
-static perp__collocated factor_anew(perp__collocation *a)
+/* The slopes where the unknowns are now, and their factors; and what rows are there, in roundings. */
+static perp__collocated factor_anew(perp__collocation *a, double *now)
 {
-    if (evaluate(a) < 0) return PERP__HAS_NO_VALUE;
+    if ((*now = evaluate(a)) < 0) return PERP__HAS_NO_VALUE;
     memcpy(a->terms, a->rest, (size_t)a->n * sizeof *a->terms);
     return factor(a) ? PERP__COLLOCATED : lacks_matrix(a);
+}
+
+/* An iteration by the factors that there are left `now` of `before` roundings: what is so little moves no slope. */
+static void note_factors(perp__collocation *a, double now, double before)
+{
+    const double little = 1e4;
+    a->leaves = before <= little ? 0 : fmin(a->leaves, now / before);
 }
 
 /* Will iterations that leave this share of the residual take longer than new factors? */
@@ -698,18 +706,18 @@ static int are_slow(double now, double before, double enough)
 static perp__collocated solve_roughly(perp__collocation *a)
 {
     enum { MAX_ITERATIONS = 15 };
-    double *y = a->ws + a->y, before = (double)INFINITY;
-    int is_old = a->is_near;
-    a->is_near = 0;
+    double *y = a->ws + a->y, before = (double)INFINITY, was = 0;
+    int is_old = 0;
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         double now = is_old ? evaluate_rows(a) : (double)INFINITY;
         if (now < 0) return PERP__HAS_NO_VALUE;
+        if (k > 0) note_factors(a, now, was);
         if (k > 0 && now <= a->roughly) return PERP__COLLOCATED;
         is_old = is_old && !(isfinite(before) && are_slow(now, before, a->roughly));
-        perp__collocated is = is_old ? PERP__COLLOCATED : factor_anew(a);
+        perp__collocated is = is_old ? PERP__COLLOCATED : factor_anew(a, &now);
         if (is != PERP__COLLOCATED) return is;
         a->iterations += !is_old, a->again += is_old;
-        before = is_old ? now : (double)INFINITY, is_old = 1;
+        before = is_old ? now : (double)INFINITY, was = now, is_old = 1;
         scale(a, a->row_of);
         if (!solve_linear(a, a->row_of)) return lacks_matrix(a);
         for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
@@ -729,6 +737,7 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         double now = evaluate(a);
         if (now < 0) return PERP__HAS_NO_VALUE;
+        if (k > 0) note_factors(a, now, before);
         int gains = now <= 0.5 * before;
         if (k > 0 && (now <= 0.25 || (!gains && (now <= nearly || is_rounding(a))))) {
             settle(a);
@@ -780,44 +789,6 @@ void perp__collocation_continue(perp__collocation *a, double t0, double h, doubl
 void perp__collocation_forget(perp__collocation *a)
 {
     a->matrix.has_pivots = 0;
-}
-
-/* Of rough steps, whose rows in force are always the same, and with few unknowns. */
-static int keeps_factors(const perp__collocation *a)
-{
-    enum { MOST_KEPT = 64 };
-    return a->is_rough && !a->matrix.lu && a->n <= MOST_KEPT;
-}
-
-int perp__collocation_kept(const perp__collocation *a)
-{
-    return a->nsymbol + (keeps_factors(a) ? a->n * (a->n + 3) : 0);
-}
-
-/* One after the other: symbols, factors, what rows were divided by, their terms, exchanges. */
-void perp__collocation_keep(const perp__collocation *a, double *kept)
-{
-    size_t n = (size_t)a->n;
-    memcpy(kept, a->ws, (size_t)a->nsymbol * sizeof *kept);
-    kept += a->nsymbol;
-    if (!keeps_factors(a)) return;
-    memcpy(kept, a->matrix.dense, n * n * sizeof *kept);
-    memcpy(kept + n * n, a->matrix.unit, n * sizeof *kept);
-    memcpy(kept + n * n + n, a->terms, n * sizeof *kept);
-    for (size_t i = 0; i < n; i++) kept[n * n + 2 * n + i] = a->matrix.swap[i];
-}
-
-void perp__collocation_begin_on(perp__collocation *a, const double *kept, double t0, double h)
-{
-    size_t n = (size_t)a->n;
-    perp__collocation_continue(a, t0, h, kept[START], kept[LENGTH], kept + a->before, kept + a->y);
-    if (!keeps_factors(a) || fabs(h - kept[LENGTH]) > 1e-3 * h) return;
-    kept += a->nsymbol;
-    memcpy(a->matrix.dense, kept, n * n * sizeof *kept);
-    memcpy(a->matrix.unit, kept + n * n, n * sizeof *kept);
-    memcpy(a->terms, kept + n * n + n, n * sizeof *kept);
-    for (size_t i = 0; i < n; i++) a->matrix.swap[i] = (int)kept[n * n + 2 * n + i];
-    a->is_near = 1;
 }
 
 void perp__collocation_predict(perp__collocation *a, double h)
@@ -1017,13 +988,13 @@ void perp__collocation_slopes_destroy(perp__collocation_slopes *s)
     free(s);
 }
 
-int perp__collocation_slopes_take(perp__collocation_slopes *s)
+int perp__collocation_slopes_take(perp__collocation_slopes *s, double enough)
 {
     perp__collocation *a = s->at;
     memcpy(s->ws, a->ws, (size_t)a->nsymbol * sizeof(double));
     take_values(s);
     perp__tape_eval(&s->tape, s->ws);
-    if (!factor(a)) return 0;
+    if (!(a->leaves < enough) && !factor(a)) return 0;
     for (int i = 0; i < a->n; i++) s->unit[i] = 1 / a->matrix.unit[i];
     return 1;
 }
@@ -1060,6 +1031,7 @@ double perp__collocation_row_by_unknowns(const perp__collocation *a, int r, cons
 int perp__collocation_slopes_solve(perp__collocation_slopes *s, const double *move, double *dy)
 {
     perp__collocation *a = s->at;
+    a->along++;
     for (int i = 0; i < a->n; i++)
         dy[i] = -s->unit[i] * perp__collocation_slopes_row(s, a->active[i], move);
     return solve_linear(a, dy);

@@ -67,7 +67,6 @@ struct perp__collocation {
     int of_rows;     /* so many of its instructions make the rows */
     int is_rough; /* beside a run of a model without pairs: rows need not be 0 but to so many roundings, */
     double roughly;
-    int is_near;   /* ... and the factors that there are may serve the next step */
     double *terms; /* n: roundings of the terms of rows when factors were made */
     int *start, *column, nentry, *entry; /* of all rows */
     char *
@@ -78,8 +77,9 @@ struct perp__collocation {
         *size; /* the caller's: the largest that each state has been; rounding is counted of that */
     double *row_of, *rest; /* n: residual; scratch */
     char *known;           /* n: scratch */
-    long iterations,
-        again;   /* of Newton's, so far, with factors of their own; with those of others */
+    double leaves; /* the least share of a residual that an iteration by these factors left */
+    long iterations, again,
+        along; /* of Newton's, so far, with factors of their own; with those of others; and directions that were solved for */
     int *active; /* n: the rows that are 0 */
     perp__collocation_matrix matrix;
     perp__compiled *compiled; /* the tape as machine code; NULL: it is interpreted */
@@ -122,11 +122,6 @@ void perp__collocation_continue(perp__collocation *at, double t0, double h, doub
 
 /* All points at this instant: what the rows of sides and guards are at it. */
 void perp__collocation_stand(perp__collocation *at, double t, const double *x, const double *var);
-
-/* So many numbers are a step that was solved, with its factors; these; the unknowns on its polynomial, and the factors where it is as long. */
-int perp__collocation_kept(const perp__collocation *at);
-void perp__collocation_keep(const perp__collocation *at, double *kept);
-void perp__collocation_begin_on(perp__collocation *at, const double *kept, double t0, double h);
 
 /* Beyond the step that was solved, by its slope and bend at its end. */
 void perp__collocation_predict(perp__collocation *at, double h);
@@ -174,8 +169,9 @@ static inline int perp__collocation_slopes_columns(const perp__collocation_slope
     return slopes->at->y + slopes->nparam;
 }
 
-/* Take the step that was just solved. 0 if its matrix is singular. */
-int perp__collocation_slopes_take(perp__collocation_slopes *slopes);
+/* Take the step that was just solved, by the factors that there are where they left less than this share of a residual (0: by new ones). 0 if its matrix is
+ * singular. */
+int perp__collocation_slopes_take(perp__collocation_slopes *slopes, double enough);
 
 /* The entries of a direction for the start's time, which moves by dt, and the length, by dh, and what follows from them. Its other entries are
  * the caller's: states before from at->before on, parameters from at->y on. */

@@ -13,9 +13,10 @@
 
 enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32 };
 
-/* Work (perp__run_work) that a short run and the first reference may take together, a further one up to LEAST; and what is ENOUGH for a first reference of most
- * models, up to half of the run's. Where the part is more than a tenth, ENOUGH in any case. */
+/* Work (perp__run_work) that a short run and the first reference may take together, with further ones LEAST; and what is ENOUGH for a first reference of most
+ * models, up to half of the run's. Where the part is more than a tenth, ENOUGH in any case. Making a reference takes so much for an unknown of its steps. */
 #define TOGETHER 3.2e7
+#define MAKING   2e4
 #define LEAST    1e7
 #define ENOUGH   6e7
 #define SAMPLED  10
@@ -26,9 +27,9 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 /* A difference that is so many times what the reference may be off by is known well enough. */
 #define KNOWN 10
 
-/* Of what is allowed the first run may take this part, that its steps can be taken again; the next costs so many times as much. */
-#define FOR_FIRST 0.75
-#define DEARER    1.5
+/* Of what is allowed the first run may take this part, so that it is no more with the step in which that is spent; the next costs so many times as much. */
+#define FOR_FIRST 0.95
+#define DEARER    1.8
 
 /* The accuracy of the first run, that beside a run of which half is more than TOGETHER, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
 #define FIRST           1e-5
@@ -41,16 +42,15 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 #define TRUST 5
 #define PART  1e-9
 
-/* A state is moved by this part of its size; a difference below NOTHING of it is none. */
+/* Of longer steps a state is moved by this part of its size; a difference below NOTHING of what it was moved by is none. */
 #define MOVE    1e-7
-#define NOTHING 1e-12
+#define NOTHING 1e-5
 #define CANCELS 1e-2
 
-/* Differences in so many directions, the signs of which go with these bits of a state's place: of the others where the first grew so much that a factor counts; and of
- * less where there is room for them. One alone may tell a fifth (ALONE) of what sums of them grow by. */
+/* Differences in so many directions, the signs of which go with these bits of a state's place; of longer steps the others where the first grew so much that a factor
+ * counts, and of less where there is room for them. */
 #define COUNTS  1000
 #define MATTERS 100
-#define ALONE   5
 static const int ways[] = {1, 0, 2};
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -61,6 +61,7 @@ typedef struct trace {
     int nx;
     long n;
     double *state;       /* row by row */
+    struct trace *moves; /* of what is followed along it, WAYS of them; NULL: of nothing */
     perp_simulation *of; /* which is asked whether it is stopped */
 } trace;
 
@@ -70,10 +71,10 @@ typedef struct estimate {
     int nx;
     double *size, *end,
         *former; /* states: largest; at the end of the last run, and the one before */
-    trace straight, moved[WAYS]; /* of the same steps from the start, and from near to it */
+    trace straight,
+        moves[WAYS]; /* from the start; and how that moves, of what the start is moved by */
     double most, most_more,
-        spent;    /* work that the other runs may cost, beyond the first, and have */
-    int is_alone; /* one difference tells the growth */
+        spent; /* work that the other runs may cost, beyond the first, and have */
     perp_diag *diag;
 } estimate;
 
@@ -119,14 +120,29 @@ static perp_status make_other(estimate *e, perp_integrator by, long n, double ac
     return ok ? PERP_OK : PERP_ERR_MEMORY;
 }
 
+/* One more row; NULL when memory is out. */
+static double *add_row(trace *t)
+{
+    size_t n = (size_t)t->n + 1, nx = (size_t)t->nx;
+    double *state = realloc(t->state, (n * nx + 1) * sizeof *state);
+    if (!state) return NULL;
+    t->state = state, t->n++;
+    return state + (n - 1) * nx;
+}
+
 static perp_status keep_row(void *context, long step, const double *row)
 {
     trace *t = context;
-    double *state = realloc(t->state, (((size_t)step + 1) * (size_t)t->nx + 1) * sizeof *state);
+    double *state = add_row(t);
+    (void)step;
     if (!state) return PERP_ERR_MEMORY;
-    t->state = state, t->n = step + 1;
-    memcpy(state + (size_t)step * (size_t)t->nx, row + 1, (size_t)t->nx * sizeof *state);
-    return t->of && perp__run_is_stopped(t->of) ? PERP_ERR_STOPPED : PERP_OK;
+    memcpy(state, row + 1, (size_t)t->nx * sizeof *state);
+    for (int w = 0; w < WAYS && t->moves; w++) {
+        const double *moves = perp__sensitivity_states(t->of->sensitivity);
+        if (!(state = add_row(&t->moves[w]))) return PERP_ERR_MEMORY;
+        for (int i = 0; i < t->nx; i++) state[i] = moves[i * WAYS + w];
+    }
+    return perp__run_is_stopped(t->of) ? PERP_ERR_STOPPED : PERP_OK;
 }
 
 /* The other run, from its start, or from where it was moved to; as far as this part of the work goes that is left. */
@@ -153,34 +169,28 @@ static perp_status run_from_start(estimate *e, trace *rows, double share)
 
 /* Growth ---------------------------------------------------------------------------------------- */
 
-/* Velocities move on the spot; a position that is moved may be one that cannot be. */
-static int move_start(estimate *e, int way)
+/* By what each state at the start is moved in a direction. Velocities move on the spot; a position that is moved may be one that cannot be. 0: memory is out. */
+static int find_way(const estimate *e, int w, double *by)
 {
     char *moves = calloc((size_t)e->nx + 1, 1);
-    int has_velocity = 0;
-    if (!moves || !perp__find_velocities(e->sim->model, moves)) {
-        free(moves);
-        return 0;
-    }
-    for (int i = 0; i < e->nx; i++) has_velocity |= moves[i];
-    for (int i = 0; i < e->nx; i++) {
-        double by = MOVE * e->size[i] * (1 - 0.3 * (i % 3)) * (i & way ? -1 : 1);
-        if (moves[i] || !has_velocity)
-            perp_simulation_set_state(e->other, i, perp_simulation_state(e->other, i) + by);
-    }
+    int has_velocity = 0, ok = moves && perp__find_velocities(e->sim->model, moves);
+    for (int i = 0; ok && i < e->nx; i++) has_velocity |= moves[i];
+    for (int i = 0; ok && i < e->nx; i++)
+        by[i] = moves[i] || !has_velocity
+                    ? e->size[i] * (1 - 0.3 * (i % 3)) * (i & ways[w] ? -1 : 1)
+                    : 0;
     free(moves);
-    return 1;
+    return ok;
 }
 
 /* The products of n differences with each other at row k, each state of its size. */
 static void products(const estimate *e, int n, long k, double *A)
 {
-    const double *a = e->straight.state + k * e->nx;
     memset(A, 0, (size_t)(n * n) * sizeof *A);
     for (int i = 0; i < e->nx; i++) {
         double d[WAYS] = {0};
         for (int w = 0; w < n && e->size[i] > 0; w++)
-            d[w] = (e->moved[w].state[k * e->nx + i] - a[i]) / e->size[i];
+            d[w] = e->moves[w].state[k * e->nx + i] / e->size[i];
         for (int p = 0; p < n * n; p++) A[p] += d[p / n] * d[p % n];
     }
 }
@@ -228,7 +238,23 @@ static double growth_of(const estimate *e, int n)
     return sqrt(most);
 }
 
-/* Growth in one direction, and where that is so much that a factor counts, in all that several are made of. */
+/* A run of longer steps from a start that is moved, beside the one that was not. */
+static perp_status run_moved(estimate *e, int w)
+{
+    trace *moves = &e->moves[w];
+    double *by = calloc((size_t)e->nx + 1, sizeof *by);
+    perp_status status = by && find_way(e, w, by) ? PERP_OK : PERP_ERR_MEMORY;
+    perp_simulation_reset(e->other);
+    for (int i = 0; i < e->nx && status == PERP_OK; i++)
+        perp_simulation_set_state(e->other, i, perp_simulation_state(e->other, i) + MOVE * by[i]);
+    free(by);
+    if (status == PERP_OK) status = run_other(e, moves, 1);
+    for (long k = 0; k < moves->n * e->nx && status == PERP_OK; k++)
+        moves->state[k] = (moves->state[k] - e->straight.state[k]) / MOVE;
+    return status;
+}
+
+/* Of longer steps: growth in one direction, and where that is so much that a factor counts, in all that several are made of. */
 static perp_status find_growth(estimate *e, double *growth)
 {
     double begin = e->spent;
@@ -236,15 +262,57 @@ static perp_status find_growth(estimate *e, double *growth)
     for (int i = 0; i < WAYS; i++) {
         int has_room = begin + WAYS * (e->spent - begin) / fmax(i, 1) <= e->most_more;
         if (i > 0 && !(*growth > COUNTS || (*growth > MATTERS && has_room))) break;
-        perp_simulation_reset(e->other);
-        if (!move_start(e, ways[i])) return PERP_ERR_MEMORY;
-        perp_status status = run_other(e, &e->moved[i], 1);
+        perp_status status = run_moved(e, i);
         if (i > 0 && status == PERP_ERR_NO_SOLUTION) return PERP_OK;
         if (status != PERP_OK) return status;
         *growth = growth_of(e, i + 1);
-        e->is_alone = i == 0 && *growth > MATTERS;
     }
     return PERP_OK;
+}
+
+/* The largest that each state was in the run itself, as far as it knows. */
+static void take_sizes(estimate *e)
+{
+    const perp_simulation *sim = e->sim;
+    for (int i = 0; i < e->nx; i++)
+        e->size[i] = fmax(sim->step.sizes.history[i],
+                          fmax(fabs(sim->initial[i]), fabs(perp_simulation_state(sim, i))));
+}
+
+/* From now on the other run carries along how it moves with its start. 0: memory is out. */
+static int follow(estimate *e)
+{
+    static const int any[WAYS] = {0};
+    perp_simulation *other = e->other;
+    perp__followed by = {.nstate = WAYS, .state = any, .is_untold = 1};
+    other->sensitivity = perp__sensitivity_create(&other->step, &by);
+    return other->sensitivity &&
+           perp__events_begin_stretch(other->events, &by, other->sensitivity, NULL);
+}
+
+/* At its start, which is moved in all directions. 0: memory is out. */
+static int begin_ways(estimate *e)
+{
+    double *by = calloc((size_t)e->nx + 1, sizeof *by), *moves;
+    int ok = by != NULL;
+    moves = perp__sensitivity_states(e->other->sensitivity);
+    for (int w = 0; w < WAYS && ok; w++) {
+        ok = find_way(e, w, by);
+        for (int i = 0; i < e->nx; i++) moves[i * WAYS + w] = by[i];
+    }
+    free(by);
+    return ok;
+}
+
+/* What was carried along to the end tells the growth. 0: a step did not determine it. */
+static int find_growth_along(estimate *e, double *growth)
+{
+    int is_known = perp__sensitivity_known(e->other->sensitivity);
+    *growth = growth_of(e, WAYS);
+    perp__events_end_stretch(e->other->events);
+    perp__sensitivity_destroy(e->other->sensitivity);
+    e->other->sensitivity = NULL;
+    return is_known;
 }
 
 /* Beside runs that locate events ---------------------------------------------------------------- */
@@ -284,13 +352,6 @@ static void bound(const estimate *e, double all, double *unsure)
     for (int i = 0; i < e->nx; i++) unsure[i] = fmin(unsure[i], all * e->size[i]);
 }
 
-/* Growth, which the first run's steps taken again tell. */
-static perp_status go_again(estimate *e, double *growth)
-{
-    perp__parts_replay(e->other);
-    return find_growth(e, growth);
-}
-
 /* Runs one after the other while the work lasts, and until the difference is known. */
 static perp_status beside_accurate(estimate *e, double part, double *error, double *unsure,
                                    double *growth)
@@ -298,15 +359,18 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
     double own = perp__run_work(e->sim), former = 0;
     double accuracy = own > 2 * TOGETHER ? FIRST_OF_LONG : FIRST;
     perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
-    e->most_more = allowed(e, part);
-    e->most = fmax(e->most_more, part < SAMPLED ? ENOUGH : fmin(own / 2, ENOUGH));
+    e->most = fmax(allowed(e, part), part < SAMPLED ? ENOUGH : fmin(own / 2, ENOUGH));
+    if (status == PERP_OK) e->spent = MAKING * (double)perp__events_unknowns(e->other->events);
+    take_sizes(e);
+    if (status == PERP_OK && !follow(e)) status = PERP_ERR_MEMORY;
     for (int k = 0; k < LEVELS && status == PERP_OK; k++, accuracy *= FALL) {
-        trace *rows = &e->straight, unused = {.nx = e->nx};
+        trace unused = {.nx = e->nx};
         double before = e->spent;
         e->other->options.accuracy = accuracy;
-        if (!perp__parts_record(e->other)) return PERP_ERR_MEMORY;
+        if (!perp__parts_refer(e->other)) return PERP_ERR_MEMORY;
         perp_simulation_reset(e->other);
-        status = run_from_start(e, k ? &unused : rows, k ? 1 : FOR_FIRST);
+        if (k == 0 && !begin_ways(e)) return PERP_ERR_MEMORY;
+        status = run_from_start(e, k ? &unused : &e->straight, k ? 1 : FOR_FIRST);
         free(unused.state);
         if (status == PERP_ERR_NO_SOLUTION && k > 0) return PERP_OK; /* the last one stands */
         if (status != PERP_OK) return status;
@@ -315,9 +379,12 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
         double errors = errors_of_parts(e);
         compare(e, k, k ? errors / former : 0, error, unsure);
         former = errors;
-        if (k == 0) status = go_again(e, growth);
-        if (status == PERP_OK) bound(e, *growth * (e->is_alone ? ALONE : 1) * errors, unsure);
-        e->most = fmax(own / part, LEAST);
+        if (k == 0 && !find_growth_along(e, growth)) {
+            refuse(e->sim, "a step on the way does not determine how differences grow", e->diag);
+            return PERP_ERR_NO_SOLUTION;
+        }
+        bound(e, *growth * errors, unsure);
+        e->most = fmax(own / part, LEAST - own);
         if (relative(e, error) > KNOWN * relative(e, unsure)) break;
         if (e->spent + DEARER * cost > e->most) break;
     }
@@ -376,7 +443,8 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
     double *states = calloc(3 * (size_t)nx + 1, sizeof *states);
     estimate e = {.sim = sim, .nx = nx, .diag = &why};
     e.straight.nx = nx;
-    for (int w = 0; w < WAYS; w++) e.moved[w].nx = nx;
+    for (int w = 0; w < WAYS; w++) e.moves[w].nx = nx;
+    if (fits) e.straight.moves = e.moves;
     if (!states || fits < 0) {
         free(states);
         return perp__out_of_memory(diag, sim->model->source.name);
@@ -389,7 +457,7 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
     if (work) *work = e.spent;
     perp_simulation_destroy(e.other);
     free(states), free(e.straight.state);
-    for (int w = 0; w < WAYS; w++) free(e.moved[w].state);
+    for (int w = 0; w < WAYS; w++) free(e.moves[w].state);
     if (status != PERP_OK) perp__diag_append(diag, "%s", perp_diag_text(&why));
     perp_diag_clear(&why);
     return status;

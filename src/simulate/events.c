@@ -80,15 +80,15 @@ struct perp__events {
     perp__step probe[2]; /* short steps, of h and h/2 */
     perp__step limit; /* judges points where conditions read pre(x), which is x there (has_pre) */
     perp__saltation *saltation; /* NULL: derivatives are not followed */
-    perp__saltation *followed;  /* during a stretch: the run's own */
+    perp__saltation *followed;  /* during a stretch, or a pause: the run's own */
     double past_t, past_h,
-        *past_x;  /* the last step, at whose end an event may turn out to have been */
-    int is_fresh; /* the mode was found here */
-    struct {      /* a step in the present mode, on whose polynomial those within it begin */
+        *past_x;      /* the last step, at whose end an event may turn out to have been */
+    int is_fresh;     /* the mode was found here */
+    int is_reference; /* steps in which nothing happens may be rough */
+    struct {          /* a step in the present mode, on whose polynomial those within it begin */
         int is_kept, is_known;
         double t, h, *x, *y; /* x: nx; y: n */
     } wide;
-    const double *given; /* another such step (perp__events_begin_on); NULL: none */
     double short_h, step;
     double *first_end;         /* NULL: steps go to their end (perp__events_stop) */
     int is_short;              /* the last that was done were short steps */
@@ -254,15 +254,21 @@ perp_integrator perp_simulation_recommend(const perp_model *m)
     return m->npair == 0 && !first_cone(m) ? PERP_THETA : PERP_BACKWARD_EULER;
 }
 
+int perp__events_unknowns(const perp__events *e)
+{
+    return e->at->n;
+}
+
 double perp__events_work(const perp__events *e)
 {
     enum {
         AN_UNKNOWN = 250,
-        AGAIN = 50
-    }; /* of a point, in an iteration of Newton's; without new factors */
+        AGAIN = 50,
+        ALONG = 20
+    }; /* of a point, in an iteration of Newton's; without new factors; of a direction */
     return e->probe[0].count.work + e->probe[1].count.work +
-           (double)e->at->n *
-               (AN_UNKNOWN * (double)e->at->iterations + AGAIN * (double)e->at->again);
+           (double)e->at->n * (AN_UNKNOWN * (double)e->at->iterations +
+                               AGAIN * (double)e->at->again + ALONG * (double)e->at->along);
 }
 
 static int take_memory(perp__events *e)
@@ -393,6 +399,12 @@ void perp__events_end_stretch(perp__events *e)
 {
     perp__saltation_destroy(e->saltation);
     e->saltation = e->followed, e->followed = NULL;
+}
+
+void perp__events_pause(perp__events *e, int is_paused)
+{
+    if (is_paused) e->followed = e->saltation, e->saltation = NULL;
+    if (!is_paused) e->saltation = e->followed, e->followed = NULL;
 }
 
 int perp__events_follow(perp__events *e, const perp__followed *by, perp__sensitivity *run)
@@ -882,6 +894,46 @@ static int is_far(const perp__events *e)
     return is_open ? e->tied[p] != 1 : row_of_check(e, p, e->hit_check) == PERP__ROW_GUARD;
 }
 
+/* Where the polynomial through the values of the check that is violated first at point c is 0, as a part of the step; 0: it is not told. */
+static double root_of(const perp__events *e, int c)
+{
+    enum { STEPS = 6 };
+    const perp__scheme *scheme = &e->at->scheme;
+    double value[PERP__MOST_POINTS], a = c > 0 ? scheme->c[c - 1] : 0, b = scheme->c[c];
+    for (int i = 0; i < scheme->npoint; i++)
+        if (!isfinite(value[i] = check(e, i, e->hit, e->hit_check))) return 0;
+    double at_a = perp__scheme_between(scheme, value, a),
+           at_b = perp__scheme_between(scheme, value, b), share = 0;
+    for (int i = 0; i < STEPS && at_a > 0 && at_b < 0; i++) {
+        share = a + (b - a) * (at_a / (at_a - at_b));
+        double x = perp__scheme_between(scheme, value, share);
+        if (x >= 0)
+            a = share, at_a = x, at_b /= 2;
+        else
+            b = share, at_b = x, at_a /= 2;
+    }
+    return share;
+}
+
+/* The value of a check at the end of a step that was solved. */
+typedef struct ending {
+    int which; /* -1: none */
+    double length, value;
+} ending;
+
+/* The length at which a reference is looked at next, after i others. Check `which` of them ends the step: by a line through its last two values. It is not known yet
+ * (-1): by the polynomial, where one is violated at point c; else a little further, and ever more. */
+static double next_length(const perp__events *e, int i, int c, int which, double length,
+                          ending *former)
+{
+    const double beyond = 1e-4;
+    if (which < 0) return length * (c < 0 ? 1 + ldexp(beyond, 4 * i) : root_of(e, c));
+    double now = check(e, e->at->scheme.npoint - 1, which / CHECKS, which % CHECKS);
+    ending was = *former;
+    *former = (ending){which, length, now};
+    return was.which == which ? length - now * (length - was.length) / (now - was.value) : 0;
+}
+
 /* In a step of length h a check is violated: the longest step that ends where the first one changes its sign. By
  * the Illinois method on the length of the step, whose end is of the full order. 0 where steps are not solved. */
 static double locate(perp__events *e, double h)
@@ -889,6 +941,7 @@ static double locate(perp__events *e, double h)
     int last = e->at->scheme.npoint - 1, has_lo = 0, c = first_violated(e, 0);
     double lo = 0, hi = h, at_lo = 0, at_hi = 0, length = h;
     int hit = -1, hit_check = -1, side = 0, ok = 1;
+    ending former = {.which = -1};
     for (int i = 0; i < 200; i++) {
         double next = (lo + hi) / 2;
         if (ok && c < 0 && hit >= 0 && is_negative(e, last, hit, hit_check))
@@ -918,6 +971,11 @@ static double locate(perp__events *e, double h)
         if (hi - lo <= 2 * DBL_EPSILON * fmax(fabs(e->t), hi)) break;
         if (i > 0 && has_lo && hit >= 0 && at_lo > 0 && at_hi < 0)
             next = lo + (hi - lo) * (at_lo / (at_lo - at_hi));
+        if (e->is_reference && ok) {
+            double x =
+                next_length(e, i, c, hit < 0 ? -1 : CHECKS * hit + hit_check, length, &former);
+            if (x > lo && x < hi) next = x;
+        }
         if (!(next > lo && next < hi)) next = (lo + hi) / 2;
         length = next;
         ok = solve(e, length) == PERP__COLLOCATED;
@@ -1021,6 +1079,8 @@ static int take_step(perp__events *e, double h)
     memcpy(e->x, y, (size_t)e->at->nx * sizeof(double));
     memcpy(e->var, y + e->at->nx, (size_t)e->at->nv * sizeof(double));
     e->t += h;
+    for (int i = 0; i < e->at->nx && e->is_reference; i++) /* rows that are rough leave rounding */
+        if (fabs(e->x[i]) <= PERP_ROUNDING * e->at->size[i]) e->x[i] = 0;
     for (int p = 0; p < e->model->npair; p++) e->on[p] = e->closed[p] && is_on_or_at_bound(e, p);
     return 1;
 }
@@ -1080,16 +1140,6 @@ static void follow_step(perp__events *e, double h)
     e->is_fresh = 0;
 }
 
-/* Is this step that was kept nearly the one of length h from here, or a part of it? */
-static int is_nearly(const perp__events *e, const double *kept, double h)
-{
-    const double nearly = 1e-3, *x = kept + e->at->before;
-    int is = e->t >= kept[0] && e->t + h - kept[0] <= FAR * kept[1];
-    for (int i = 0; i < e->at->nx; i++)
-        is &= fabs(e->x[i] - x[i]) <= nearly * fmax(fabs(x[i]), e->at->size[i]);
-    return is;
-}
-
 /* Is the step that was solved last the one before this, in the same mode, and not much shorter? */
 static int goes_on(const perp__events *e, double h)
 {
@@ -1100,9 +1150,7 @@ static int goes_on(const perp__events *e, double h)
 /* Where Newton's iteration begins. */
 static void guess(perp__events *e, double h)
 {
-    if (e->given && is_nearly(e, e->given, h))
-        perp__collocation_begin_on(e->at, e->given, e->t, h);
-    else if (is_within(e, h))
+    if (is_within(e, h))
         perp__collocation_continue(e->at, e->t, h, e->wide.t, e->wide.h, e->wide.x, e->wide.y);
     else if (e->at->is_rough && goes_on(e, h))
         perp__collocation_predict(e->at, h);
@@ -1190,6 +1238,28 @@ static void find_sinking(perp__events *e)
             e->mode[p] == PERP__ROW_A && perp__collocation_side(e->at, last, p, PERP__ROW_B) < 0;
 }
 
+/* May a step of a reference be rough? The first behind an event tells whether its sides were found rightly, and where contacts are closed by positions the next event
+ * makes velocities of what is left of their gaps. */
+static int may_be_rough(const perp__events *e)
+{
+    int may = e->is_reference && (!e->is_fresh || e->model->npair == 0);
+    for (int p = 0; p < e->model->npair && may; p++) may = e->at->gap[p] != e->mode[p] + 1;
+    return may;
+}
+
+/* A step of length h, as rough as it may be: where an event is in it, or it is not solved so, to rounding. */
+static perp__collocated solve_step(perp__events *e, double h)
+{
+    e->at->is_rough = may_be_rough(e);
+    guess(e, h);
+    perp__collocated is = solve(e, h);
+    if (!e->at->is_rough || e->model->npair == 0) return is;
+    if (is == PERP__COLLOCATED && first_violated(e, 0) < 0 && dip(e) == 1) return is;
+    e->at->is_rough = 0;
+    if (is != PERP__COLLOCATED) guess(e, h);
+    return solve(e, h);
+}
+
 /* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1. 0: it cannot be. */
 static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
 {
@@ -1199,8 +1269,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
     for (int k = 0; k <= HALVINGS; k++, h /= is_late ? 4 : 2) {
         e->hit = -1;
         memset(e->tied, 0, (size_t)e->model->npair);
-        guess(e, h);
-        perp__collocated is = solve(e, h);
+        perp__collocated is = solve_step(e, h);
         e->wide.is_known &= is == PERP__COLLOCATED;
         r->solves++;
         sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
@@ -1408,24 +1477,9 @@ int perp__events_go_on(perp__events *e)
 
 void perp__events_be_rough(perp__events *e, double accuracy)
 {
-    const double share = 1e-4, least = 100, most = 1e5; /* the most: beside moves of 1e-7 */
-    e->at->is_rough = e->model->npair == 0;
-    e->at->roughly = fmin(fmax(share * accuracy / PERP_ROUNDING, least), most);
-}
-
-int perp__events_kept(const perp__events *e)
-{
-    return perp__collocation_kept(e->at);
-}
-
-void perp__events_keep_last(const perp__events *e, double *kept)
-{
-    perp__collocation_keep(e->at, kept);
-}
-
-void perp__events_begin_on(perp__events *e, const double *kept)
-{
-    e->given = kept;
+    const double share = 1e-4, least = 100;
+    e->is_reference = 1;
+    e->at->roughly = fmax(share * accuracy / PERP_ROUNDING, least);
 }
 
 void perp__events_stop(perp__events *e, double *end)

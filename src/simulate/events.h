@@ -34,6 +34,9 @@ perp_status perp__events_share(const perp__events *events, const perp_simulation
 /* From the start on, carry along how the states move; rows go into `run`. 0 when memory is out. */
 int perp__events_follow(perp__events *events, const perp__followed *by, perp__sensitivity *run);
 
+/* Steps from now on are not followed; or they are again. */
+void perp__events_pause(perp__events *events, int is_paused);
+
 /* The same for a stretch in the place of that: along one direction, or, with `back`, noted there. NULL when memory is out. And its end. */
 perp__saltation *perp__events_begin_stretch(perp__events *events, const perp__followed *by,
                                             perp__sensitivity *run, perp__backward *back);
@@ -57,12 +60,6 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
  * from them by. */
 void perp__events_be_rough(perp__events *events, double accuracy);
 
-/* How many numbers the step by collocation that was taken last is told by; these; from now on Newton's iteration begins on the polynomial of such a step, in the mode
- * that it had, where one lies within it (NULL: no more). */
-int perp__events_kept(const perp__events *events);
-void perp__events_keep_last(const perp__events *events, double *kept);
-void perp__events_begin_on(perp__events *events, const double *kept);
-
 /* From now on a step ends where the first piece of it does, at an event, a table's row, or where a longer one cannot be solved; the time goes to *end. NULL: no more.
  * No events: nothing. */
 void perp__events_stop(perp__events *events, double *end);
@@ -71,7 +68,8 @@ void perp__events_stop(perp__events *events, double *end);
  * out. */
 int perp__events_go_on(perp__events *events);
 
-/* See perp__run_work. */
+/* Of a step: all points'. And see perp__run_work. */
+int perp__events_unknowns(const perp__events *events);
 double perp__events_work(const perp__events *events);
 
 /* Does a method that locates events fit the model: does it have what such a method asks for, and few pairs and unknowns? -1: memory is out. */

@@ -36,13 +36,6 @@ struct perp__parts {
     unsigned char *events; /* what perp__events_pass says at the beginning */
     size_t nevents;
     double work; /* at the beginning, where there is a most (perp__run_work) */
-    double
-        *end; /* of parts as they were taken, while that is recorded, or replayed from `next` on */
-    int nend, cend, next;
-    double *half,
-        *kept; /* steps of the halves in hand; two of each of the first nheld parts that were recorded */
-    int ckept, nkept, nheld; /* nkept: numbers of a step */
-    enum { OWN, RECORD, REPLAY } lengths;
 };
 
 /* Orders of what the list of methods names (include/perp/schemes.h). */
@@ -63,6 +56,7 @@ static size_t pass_events(perp_simulation *sim, int mode)
 {
     perp__pass pass = {.mode = mode, .at = sim->parts->events};
     if (sim->events) perp__events_pass(sim->events, &pass, pass_no_step);
+    if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, &pass);
     return pass.n;
 }
 
@@ -87,9 +81,6 @@ void perp__parts_destroy(perp__parts *p)
     if (!p) return;
     free(p->begin);
     free(p->events);
-    free(p->end);
-    free(p->half);
-    free(p->kept);
     free(p);
 }
 
@@ -98,7 +89,7 @@ void perp__parts_restart(perp_simulation *sim)
     perp__parts *p = sim->parts;
     if (!p) return;
     p->length = p->shortest = sim->options.step;
-    p->taken = p->unresolved = p->next = 0;
+    p->taken = p->unresolved = 0;
     p->off = 0;
     memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
 }
@@ -183,6 +174,18 @@ static long left(const perp_simulation *sim)
     return perp_simulation_steps_by_euler(sim, NULL);
 }
 
+/* What follows the run goes along the halves alone. */
+static perp__step_result take_whole(perp_simulation *sim, double t, double *end)
+{
+    perp__sensitivity *followed = sim->sensitivity;
+    if (followed) sim->sensitivity = NULL, perp__events_pause(sim->events, 1);
+    perp__events_stop(sim->events, end);
+    perp__step_result r = perp__run_advance(sim, t, *end);
+    perp__events_stop(sim->events, NULL);
+    if (followed) sim->sensitivity = followed, perp__events_pause(sim->events, 0);
+    return r;
+}
+
 /* A part from t to *end, once whole, once in halves, which are in hand behind it. It ends where the whole meets an event: what comes behind one would be the
  * same in both. What it lacks is in *off; infinite where the whole cannot be taken. */
 static perp__step_result take(perp_simulation *sim, double t, double *end, double *off)
@@ -190,67 +193,27 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     const double *x = sim->step.ws + sim->step.sym.y;
     long left_before = left(sim);
     keep(sim);
-    perp__events_stop(sim->events, end);
-    double *kept = sim->parts->half;
-    perp__step_result r = perp__run_advance(sim, t, *end), half;
-    perp__events_stop(sim->events, NULL);
+    perp__step_result r = take_whole(sim, t, end), half;
     double middle = t + (*end - t) / 2;
     int is_whole = r.outcome == PERP_SOLVED, solves = r.solves, is_left = left(sim) > left_before;
     memcpy(sim->parts->whole, x, (size_t)sim->step.nx * sizeof(double));
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
-    if (kept) perp__events_keep_last(sim->events, kept);
     if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, *end), add(&r, half);
-    if (kept) perp__events_keep_last(sim->events, kept + sim->parts->nkept);
     is_left |= left(sim) > left_before;
     sim->parts->order_here = is_left ? 1 : sim->parts->order;
     *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, *end - t) : (double)INFINITY;
     return r;
 }
 
-static void record(perp_simulation *sim, double end)
-{
-    enum { MOST_NUMBERS = 1 << 22 }; /* 32 MiB */
-    perp__parts *p = sim->parts;
-    int two = 2 * p->nkept, is_held = p->nheld < MOST_NUMBERS / two;
-    if (!perp__grow(&p->end, &p->cend, p->nend + 1, sizeof *p->end) ||
-        (is_held && !perp__grow(&p->kept, &p->ckept, (p->nheld + 1) * two, sizeof *p->kept))) {
-        sim->step.out_of_memory = 1;
-        return;
-    }
-    p->end[p->nend++] = end;
-    if (!is_held) return;
-    memcpy(p->kept + (size_t)p->nheld++ * (size_t)two, p->half, (size_t)two * sizeof *p->kept);
-}
-
-static void accept(perp_simulation *sim, double end, double h)
+static void accept(perp_simulation *sim, double h)
 {
     perp__parts *p = sim->parts;
     const double *x = sim->step.ws + sim->step.sym.y;
-    if (p->lengths == RECORD) record(sim, end);
     for (int i = 0; i < sim->step.nx; i++) p->largest[i] = fmax(p->largest[i], fabs(x[i]));
     p->taken++;
     p->shortest = fmin(p->shortest, h);
-}
-
-/* The halves of parts that were recorded, as they are, each from where it was: another guess may lead to another solution. */
-static perp__step_result replay(perp_simulation *sim, double t0, double t1)
-{
-    perp__parts *p = sim->parts;
-    perp__step_result sum = {.outcome = PERP_SOLVED};
-    for (double t = t0; t < t1 && p->next < p->nend && sum.outcome == PERP_SOLVED;) {
-        const double *kept =
-            p->next < p->nheld ? p->kept + (size_t)p->next * 2 * (size_t)p->nkept : NULL;
-        double end = fmin(p->end[p->next++], t1), middle = t + (end - t) / 2;
-        perp__events_begin_on(sim->events, kept);
-        add(&sum, perp__run_advance(sim, t, middle));
-        perp__events_begin_on(sim->events, kept ? kept + p->nkept : NULL);
-        if (sum.outcome == PERP_SOLVED) add(&sum, perp__run_advance(sim, middle, end));
-        t = end;
-    }
-    perp__events_begin_on(sim->events, NULL);
-    return sum;
 }
 
 /* So that what cannot be had ends soon: has the run to t cost so large a part of what it may, and less of its time is behind it? */
@@ -268,7 +231,6 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     perp__parts *p = sim->parts;
     perp__step_result sum = {.outcome = PERP_SOLVED};
     p->least = 0;
-    if (p->lengths == REPLAY) return replay(sim, t0, t1);
     for (double t = t0; t < t1;) {
         sim->is_stopped |= costs_too_much(sim, t);
         if (perp__run_is_stopped(sim)) {
@@ -290,7 +252,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
         p->length = fmin(fmax(next, SHORTEST * sim->options.step), sim->options.step);
         if (is_fine) {
             add(&sum, r);
-            accept(sim, end, h);
+            accept(sim, h);
             p->off += off;
             p->unresolved += off > 1;
             p->least = is_least ? p->least + 1 : 0;
@@ -311,20 +273,14 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     return sum;
 }
 
-int perp__parts_record(perp_simulation *sim)
+int perp__parts_refer(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
-    p->lengths = RECORD, p->nend = p->nheld = 0;
     p->work = perp__run_work(sim);
     perp__events_be_rough(sim->events, sim->options.accuracy);
-    p->nkept = perp__events_kept(sim->events);
-    if (!p->half) p->half = calloc(2 * (size_t)p->nkept, sizeof *p->half);
-    return p->half != NULL;
-}
-
-void perp__parts_replay(perp_simulation *sim)
-{
-    sim->parts->lengths = REPLAY;
+    free(p->events);
+    p->nevents = pass_events(sim, PERP__COUNT);
+    return (p->events = malloc(p->nevents + 1)) != NULL;
 }
 
 double perp__parts_error(const perp_simulation *sim)

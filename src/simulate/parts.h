@@ -20,10 +20,9 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass);
 /* From the states in the workspace at t0 to t1. */
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1);
 
-/* For a run that locates events, from the next restart on: parts are recorded (0: memory is out), and the run is stopped early where it will cost more than sim->most_work; their halves are taken as they were
- * recorded. */
-int perp__parts_record(perp_simulation *sim);
-void perp__parts_replay(perp_simulation *sim);
+/* For a run that locates events and is a reference, from the next restart on: steps are rough where they may be, and it is stopped early where it will cost more than sim->most_work.
+ * Derivatives go along its halves, if it has any now. 0: memory is out. */
+int perp__parts_refer(perp_simulation *sim);
 
 /* The sum of the errors of parts as they were estimated, each of the largest that a state has been. */
 double perp__parts_error(const perp_simulation *sim);

@@ -29,6 +29,9 @@
 /* The rate of a guard, or of what ends a step, is none below this part of what it is made of. */
 #define STANDS 1e-9
 
+/* Where nothing is told, factors that leave this share of a step's residual are good enough. */
+#define ROUGH 1e-3
+
 /* At the start a guard is on its bound; and all its slopes are 0; the second side is 0. */
 enum { GUARD_TOUCHED = 1, FLAT = 2, SIDE_TOUCHED = 4 };
 
@@ -52,6 +55,7 @@ struct perp__saltation {
     perp__backward *back; /* NULL: forward */
     const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
     const double *now, *before_now; /* ... what tables were set to */
+    int is_untold;                  /* of the directions nothing is told, and they are rough */
     int is_new;                     /* no step was taken yet that could have ended at an event */
     int is_fresh;                   /* no step was taken since the sides were found */
     int has_jumped;                 /* there */
@@ -111,6 +115,7 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
                                .step = probe,
                                .run = run,
                                .back = back,
+                               .is_untold = by->is_untold,
                                .is_new = by->is_one};
         s->nx = at->nx, s->nv = at->nv;
         s->slopes = perp__collocation_slopes_create(at, by->param, by->nparam);
@@ -264,7 +269,7 @@ static int move_length(perp__saltation *s, int row, double *rate)
         size += fabs(a->value[k] * s->by_length[a->column[k]]);
     *rate = row_moves(s, row, s->by_length);
     return isfinite(*rate) && fabs(*rate) > STANDS * size &&
-           fabs(*rate) * a->step > perp__collocation_noise_of(s->slopes->at, row);
+           (s->is_untold || fabs(*rate) * a->step > perp__collocation_noise_of(s->slopes->at, row));
 }
 
 static int move_direction(perp__saltation *s, int j, int row, double rate)
@@ -599,15 +604,20 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
     s->is_new = s->is_start = s->is_fresh = 0;
     if (!s->known || s->back) return;
     s->length = perp__collocation_length(a);
-    s->known = perp__collocation_slopes_take(s->slopes) && move_length(s, row, &rate);
+    s->known = perp__collocation_slopes_take(s->slopes, s->is_untold ? ROUGH : 0) &&
+               move_length(s, row, &rate);
+    if (!s->known && s->is_untold && row >= 0) /* of what stands no time is followed */
+        s->known = move_length(s, row = -1, &rate);
     if (states) memcpy(s->before, s->dx, states * sizeof(double));
     memcpy(s->dt_before, s->dt, np * sizeof(double));
     for (int j = 0; j < s->np && s->known; j++) s->known = move_direction(s, j, row, rate);
-    if (s->known) find_opening(s), note_kinks(s);
-    if (s->known && row >= 0) note_opened(s, row);
-    if (s->known && tied >= 0) note_tie(s, tied);
-    if (s->known && row >= 0) note_opening(s, row);
-    if (is_fresh && s->known) note_start(s, is_start);
+    if (s->known && !s->is_untold) {
+        find_opening(s), note_kinks(s);
+        if (row >= 0) note_opened(s, row);
+        if (tied >= 0) note_tie(s, tied);
+        if (row >= 0) note_opening(s, row);
+        if (is_fresh) note_start(s, is_start);
+    }
     if (s->known && states) memcpy(s->dx, s->dY + (size_t)last * np, states * sizeof(double));
     for (size_t i = 0; i < states && s->known; i++) s->most[i] = fmax(s->most[i], fabs(s->dx[i]));
 }
@@ -665,7 +675,7 @@ void perp__saltation_settle(perp__saltation *s, int has_jumped)
 {
     const perp__collocation *a = s->slopes->at;
     if (has_jumped) s->has_jumped |= s->is_start;
-    if (has_jumped || !s->known || s->back) return;
+    if (has_jumped || !s->known || s->back || s->is_untold) return;
     for (int p = 0; p < a->model->npair; p++)
         if (a->gap[p]) return; /* velocities jump with the rounding of how gaps move */
     for (int j = 0; j < s->np; j++)
@@ -680,13 +690,13 @@ void perp__saltation_jump(perp__saltation *s)
         perp__backward_note_short(s->back, PERP__NOTED_JUMP, 0);
         return;
     }
-    if (s->known) find_touched(s);
+    if (s->known && !s->is_untold) find_touched(s);
     perp__sensitivity_forget_doubts(s->probe[1]);
     for (int k = 0; k < 2 && s->known; k++) s->known = advance_short(s, k);
     if (!s->known) return;
     const double *a = perp__sensitivity_states(s->probe[0]),
                  *b = perp__sensitivity_states(s->probe[1]);
-    for (int j = 0; j < s->np && s->is_start; j++) {
+    for (int j = 0; j < s->np && s->is_start && !s->is_untold; j++) {
         if (jumps(s, a, b, j, 0))
             perp__sensitivity_doubt(s->run, j, perp__sensitivity_doubts(s->probe[1], j),
                                     s->step->ws[SYM_T_PRE]);
@@ -694,7 +704,7 @@ void perp__saltation_jump(perp__saltation *s)
             perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN,
                                     s->step->ws[SYM_T_PRE]);
     }
-    for (int j = 0; j < s->np; j++) s->jumped[j] = (char)jumps(s, a, b, j, LITTLE);
+    for (int j = 0; j < s->np && !s->is_untold; j++) s->jumped[j] = (char)jumps(s, a, b, j, LITTLE);
     for (int i = 0; i < s->nx * s->np; i++) s->dx[i] = 2 * b[i] - a[i];
 }
 

@@ -22,6 +22,7 @@ typedef struct perp__followed {
     const int *param, *state, *given;
     int tells_bounds; /* of fixed steps: guards that are on their bounds count as sides of their pairs */
     int is_one;       /* one direction, whose part of the parameters is perp__sensitivity_seed */
+    int is_untold; /* nothing is told of which changes they hold for, and three digits are enough */
     const int *place; /* the caller's order: which of these the k-th is; NULL: as they are */
 } perp__followed;
 

@@ -246,8 +246,8 @@ static void a_run_without_states_has_no_error(void **state)
     perp_model_destroy(model);
 }
 
-/* Along the decaying motions of x'' = x, and of several such: the norm of the matrix exponential, each state on its scale; the last two are of numpy. A body
- * that is free has none. */
+/* Along the decaying motions of x'' = x, and of several such: the norm of the matrix exponential, each state on its scale; the last but one are of
+ * numpy. */
 static void growth_is_that_of_closed_forms(void **state)
 {
     (void)state;
@@ -261,17 +261,17 @@ static void growth_is_that_of_closed_forms(void **state)
     static const struct {
         const char *model;
         double to, wanted, least;
-    } cases[] = {{saddle, 6.91, 1002.2, 0.9}, {saddle, 9.21, 9996.6, 0.9},
-                 {saddle, 11.51, 99708, 0.9}, {saddle, 13.82, 1.0045e6, 0.9},
-                 {two, 3.5, 1096.6, 0.8},     {two, 5.75, 98716, 0.8},
-                 {six, 9.21, 9996.6, 0.8},    {drift, 10, 1, 0.9}};
+    } cases[] = {{saddle, 6.91, 1002.2, 0.99}, {saddle, 9.21, 9996.6, 0.99},
+                 {saddle, 11.51, 99708, 0.99}, {saddle, 13.82, 1.0045e6, 0.99},
+                 {two, 3.5, 1096.6, 0.93},     {two, 5.75, 98716, 0.93},
+                 {six, 9.21, 9996.6, 0.99},    {drift, 10, 1.5530, 0.99}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         perp_model *model = load_or_parse(cases[k].model);
         double growth;
         perp_simulation *sim = run_to(model, PERP_RADAU5, cases[k].to, 1e-2);
         estimate(sim, 0, 2, &growth);
         print_message("growth %.4g, of a closed form %.4g\n", growth, cases[k].wanted);
-        assert_true(growth > cases[k].least * cases[k].wanted && growth < 1.1 * cases[k].wanted);
+        assert_true(growth > cases[k].least * cases[k].wanted && growth < 1.01 * cases[k].wanted);
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
     }
