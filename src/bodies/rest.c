@@ -295,7 +295,7 @@ static int factor_here(perp_bodies *b)
         }
     }
     b->rest.n = 0; /* no matrix, where memory is out */
-    if (!is_ordered && !perp__block_lu_order(b->rest.lu, b->c.n, start, col, piece)) return 0;
+    if (!is_ordered && !perp__block_lu_order(b->rest.lu, b->c.n, start, col, piece, NULL)) return 0;
     perp__block_lu_factor(b->rest.lu, start, col, J, PERP_TOL_SINGULAR);
     b->work += 27.0 * start[b->c.n] + perp__block_lu_work(b->rest.lu);
     b->rest.n = b->c.n;

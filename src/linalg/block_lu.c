@@ -30,6 +30,14 @@ struct perp__block_lu {
     double *row;     /* 12 m: the row being eliminated */
     double *rhs;     /* 3 m */
     double work;     /* multiply-adds */
+    /* What is factorised where nodes have one live row: these in blocks of three */
+    int is_packed, nslot, npattern; /* blocks; nodes of the pattern given */
+    int *slot, *part; /* npattern: block of a node, -1 if not active; its place there */
+    int *live;        /* npattern: its live row, -1: the block is its own */
+    int *pstart, *pcol, pcapacity;
+    double *pvalue, *px; /* 9 a block; 3 nslot */
+    int pvcapacity;
+    double *own; /* 8 npattern: inverse of the other rows, the live row and column beside them */
     /* minimum degree */
     int *astart, *alen, *adj; /* variables next to each node */
     int adjcapacity;
@@ -50,6 +58,11 @@ perp__block_lu *perp__block_lu_create(int n_max)
     int ok = 1;
     for (size_t k = 0; k < sizeof ints / sizeof *ints; k++)
         ok &= (*ints[k] = calloc(n, sizeof(int))) != NULL;
+    int **more[] = {&lu->slot, &lu->part, &lu->live, &lu->pstart};
+    for (size_t k = 0; k < sizeof more / sizeof *more; k++)
+        ok &= (*more[k] = calloc(n, sizeof(int))) != NULL;
+    ok &= (lu->own = calloc(8 * n, sizeof(double))) != NULL;
+    ok &= (lu->px = calloc(3 * n, sizeof(double))) != NULL;
     ok &= (lu->elist = calloc(n, sizeof *lu->elist)) != NULL;
     ok &= (lu->inverse = calloc(9 * n, sizeof(double))) != NULL;
     ok &= (lu->row = calloc(PADDED * n, sizeof(double))) != NULL;
@@ -67,7 +80,8 @@ void perp__block_lu_destroy(perp__block_lu *lu)
     void *all[] = {lu->order, lu->position, lu->ustart,  lu->ucol,      lu->lstart, lu->lcol,
                    lu->uval,  lu->lval,     lu->inverse, lu->row,       lu->rhs,    lu->astart,
                    lu->alen,  lu->adj,      lu->elen,    lu->ecapacity, lu->elist,  lu->degree,
-                   lu->mark,  lu->next,     lu->prev,    lu->head};
+                   lu->mark,  lu->next,     lu->prev,    lu->head,      lu->slot,   lu->part,
+                   lu->live,  lu->pstart,   lu->pcol,    lu->pvalue,    lu->px,     lu->own};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
     free(lu);
 }
@@ -300,7 +314,7 @@ static int order_full(perp__block_lu *lu)
     return 1;
 }
 
-int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
+static int order_pattern(perp__block_lu *lu, int n, const int *start, const int *col,
                          const int *active)
 {
     PERP_ASSERT(n <= lu->n_max);
@@ -313,6 +327,64 @@ int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int 
     if (is_full(lu, start, col)) return order_full(lu);
     lu->full = 0;
     return minimum_degree(lu, start, col) && transpose(lu);
+}
+
+/* A block for each active node, or for three of one live row. Returns how many of these there are. */
+static int share_blocks(perp__block_lu *lu, int n, const int *active, const int *live)
+{
+    int thin = 0, last = -1;
+    lu->nslot = 0;
+    for (int i = 0; i < n; i++) {
+        lu->slot[i] = -1;
+        lu->live[i] = live[i];
+        lu->part[i] = 0;
+        if (active && !active[i]) continue;
+        if (live[i] < 0) {
+            lu->slot[i] = lu->nslot++;
+            continue;
+        }
+        if (thin % 3 == 0) last = lu->nslot++;
+        lu->slot[i] = last;
+        lu->part[i] = thin++ % 3;
+    }
+    return thin;
+}
+
+/* The pattern of the blocks that nodes share: where[t] is the block (s, t) while s is looked at. */
+static int pack_pattern(perp__block_lu *lu, int n, const int *start, const int *col)
+{
+    if (!perp__grow(&lu->pcol, &lu->pcapacity, start[n] - start[0] + 1, sizeof(int)) ||
+        !perp__grow(&lu->pvalue, &lu->pvcapacity, start[n] - start[0] + 1, 9 * sizeof(double)))
+        return 0;
+    int *where = lu->mark, at = 0, *first = lu->head, *after = lu->next; /* nodes of a block */
+    for (int s = 0; s < lu->nslot; s++) where[s] = first[s] = -1;
+    for (int i = n - 1; i >= 0; i--) {
+        if (lu->slot[i] < 0) continue;
+        after[i] = first[lu->slot[i]];
+        first[lu->slot[i]] = i;
+    }
+    for (int s = 0; s < lu->nslot; s++) {
+        lu->pstart[s] = at;
+        for (int i = first[s]; i >= 0; i = after[i])
+            for (int k = start[i]; k < start[i + 1]; k++) {
+                int t = lu->slot[col[k]];
+                if (t < 0 || where[t] == s) continue;
+                where[t] = s;
+                lu->pcol[at++] = t;
+            }
+    }
+    lu->pstart[lu->nslot] = at;
+    return 1;
+}
+
+int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
+                         const int *active, const int *live)
+{
+    lu->is_packed = live && share_blocks(lu, n, active, live) > 1;
+    if (!lu->is_packed) return order_pattern(lu, n, start, col, active);
+    lu->npattern = n;
+    return pack_pattern(lu, n, start, col) &&
+           order_pattern(lu, lu->nslot, lu->pstart, lu->pcol, NULL);
 }
 
 /* row[to[s]] -= a u[s] for n blocks, a row by row, for every vector width (simd.h). */
@@ -433,7 +505,7 @@ static int block_invert(const double *a, double floor, double *inverse)
     return replaced;
 }
 
-int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, const double *value,
+static int factor_pattern(perp__block_lu *lu, const int *start, const int *col, const double *value,
                           double tiny)
 {
     int m = lu->m, replaced = 0;
@@ -473,6 +545,62 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
     return replaced;
 }
 
+/* What is left of the live row k of a block without its other two, which go to own. */
+static double condense(const double *D, int k, double *own)
+{
+    int a = (k + 1) % 3, b = (k + 2) % 3;
+    double det = D[4 * a] * D[4 * b] - D[3 * a + b] * D[3 * b + a], f = det != 0 ? 1 / det : 0;
+    own[0] = f * D[4 * b], own[1] = -f * D[3 * a + b];
+    own[2] = -f * D[3 * b + a], own[3] = f * D[4 * a];
+    own[4] = D[3 * k + a], own[5] = D[3 * k + b];
+    own[6] = D[3 * a + k], own[7] = D[3 * b + k];
+    return D[4 * k] - own[4] * (own[0] * own[6] + own[1] * own[7]) -
+           own[5] * (own[2] * own[6] + own[3] * own[7]);
+}
+
+/* The blocks that nodes share. */
+static void pack_values(perp__block_lu *lu, const int *start, const int *col, const double *value)
+{
+    int *where = lu->mark;
+    memset(lu->pvalue, 0, 9 * (size_t)lu->pstart[lu->nslot] * sizeof *lu->pvalue);
+    int *used = lu->degree;
+    memset(used, 0, (size_t)lu->nslot * sizeof *used);
+    for (int i = 0; i < lu->npattern; i++) {
+        int s = lu->slot[i], li = lu->live[i], part = lu->part[i];
+        if (s < 0) continue;
+        for (int k = lu->pstart[s]; k < lu->pstart[s + 1]; k++) where[lu->pcol[k]] = k;
+        used[s] = li < 0 ? 3 : part + 1;
+        for (int k = start[i]; k < start[i + 1]; k++) {
+            int j = col[k];
+            if (lu->slot[j] < 0) continue;
+            const double *v = value + 9 * (size_t)k;
+            double *to = lu->pvalue + 9 * (size_t)where[lu->slot[j]];
+            int lj = lu->live[j];
+            if (li >= 0 && j == i) {
+                to[4 * part] = condense(v, li, lu->own + 8 * (size_t)i);
+                continue;
+            }
+            for (int a = li < 0 ? 0 : li; a < (li < 0 ? 3 : li + 1); a++)
+                for (int b = lj < 0 ? 0 : lj; b < (lj < 0 ? 3 : lj + 1); b++)
+                    to[3 * (li < 0 ? a : part) + (lj < 0 ? b : lu->part[j])] = v[3 * a + b];
+        }
+    }
+    for (int s = 0; s < lu->nslot; s++) {
+        int k = lu->pstart[s];
+        while (lu->pcol[k] != s) k++;
+        for (int d = used[s]; d < 3; d++) lu->pvalue[9 * (size_t)k + 4 * (size_t)d] = 1;
+    }
+    lu->work += 16.0 * lu->npattern;
+}
+
+int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, const double *value,
+                          double tiny)
+{
+    if (!lu->is_packed) return factor_pattern(lu, start, col, value, tiny);
+    pack_values(lu, start, col, value);
+    return factor_pattern(lu, lu->pstart, lu->pcol, lu->pvalue, tiny);
+}
+
 /* y -= a x, a with rows of `wide` */
 static inline void block_apply(double *restrict y, const double *restrict a, int wide,
                                const double *restrict x)
@@ -480,7 +608,7 @@ static inline void block_apply(double *restrict y, const double *restrict a, int
     for (int i = 0; i < 3; i++, a += wide) y[i] -= a[0] * x[0] + a[1] * x[1] + a[2] * x[2];
 }
 
-void perp__block_lu_solve(perp__block_lu *lu, double *x)
+static void solve_pattern(perp__block_lu *lu, double *x)
 {
     int m = lu->m;
     double *b = lu->rhs;
@@ -501,4 +629,44 @@ void perp__block_lu_solve(perp__block_lu *lu, double *x)
         memcpy(bi, y, sizeof y);
         memcpy(x + 3 * (size_t)lu->order[i], y, sizeof y);
     }
+}
+
+void perp__block_lu_solve(perp__block_lu *lu, double *x)
+{
+    double *y = lu->px;
+    if (!lu->is_packed) {
+        solve_pattern(lu, x);
+        return;
+    }
+    memset(y, 0, 3 * (size_t)lu->nslot * sizeof *y);
+    for (int i = 0; i < lu->npattern; i++) {
+        int s = lu->slot[i], k = lu->live[i];
+        double *xi = x + 3 * (size_t)i, *to = y + 3 * (size_t)(s < 0 ? 0 : s);
+        if (s < 0) continue;
+        if (k < 0) {
+            memcpy(to, xi, 3 * sizeof *to);
+            continue;
+        }
+        const double *own = lu->own + 8 * (size_t)i;
+        double a = xi[(k + 1) % 3], b = xi[(k + 2) % 3];
+        to[lu->part[i]] =
+            xi[k] - own[4] * (own[0] * a + own[1] * b) - own[5] * (own[2] * a + own[3] * b);
+    }
+    solve_pattern(lu, y);
+    for (int i = 0; i < lu->npattern; i++) {
+        int s = lu->slot[i], k = lu->live[i];
+        double *xi = x + 3 * (size_t)i, *from = y + 3 * (size_t)(s < 0 ? 0 : s);
+        if (s < 0) continue;
+        if (k < 0) {
+            memcpy(xi, from, 3 * sizeof *from);
+            continue;
+        }
+        const double *own = lu->own + 8 * (size_t)i;
+        double z = from[lu->part[i]], *xa = xi + (k + 1) % 3, *xb = xi + (k + 2) % 3;
+        double a = *xa - own[6] * z, b = *xb - own[7] * z;
+        xi[k] = z;
+        *xa = own[0] * a + own[1] * b;
+        *xb = own[2] * a + own[3] * b;
+    }
+    lu->work += 16.0 * lu->npattern;
 }

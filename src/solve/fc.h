@@ -33,6 +33,9 @@ typedef struct perp__fc {
     double *normal; /* nc: the same of the normal row alone; while a method runs, data */
     double *weight; /* nc: 1/data */
     int *order;     /* nc: of the caller's contacts; not for a component */
+    int *live;      /* nc: the row of a contact that others meet, where it is one alone; else -1 */
+    int nlive;      /* how many have one; 0: not used */
+    double entries; /* of W that products have to do with, then */
     int *carries;   /* nc: does the impulse move anything? */
     double
         tol; /* below this residual each contact is judged, and perp__fc_residual is the error where it is larger */
@@ -68,6 +71,13 @@ static inline double *perp__fc_work(const perp__fc *fc, int k)
 static inline void perp__fc_count(const perp__fc *fc, double times)
 {
     *fc->products += 9 * times * (fc->start[fc->nc] - fc->start[0]);
+}
+
+/* Rows or columns from .. end - 1 of the blocks that contact i has with others. */
+static inline void perp__fc_range(const perp__fc *fc, int i, int *from, int *end)
+{
+    *from = fc->live[i] < 0 ? 0 : fc->live[i];
+    *end = fc->live[i] < 0 ? 3 : fc->live[i] + 1;
 }
 
 /* u = W r + q. */

@@ -40,7 +40,8 @@ void perp__fc_admm(perp__fc *fc)
     if (!(residual > fc->target)) return;
     if (rho == 0) rho = sqrt(fmax(perp__fc_largest_eigenvalue(fc), PERP_FC_RHO_LEAST));
     double eta = PERP_FC_ETA;
-    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL)) {
+    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL,
+                              fc->nlive ? fc->live : NULL)) {
         fc->out_of_memory = 1;
         return;
     }

@@ -87,6 +87,19 @@ static double map_norm(const perp__fc *fc, const double *r, const double *u, dou
     return sqrt(sum);
 }
 
+/* J = B w of contacts i, j where only some rows and columns are there. */
+static void multiply_rows(const perp__fc *fc, int i, int j, const double *B, const double *w,
+                          double *J)
+{
+    int a0, a1, b0, b1;
+    perp__fc_range(fc, i, &a0, &a1);
+    perp__fc_range(fc, j, &b0, &b1);
+    memset(J, 0, 9 * sizeof *J);
+    for (int a = a0; a < a1; a++)
+        for (int b = b0; b < b1; b++)
+            for (int c = a0; c < a1; c++) J[3 * a + b] += B[3 * a + c] * w[3 * c + b];
+}
+
 /* dr := the Newton step from (r, u); 0 when memory is out. The order of elimination is that of the last step where the same
  * contacts are closed. */
 static int newton_step(perp__fc *fc, int is_first, double shift, const double *u, double *dr)
@@ -102,17 +115,21 @@ static int newton_step(perp__fc *fc, int is_first, double shift, const double *u
         fc->active[i] = closed;
         for (int k = 0; k < 3; k++) dr[3 * i + k] = -dr[3 * i + k];
     }
-    perp__fc_count(fc, 3); /* of two blocks */
+    int has_rows = fc->nlive > 0;
+    *fc->products += 3 * fc->entries; /* of two blocks */
     for (int i = 0; i < fc->nc; i++) {
         if (!fc->active[i]) continue;
         const double *B = ab + 9 * (size_t)i;
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
             const double *w = fc->block + 9 * (size_t)k, *x = dr + 3 * (size_t)fc->col[k];
             double *J = fc->jacobian + 9 * (size_t)k;
-            for (int a = 0; a < 3; a++)
-                for (int b = 0; b < 3; b++)
-                    J[3 * a + b] =
-                        B[3 * a] * w[b] + B[3 * a + 1] * w[3 + b] + B[3 * a + 2] * w[6 + b];
+            if (has_rows && fc->col[k] != i)
+                multiply_rows(fc, i, fc->col[k], B, w, J);
+            else
+                for (int a = 0; a < 3; a++)
+                    for (int b = 0; b < 3; b++)
+                        J[3 * a + b] =
+                            B[3 * a] * w[b] + B[3 * a + 1] * w[3 + b] + B[3 * a + 2] * w[6 + b];
             if (fc->col[k] == i)
                 for (int e = 0; e < 9; e++) J[e] += aa[9 * (size_t)i + (size_t)e] + shift * B[e];
             else if (!fc->active[fc->col[k]])
@@ -120,7 +137,8 @@ static int newton_step(perp__fc *fc, int is_first, double shift, const double *u
                     dr[3 * i + a] -= J[3 * a] * x[0] + J[3 * a + 1] * x[1] + J[3 * a + 2] * x[2];
         }
     }
-    if (!is_ordered && !perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, fc->active)) {
+    if (!is_ordered && !perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, fc->active,
+                                             fc->nlive ? fc->live : NULL)) {
         fc->out_of_memory = 1;
         return 0;
     }

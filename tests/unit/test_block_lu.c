@@ -52,6 +52,19 @@ static double off(const matrix *a, const int *active, const double *x, const dou
     return worst;
 }
 
+/* Others meet nodes in one row alone: what is beside it in blocks off the diagonal is 0. */
+static void zero_beside(matrix *a, const int *live)
+{
+    for (int i = 0; i < N; i++)
+        for (int k = a->start[i]; k < a->start[i + 1]; k++)
+            for (int e = 0; e < 9 && a->col[k] != i; e++) {
+                int row = live[i], column = live[a->col[k]];
+                if ((row >= 0 && e / 3 != row) || (column >= 0 && e % 3 != column))
+                    a->value[9 * k + e] = 0;
+            }
+}
+
+/* k odd: all rows; not k % 3: rows that are alone in their blocks. */
 static void random_blocks_are_solved(void **state)
 {
     (void)state;
@@ -60,13 +73,15 @@ static void random_blocks_are_solved(void **state)
     assert_non_null(lu);
     for (int k = 0; k < 200; k++) {
         rng g = {(uint64_t)k + 1};
-        int active[N];
+        int active[N], live[N];
         double x[3 * N], b[3 * N];
         draw_pattern(&g, 1 + k % 12, &a);
         for (int i = 0; i < N; i++) active[i] = k % 2 || uniform(&g, 0, 1) < 0.7;
-        assert_true(perp__block_lu_order(lu, N, a.start, a.col, active));
+        for (int i = 0; i < N; i++) live[i] = (int)fmax(uniform(&g, -4, 3), -1);
+        assert_true(perp__block_lu_order(lu, N, a.start, a.col, active, k % 3 == 0 ? live : NULL));
         for (int again = 0; again < 2; again++) { /* other values, the same order */
             draw_values(&g, &a);
+            if (k % 3 == 0) zero_beside(&a, live);
             for (int i = 0; i < 3 * N; i++) x[i] = b[i] = uniform(&g, -1, 1);
             assert_int_equal(perp__block_lu_factor(lu, a.start, a.col, a.value, 1e-14), 0);
             perp__block_lu_solve(lu, x);
@@ -85,7 +100,7 @@ static void blocks_are_inverted_however_regular(void **state)
     const int start[] = {0, 1}, col[] = {0};
     perp__block_lu *lu = perp__block_lu_create(1);
     assert_non_null(lu);
-    assert_true(perp__block_lu_order(lu, 1, start, col, NULL));
+    assert_true(perp__block_lu_order(lu, 1, start, col, NULL, NULL));
     for (int k = 0; k < 300; k++) {
         rng g = {(uint64_t)k + 1};
         double small = pow(10, -uniform(&g, 0, 12)), unit = pow(10, uniform(&g, -120, 120));
@@ -124,7 +139,10 @@ static void multiply_adds_are_counted(void **state)
     }
     for (int i = 0; i < ROWS; i++)
         for (int k = 0; k < i; k++) products += ROWS - k;
-    assert_true(perp__block_lu_order(lu, ROWS, start, col, NULL));
+    const int live[ROWS] = {-1, 0, 0, 0, -1}; /* three blocks */
+    assert_true(perp__block_lu_order(lu, ROWS, start, col, NULL, live));
+    assert_int_equal(perp__block_lu_fill(lu), 3);
+    assert_true(perp__block_lu_order(lu, ROWS, start, col, NULL, NULL));
     perp__block_lu_factor(lu, start, col, value, 1e-14);
     assert_true(perp__block_lu_work(lu) == 27.0 * products);
     perp__block_lu_solve(lu, x);
