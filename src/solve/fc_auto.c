@@ -32,7 +32,7 @@ enum {
     LIMIT = 26000,
     IPM_STEPS = 60,
     ANEW = 200,       /* iterations of a new start after a guess */
-    WARM = 8,         /* Newton's steps from a guess, */
+    WARM = 6,         /* Newton's steps from a guess, */
     FROM_SETTLED = 3, /* from interior points that keep their pieces, */
     FROM_NEAR = 12    /* and from those that are near */
 };

@@ -6,7 +6,9 @@
  *
  * Each step linearises both (|z_T| included, so the matrix is not symmetric) in the scaling of
  * Nesterov & Todd, dx + V^2 dz = -x + tau inv(z), and solves (P W P + (I - e t') inv(V^2)) dx = ...
- * for all contacts; then 0.95 of the way to the boundary. Ends with Newton steps of alart-curnier.
+ * for all contacts; then 0.95 of the way to the boundary. In a step from a guess twice with one
+ * factorisation: for tau = 0, whose length says what tau may be and whose product dx o dz is what the
+ * linear system misses, then for both (Mehrotra 1992). Ends with Newton steps of alart-curnier.
  * Fails: where no interior point exists it stops short; friction makes the problem nonconvex. Cost:
  * one factorisation with all contacts a step, 20 to 50 steps.
  * Acary, Armand, Nguyen & Shpakovych 2023. */
@@ -17,8 +19,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 60, POLISH = 50 };
+enum { STEPS = 60, POLISH = 50, IDLE_STEPS = 4 };
 static const double SHORT = 0.5;
+
+/* Where so many steps after each other are shorter, the path turns back: the others of a start of many are in vain. */
+static const double IDLE = 0.1;
 
 /* So many times the tolerance, and below, it is Newton's turn where two steps have not halved the residual: what is left is of |z_T| where z_T is nearly
  * 0, which one of Newton's steps takes and sixty of these do not. */
@@ -33,17 +38,51 @@ static double det(const double *x)
     return (x[0] - t) * (x[0] + t);
 }
 
-/* inv(V^2), 3 x 3, of the Nesterov-Todd scaling: inv(V^2) x = z. */
+/* The scaling point w of Nesterov and Todd, and f, with inv(V^2) = f (2 w w' - J), J = diag(1, -1, -1). */
+static double scaling_point(const double *x, const double *z, double *w)
+{
+    double dx = sqrt(det(x)), dz = sqrt(det(z)), dot = 0;
+    for (int k = 0; k < 3; k++) dot += x[k] * z[k];
+    double gamma = sqrt((1 + dot / (dx * dz)) / 2);
+    for (int k = 0; k < 3; k++) w[k] = (z[k] / dz + (k ? -1 : 1) * x[k] / dx) / (2 * gamma);
+    return dz / dx;
+}
+
+/* inv(V^2), 3 x 3: inv(V^2) x = z. */
 static void scaling(const double *x, const double *z, double *h)
 {
-    double dx = sqrt(det(x)), dz = sqrt(det(z)), dot = 0, w[3];
-    for (int k = 0; k < 3; k++) dot += x[k] * z[k];
-    double gamma = sqrt((1 + dot / (dx * dz)) / 2), f = dz / dx;
-    for (int k = 0; k < 3; k++) /* J w: the signs of inv(V^2) */
-        w[k] = (z[k] / dz + (k ? -1 : 1) * x[k] / dx) / (2 * gamma);
+    double w[3], f = scaling_point(x, z, w);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             h[3 * i + j] = f * (2 * w[i] * w[j] - (i != j ? 0 : i == 0 ? 1 : -1));
+}
+
+/* (2 v v' - J) a; with a and the result through J: J (2 v v' - J) J a. */
+static void reflect(const double *v, const double *a, int through, double *out)
+{
+    double dot = v[0] * a[0], s = through ? -1 : 1;
+    for (int k = 1; k < 3; k++) dot += s * v[k] * a[k];
+    out[0] = 2 * v[0] * dot - a[0];
+    for (int k = 1; k < 3; k++) out[k] = s * 2 * v[k] * dot + a[k];
+}
+
+/* rc less V inv(L) (inv(V) dx o V dz), L the product with l = V z: what the linear system misses of the step. */
+static void correct(const double *x, const double *z, const double *dx, const double *dz,
+                    double *rc)
+{
+    double w[3], v[3], a[3], b[3], l[3], y[3], f = scaling_point(x, z, w);
+    double unit = 1 / sqrt(2 * (w[0] + 1)), root = sqrt(f);
+    for (int k = 0; k < 3; k++) v[k] = (w[k] + (k == 0)) * unit;
+    reflect(v, dx, 0, a); /* inv(V) = root (2 v v' - J), whose inverse is J (2 v v' - J) J */
+    reflect(v, dz, 1, b);
+    reflect(v, z, 1, l);
+    for (int k = 0; k < 3; k++) a[k] *= root, b[k] /= root, l[k] /= root;
+    double s[3] = {a[0] * b[0] + a[1] * b[1] + a[2] * b[2], a[0] * b[1] + b[0] * a[1],
+                   a[0] * b[2] + b[0] * a[2]};
+    y[0] = (l[0] * s[0] - l[1] * s[1] - l[2] * s[2]) / det(l);
+    for (int k = 1; k < 3; k++) y[k] = (s[k] - y[0] * l[k]) / l[0];
+    reflect(v, y, 1, a);
+    for (int k = 0; k < 3; k++) rc[k] -= a[k] / root;
 }
 
 /* Largest step in [0, 1] that keeps x + a d in the cone. */
@@ -60,35 +99,27 @@ static double step_length(const double *x, const double *d)
     return step;
 }
 
-/* One step from (x, z) towards tau; returns its length, negative when memory is out. */
-static double advance(perp__fc *fc, double *x, double *z, double sigma, double *gap)
+/* The system of a step: inv(V^2) and (I - e t') inv(V^2) of each contact, 9 nc each; p = z - PWPx - Pq - |z_T| e. */
+typedef struct step {
+    double *h, *nh, *p;
+    double *dx, *dz, *rc; /* dx + V^2 dz = rc */
+} step;
+
+static void factor(perp__fc *fc, const double *x, const double *z, step *s)
 {
-    double *dx = perp__fc_work(fc, 8), *rc = perp__fc_work(fc, 9), *h = perp__fc_work(fc, 2);
-    double *nh = perp__fc_work(fc, 5), tau = 0, length = 1; /* h, nh: 9 nc each */
-    for (int k = 0; k < fc->n; k++) tau += x[k] * z[k];
-    tau /= fc->nc;
-    *gap = tau;
     for (int i = 0; i < fc->nc; i++) {
-        double *hi = h + 9 * (size_t)i, *ni = nh + 9 * (size_t)i, d = det(z + 3 * i);
+        double *hi = s->h + 9 * (size_t)i, *ni = s->nh + 9 * (size_t)i;
         double t = sqrt(z[3 * i + 1] * z[3 * i + 1] + z[3 * i + 2] * z[3 * i + 2]);
         scaling(x + 3 * i, z + 3 * i, hi);
         memcpy(ni, hi, 9 * sizeof *ni);
         for (int j = 0; j < 3; j++)
             for (int k = 1; k < 3 && t > 0; k++) ni[j] -= z[3 * i + k] / t * hi[3 * k + j];
+        double m = fmax(fc->mu[i], PERP_FC_MU_LEAST);
         for (int k = 0; k < 3; k++)
-            rc[3 * i + k] = -x[3 * i + k] + sigma * tau * (k ? -1 : 1) * z[3 * i + k] / d;
-        /* right-hand side p + nh rc, p = z - PWPx - Pq - |z_T| e, with PWP in fc->jacobian's rows
-         */
-        for (int k = 0; k < 3; k++) {
-            double m = fmax(fc->mu[i], PERP_FC_MU_LEAST),
-                   sum = z[3 * i + k] - (k ? 1 : 1 / m) * fc->q[3 * i + k];
-            if (k == 0) sum -= t;
-            for (int j = 0; j < 3; j++) sum += ni[3 * k + j] * rc[3 * i + j];
-            dx[3 * i + k] = sum;
-        }
+            s->p[3 * i + k] = z[3 * i + k] - (k ? 1 : 1 / m) * fc->q[3 * i + k] - (k ? 0 : t);
     }
     for (int i = 0; i < fc->nc; i++)
-        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) { /* PWP in fc->jacobian's rows */
             int j = fc->col[k];
             double mi = fmax(fc->mu[i], PERP_FC_MU_LEAST), mj = fmax(fc->mu[j], PERP_FC_MU_LEAST);
             double *J = fc->jacobian + 9 * (size_t)k;
@@ -96,28 +127,82 @@ static double advance(perp__fc *fc, double *x, double *z, double sigma, double *
                 for (int b = 0; b < 3; b++) {
                     double w = fc->block[9 * (size_t)k + (size_t)(3 * a + b)];
                     J[3 * a + b] = w / (a ? 1 : mi) / (b ? 1 : mj);
-                    dx[3 * i + a] -= J[3 * a + b] * x[3 * j + b];
+                    s->p[3 * i + a] -= J[3 * a + b] * x[3 * j + b];
                 }
-            for (int e = 0; e < 9 && i == j; e++) J[e] += nh[9 * (size_t)i + (size_t)e];
+            for (int e = 0; e < 9 && i == j; e++) J[e] += s->nh[9 * (size_t)i + (size_t)e];
         }
     perp__fc_count(fc, 2); /* scaled, and times x */
     perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_FC_PIVOT_IPM);
     fc->factorizations++;
     fc->iterations++;
-    perp__block_lu_solve(fc->lu, dx);
-    for (int i = 0; i < fc->nc; i++) { /* rc := dz */
-        double d[3] = {0};
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++)
-                d[a] += h[9 * (size_t)i + (size_t)(3 * a + b)] * (rc[3 * i + b] - dx[3 * i + b]);
-        memcpy(rc + 3 * i, d, sizeof d);
-        length = fmin(length, step_length(x + 3 * i, dx + 3 * i));
-        length = fmin(length, step_length(z + 3 * i, d));
+}
+
+/* dx and dz for rc; how far they may go. */
+static double find_step(perp__fc *fc, const double *x, const double *z, step *s)
+{
+    double length = 1;
+    for (int i = 0; i < fc->nc; i++)
+        for (int k = 0; k < 3; k++) {
+            const double *n = s->nh + 9 * (size_t)i + 3 * k, *rc = s->rc + 3 * i;
+            s->dx[3 * i + k] = s->p[3 * i + k] + n[0] * rc[0] + n[1] * rc[1] + n[2] * rc[2];
+        }
+    perp__block_lu_solve(fc->lu, s->dx);
+    for (int i = 0; i < fc->nc; i++) {
+        const double *dx = s->dx + 3 * i, *rc = s->rc + 3 * i;
+        double *dz = s->dz + 3 * i;
+        for (int k = 0; k < 3; k++) {
+            const double *h = s->h + 9 * (size_t)i + 3 * k;
+            dz[k] = h[0] * (rc[0] - dx[0]) + h[1] * (rc[1] - dx[1]) + h[2] * (rc[2] - dx[2]);
+        }
+        length = fmin(length, step_length(x + 3 * i, dx));
+        length = fmin(length, step_length(z + 3 * i, dz));
     }
-    double shorter = length < 1 ? 0.95 * length : 1;
+    return length;
+}
+
+/* Of the gap what a step aims at: by the length of the last; or the square of what the step to 0 would leave of it, within these. */
+static double sigma_of(double length)
+{
+    return length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
+}
+static const double SIGMA_LEAST = 1e-3, SIGMA_MOST = 0.8;
+
+/* So much of the way to the boundary a step goes, without and with correction. */
+static const double INSIDE = 0.95, INSIDE_CORRECTED = 0.99;
+
+/* One step from (x, z) towards less tau; its length. length: of the last. */
+static double advance(perp__fc *fc, double *x, double *z, int is_corrected, double length,
+                      double *gap)
+{
+    step s = {.h = perp__fc_work(fc, 2),
+              .nh = perp__fc_work(fc, 5),
+              .p = perp__fc_work(fc, 0),
+              .dx = perp__fc_work(fc, 8),
+              .dz = perp__fc_work(fc, 1),
+              .rc = perp__fc_work(fc, 9)};
+    double tau = 0, left = 0, sigma = sigma_of(length);
+    for (int k = 0; k < fc->n; k++) tau += x[k] * z[k];
+    *gap = tau /= fc->nc;
+    factor(fc, x, z, &s);
+    for (int k = 0; k < fc->n; k++) s.rc[k] = -x[k];
+    if (is_corrected) {
+        length = find_step(fc, x, z, &s);
+        for (int k = 0; k < fc->n; k++)
+            left += (x[k] + length * s.dx[k]) * (z[k] + length * s.dz[k]);
+        left /= fc->nc * tau;
+        sigma = fmin(fmax(left * left, SIGMA_LEAST), SIGMA_MOST);
+    }
+    for (int i = 0; i < fc->nc; i++) {
+        double d = det(z + 3 * i);
+        for (int k = 0; k < 3; k++)
+            s.rc[3 * i + k] += sigma * tau * (k ? -1 : 1) * z[3 * i + k] / d;
+        if (is_corrected) correct(x + 3 * i, z + 3 * i, s.dx + 3 * i, s.dz + 3 * i, s.rc + 3 * i);
+    }
+    length = find_step(fc, x, z, &s);
+    double shorter = length < 1 ? (is_corrected ? INSIDE_CORRECTED : INSIDE) * length : 1;
     for (int k = 0; k < fc->n; k++) {
-        x[k] += shorter * dx[k];
-        z[k] += shorter * rc[k];
+        x[k] += shorter * s.dx[k];
+        z[k] += shorter * s.dz[k];
     }
     return isfinite(length) ? length : 0;
 }
@@ -150,7 +235,8 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
 {
     double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = PERP_TINY, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
-    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL, fc->live)) {
+    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL,
+                              fc->nlive ? fc->live : NULL)) {
         fc->out_of_memory = 1;
         return 0;
     }
@@ -160,10 +246,13 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
         x[3 * i] *= spread(2 * i, start);
         z[3 * i] *= spread(2 * i + 1, start);
     }
+    /* from nothing piles are solved more often without correction */
+    int is_corrected = end == PERP__IPM_SETTLED || start < 0;
     double length = 0, last[2] = {INFINITY, INFINITY}; /* the residual of the last steps */
-    for (int it = 0; it < limit; it++) {
-        double sigma = length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
-        length = advance(fc, x, z, sigma, &gap);
+    for (int it = 0, idle = 0; it < limit; it++) {
+        length = advance(fc, x, z, is_corrected, length, &gap);
+        idle = length < IDLE ? idle + 1 : 0;
+        if (end == PERP__IPM_SETTLED && idle == IDLE_STEPS) break;
         if (length < PERP_FC_STEP || gap < PERP_FC_GAP * size * size) break;
         for (int i = 0; i < fc->nc; i++) {
             fc->r[3 * i] = x[3 * i] / fmax(fc->mu[i], PERP_FC_MU_LEAST);
