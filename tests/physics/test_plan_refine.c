@@ -511,7 +511,7 @@ static void a_table_has_all_of_the_motion(void **state)
     clear(&u);
 }
 
-/* Runs of free length on steps that are not divided yet: every start is on that mesh (one that was not wrote behind its own lengths, which memory checkers see). */
+/* Runs of free length on steps that are not divided yet: every start is on that mesh, and answers are those of one thread. */
 static void starts_beside_each_other_have_the_mesh(void **state)
 {
     (void)state;
