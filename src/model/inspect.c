@@ -265,16 +265,25 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
  * -------------------------------------------------------------------------------------------------------
  */
 
-/* Is an expression a square, an even power, a size or a root, or a sum of such, which has no negative values, and 0 where all they are made of are? */
+static int is_positive(const perp__graph *g, perp_expr e)
+{
+    return g->node[e].op == PERP__CONST && g->node[e].value > 0;
+}
+
+/* Is an expression a square, an even power, a size or a root, or a sum, product or multiple of such, which has no negative values, and 0 where all they are made
+ * of are? */
 static int is_distance(const perp__graph *g, perp_expr e)
 {
     const perp__node *node = &g->node[e];
     switch ((int)node->op) {
     case PERP__ADD: return is_distance(g, node->a) && is_distance(g, node->b);
-    case PERP__MUL: return node->a == node->b;
+    case PERP__MUL:
+        return node->a == node->b || ((is_positive(g, node->a) || is_distance(g, node->a)) &&
+                                      (is_positive(g, node->b) || is_distance(g, node->b)));
+    case PERP__DIV: return is_distance(g, node->a) && is_positive(g, node->b);
     case PERP__POW:
-        return g->node[node->b].op == PERP__CONST && g->node[node->b].value > 0 &&
-               fmod(g->node[node->b].value, 2) == 0;
+        return is_positive(g, node->b) &&
+               (fmod(g->node[node->b].value, 2) == 0 || is_distance(g, node->a));
     case PERP__ABS:
     case PERP__SQRT: return 1;
     default: return 0;
@@ -286,22 +295,24 @@ static int is_nothing(const perp__graph *g, perp_expr e)
     return g->node[e].op == PERP__CONST && g->node[e].value == 0;
 }
 
-/* Is it 0 in a region, as max(x, 0) is? That may be meant. -1 when memory is out. */
-static int has_regions(const perp__graph *g, perp_expr e)
+/* Does something pass through where it is 0? Not where it is so in a region, as max(x, 0) is: that may be meant; nor where it is of parameters alone, which are
+ * what symbols that are numbers are. -1 when memory is out. */
+static int is_passed(const perp__graph *g, perp_expr e, const double *symbol)
 {
-    int n, found = 0, *reach = perp__graph_reach(g, &e, 1, &n);
+    int n, has_regions = 0, varies = 0, *reach = perp__graph_reach(g, &e, 1, &n);
     if (!reach) return -1;
     for (int k = 0; k < n; k++) {
-        perp__op op = g->node[reach[k]].op;
-        found |= op == PERP__MAX || op == PERP__MIN || op == PERP__STEP;
+        const perp__node *node = &g->node[reach[k]];
+        has_regions |= node->op == PERP__MAX || node->op == PERP__MIN || node->op == PERP__STEP;
+        varies |= node->op == PERP__SYMBOL && isnan(symbol[node->a]);
     }
     free(reach);
-    return found;
+    return varies && !has_regions;
 }
 
 /* A comparison of a guard that holds only where a distance is 0, as (x - c)^2 <= 0: what passes through there has it hold for an instant, which steps meet by
  * chance. 0: there is none; -1 when memory is out. */
-static int only_touches(const perp__graph *g, const int *reach, int n)
+static int only_touches(const perp__graph *g, const int *reach, int n, const double *symbol)
 {
     int found = 0;
     for (int k = 0; k < n && found == 0; k++) {
@@ -311,8 +322,7 @@ static int only_touches(const perp__graph *g, const int *reach, int n)
         if (is_nothing(g, node->b)) side = node->a;
         if (is_nothing(g, node->a) && g->node[node->b].op == PERP__NEG) side = g->node[node->b].a;
         if (side < 0 || !is_distance(g, side)) continue;
-        int is_region = has_regions(g, side);
-        found = is_region < 0 ? -1 : !is_region;
+        found = is_passed(g, side, symbol);
     }
     return found;
 }
@@ -337,7 +347,7 @@ static int inspect_guards(const perp_model *m, perp__source *findings)
         }
         ok = reach && perp__graph_value(&m->graph, guard, symbol, &value);
         findings->note = m->pair[i].note;
-        int touches = ok && varies ? only_touches(&m->graph, reach, n) : 0;
+        int touches = ok && varies ? only_touches(&m->graph, reach, n, symbol) : 0;
         ok = ok && touches >= 0;
         if (touches > 0)
             perp__error(

@@ -281,18 +281,30 @@ static void warnings_in_parts_name_the_instance(void **state)
 static void guards_that_only_touch_are_named(void **state)
 {
     (void)state;
-    static const char *const touch[] = {"(x - 1)^2 <= 0",  "(x - v)*(x - v) <= 0 and t >= 0",
-                                        "norm(x, v) <= 0", "0 >= abs(x)",
-                                        "-(x - 1)^4 >= 0", "(x - 1)^2 + v^2 <= 0"};
-    static const char *const cross[] = {"x <= 1",         "x^2 <= 1",         "x^2 >= 0",
-                                        "max(x, 0) <= 0", "max(x, 0)^2 <= 0", "x^3 <= 0",
-                                        "1 - x^2 <= 0",   "x^2 - v^2 <= 0",   "x^2 < 0"};
+    static const char *const touch[] = {"(x - 1)^2 <= 0",   "(x - v)*(x - v) <= 0 and t >= 0",
+                                        "norm(x, v) <= 0",  "0 >= abs(x)",
+                                        "-(x - 1)^4 >= 0",  "(x - 1)^2 + v^2 <= 0",
+                                        "3*(x - 1)^2 <= 0", "0 >= (x - 1)^2/3",
+                                        "abs(x)^3 <= 0",    "abs(x)*v^2 <= 0"};
+    static const char *const cross[] = {"x <= 1",
+                                        "x^2 <= 1",
+                                        "x^2 >= 0",
+                                        "max(x, 0) <= 0",
+                                        "max(x, 0)^2 <= 0",
+                                        "x^3 <= 0",
+                                        "1 - x^2 <= 0",
+                                        "x^2 - v^2 <= 0",
+                                        "x^2 < 0",
+                                        "-2*x^2 <= 0",
+                                        "abs(x)*v <= 0",
+                                        "(x - 1)^2/3 <= 1",
+                                        "x <= 1 and k^2 <= 0"};
     char model[256];
     for (size_t i = 0; i < sizeof touch / sizeof *touch + sizeof cross / sizeof *cross; i++) {
         size_t n = sizeof touch / sizeof *touch;
         const char *says = "holds only where a square or a size is 0";
         snprintf(model, sizeof model,
-                 "state x = 2, v = 0\nvar p\nder(x) = v\nder(v) = p - 1\n"
+                 "param k = 0\nstate x = 2, v = 0\nvar p\nder(x) = v\nder(v) = p - 1 + k\n"
                  "0 <= p perp v >= 0 when %s\n",
                  i < n ? touch[i] : cross[i - n]);
         expect(model, i < n ? says : "warning", i < n ? NULL : says);
