@@ -403,11 +403,11 @@ PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
 PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
 
 /// How far the states now are from those of the motion. Where radau5 fits the model (no round friction cones, no condition that reads h, at most 12 pairs and 200 states and vars) beside
-/// runs by radau5 with steps as long as an accuracy allows, each more accurate than the last; else beside the same run with longer steps. For runs from the
+/// runs by radau7 with steps as long as an accuracy allows, each more accurate than the last; else beside the same run with longer steps. For runs from the
 /// model's initial state, in which nothing was set; the model as it is now. Allocates; the same numbers on every call.
 ///
-/// @param part    the other runs may cost about 1/part of what this one did, 10 is usual. In any case 1e7 multiplications (10 ms on one core), and
-///                a first of them 3.2e7 together with this one, or half of this one's up to 6e7; below 10: 6e7. Counted, not timed
+/// @param part    the other runs may cost about 1/part of what this one did, 10 is usual. In any case 1e7 multiplications (10 ms on one core) together with this one, and
+///                a first of them 3.2e7 with it, or half of this one's up to 6e7; below 10: 6e7. Counted, not timed
 /// @param error   a state each, in its unit: an estimate where it is more than three times `unsure`, else the error is below the sum of both
 /// @param unsure  a state each: the most that the estimate may itself be off by
 /// @param growth  nullable: by how much a difference between two motions grows until now, each state on its own scale. Beyond 1e4 or so no

@@ -458,7 +458,10 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
     perp_simulation_destroy(e.other);
     free(states), free(e.straight.state);
     for (int w = 0; w < WAYS; w++) free(e.moves[w].state);
-    if (status != PERP_OK) perp__diag_append(diag, "%s", perp_diag_text(&why));
+    if (status == PERP_ERR_MEMORY)
+        perp__out_of_memory(diag, sim->model->source.name);
+    else if (status != PERP_OK)
+        perp__diag_append(diag, "%s", perp_diag_text(&why));
     perp_diag_clear(&why);
     return status;
 }

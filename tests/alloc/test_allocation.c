@@ -335,6 +335,36 @@ static void stretches_survive_failing_allocations(void **state)
     for (int i = 0; i < 2; i++) tell_each(story_of_a_stretch, &by[i], 1);
 }
 
+/* How far the end is from the motion's: beside runs that carry differences along, and of a model with many pairs, beside longer steps. */
+static perp_status story_of_an_estimate(void *given, perp_diag *diag)
+{
+    const char *of = given;
+    perp_model *model = NULL;
+    perp_simulation *sim = NULL;
+    double error[32], unsure[32];
+    perp_status status = perp_model_parse(of, strlen(of), "run.perp", &model, diag);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (status == PERP_OK) status = perp_simulation_create(model, &o, &sim, diag);
+    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
+    if (status == PERP_OK) status = perp_simulation_estimate(sim, 2, error, unsure, NULL, diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void estimates_survive_failing_allocations(void **state)
+{
+    (void)state;
+    static char block[] = "state x = 0, v = 1\nvar f\nder(x) = v\nder(v) = 4*sin(9*t) - x + f\n"
+                          "-1 <= f <= 1 perp v\nsimulate to 1 step 0.01\n",
+                many[] = "state x[14] = 1, v[14] = 0\nvar p[14]\n"
+                         "for i in 1..14 {\n der(x[i]) = v[i]\n der(v[i]) = p[i] - i\n"
+                         " 0 <= p[i] perp v[i] >= 0 when x[i] <= 0\n}\n"
+                         "simulate to 1 step 0.01 method backward-euler\n";
+    tell_each(story_of_an_estimate, block, 1);
+    tell_each(story_of_an_estimate, many, 1);
+}
+
 /* A start is looked at and moved. */
 static perp_status story_of_a_start(void *given, perp_diag *diag)
 {
@@ -621,6 +651,7 @@ int main(void)
         cmocka_unit_test(a_loop_of_a_controller_allocates_nothing),
         cmocka_unit_test(a_clone_survives_failing_allocations),
         cmocka_unit_test(stretches_survive_failing_allocations),
+        cmocka_unit_test(estimates_survive_failing_allocations),
         cmocka_unit_test(starts_survive_failing_allocations),
         cmocka_unit_test(events_survive_failing_allocations),
         cmocka_unit_test(a_batch_survives_failing_allocations),
