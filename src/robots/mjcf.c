@@ -82,6 +82,9 @@ static void read_flags(mjcf *m, const perp__xml_node *node)
     if (perp__read_word(m->r, node, "filterparent", "enable disable") > 0)
         perp__robot_refuse(m->r, node, "filterparent",
                            "filterparent: a body never touches its parent");
+    if (perp__read_word(m->r, node, "override", "disable enable") > 0)
+        perp__robot_refuse(m->r, node, "override",
+                           "override: contacts have the friction of their geoms and pairs");
     if (m->no_constraint) m->no_contact = m->no_equality = m->no_frictionloss = m->no_limit = 1;
 }
 
@@ -141,6 +144,33 @@ static void each_child(mjcf *m, const char *name, void (*read)(mjcf *, const per
             if (m->r->status != PERP_ERR_MEMORY) read(m, child);
 }
 
+/* Meshes that bend are looks; what else of deformable is soft. */
+static int is_skin(const perp__xml_node *node)
+{
+    if (!mjcf_is(node, "deformable")) return 0;
+    for (const perp__xml_node *child = node->child; child; child = child->next)
+        if (!mjcf_is(child, "skin")) return 0;
+    return 1;
+}
+
+void mjcf_refuse_element(mjcf *m, const perp__xml_node *node)
+{
+    static const struct {
+        const char *name, *why;
+    } known[] = {{"deformable", "soft bodies are not to be had"},
+                 {"flexcomp", "soft bodies are not to be had"},
+                 {"composite", "parts that are made up are not to be had; replicate is"},
+                 {"attach", "models within models are not to be had; include is"},
+                 {"extension", "programs of a model's own are not to be had"},
+                 {"plugin", "programs of a model's own are not to be had"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (mjcf_is(node, known[i].name)) {
+            perp__robot_refuse(m->r, node, NULL, "<%s>: %s", node->name, known[i].why);
+            return;
+        }
+    perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known, or not to be had, here", node->name);
+}
+
 static void look_at_sections(mjcf *m)
 {
     static const char *const read[] = {"compiler", "option",   "default",  "asset",    "worldbody",
@@ -150,13 +180,11 @@ static void look_at_sections(mjcf *m)
         int known = 0;
         for (size_t i = 0; i < sizeof read / sizeof *read; i++) known |= mjcf_is(node, read[i]);
         for (size_t i = 0; i < sizeof ignored / sizeof *ignored && !known; i++) {
-            if (!mjcf_is(node, ignored[i])) continue;
+            if (!mjcf_is(node, ignored[i]) && !is_skin(node)) continue;
             known = 1;
             perp__robot_ignore(m->r, node, NULL, "<%s>: has no part in the motion", node->name);
         }
-        if (!known)
-            perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known, or not to be had, here",
-                               node->name);
+        if (!known) mjcf_refuse_element(m, node);
     }
 }
 

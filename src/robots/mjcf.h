@@ -87,7 +87,7 @@ typedef struct mjcf_geom {
     int body, kind; /* of perp_shape_kind, or one of the above */
     int contype, conaffinity, condim, priority, group;
     double size[3], friction[3], fromto[6], mass, density, fitscale;
-    int nsize, has_fromto, has_mass, is_shell;
+    int nsize, has_fromto, has_mass, is_shell, is_wing; /* is_wing: fluidshape ellipsoid */
     const char *mesh, *hfield;
     perp__pose pose; /* in its body's frame */
     int is_paired;
@@ -197,6 +197,9 @@ const perp_field *mjcf_field_of(mjcf *m, const mjcf_geom *g);
 void mjcf_add_shapes(mjcf *m);
 /* A pose in a body's frame as one in that of its link. */
 void mjcf_in_link(const mjcf *m, int body, const perp__pose *pose, perp__pose *in_link);
+
+/* mjcf.c. Why an element is not read. */
+void mjcf_refuse_element(mjcf *m, const perp__xml_node *node);
 
 /* mjcf_relations.c */
 void mjcf_read_contact(mjcf *m, const perp__xml_node *node);

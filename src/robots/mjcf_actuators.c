@@ -332,7 +332,7 @@ static void apply_muscle(mjcf *m, const perp__xml_node *node, drive *d)
     static const char *const name[] = {"force", "scale", "lmin",  "lmax",
                                        "vmax",  "fpmax", "fvmax", NULL};
     static const double usual[OF_MUSCLE] = {0.75, 1.05, -1, 200, 0.5, 1.6, 1.5, 1.3, 1.2};
-    if (!d->servo) { /* what others' classes say does not count */
+    if (d->gain_type != GAIN_MUSCLE) { /* what others' classes say does not count */
         memcpy(d->gain, usual, sizeof usual);
         d->dyn[0] = 0.01, d->dyn[1] = 0.04, d->dyn[2] = 0;
     }

@@ -278,8 +278,7 @@ static void part_rest(mjcf *m, const perp__xml_node *node, const place *p)
         perp__robot_refuse(m->r, node, NULL, "inertial: a child of the body itself is expected");
     else if (!mjcf_is(node, "body") && !mjcf_is(node, "joint") && !mjcf_is(node, "freejoint") &&
              !mjcf_is(node, "inertial"))
-        perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known, or not to be had, here",
-                           node->name);
+        mjcf_refuse_element(m, node);
 }
 
 static void part_body(mjcf *m, const perp__xml_node *node, const place *p)

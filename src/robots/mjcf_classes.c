@@ -19,7 +19,7 @@ typedef struct element {
     "name class joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited tendon "    \
     "site refsite body slidersite cranksite armature damping delay group"
 #define STRAND                                                                                     \
-    "name class limited range stiffness damping frictionloss armature springlength "               \
+    "name class limited range stiffness damping frictionloss armature springlength springyield "   \
     "actuatorfrcrange actuatorfrclimited"
 #define STRAND_SOFT "margin solreflimit solimplimit solreffriction solimpfriction"
 #define STRAND_IDLE "group user width material rgba"
@@ -40,31 +40,30 @@ static const element elements[] = {
      "magnetic collision"},
     {"flag",
      "constraint equality frictionloss limit contact passive spring damper gravity clampctrl "
-     "filterparent actuation",
-     "warmstart refsafe eulerdamp nativeccd multiccd island override midphase autoreset "
+     "filterparent actuation override",
+     "warmstart refsafe eulerdamp nativeccd multiccd island midphase autoreset "
      "invdiscrete sleep diagexact speculative",
      "sensor energy fwdinv"},
-    {"body", "name childclass mocap gravcomp " TURNED, "", "user sleep"},
+    {"body", "name childclass mocap gravcomp " TURNED, "", "user sleep fuse simple"},
     {"frame", "name childclass " TURNED, "", ""},
     {"replicate", "count sep offset euler", "", ""},
     {"inertial", "mass diaginertia fullinertia " TURNED, "", ""},
     {"joint",
      "name class type axis pos range limited ref springref stiffness damping armature frictionloss "
-     "springdamper actuatorfrcrange actuatorfrclimited actuatorgravcomp align",
+     "springdamper springyield actuatorfrcrange actuatorfrclimited actuatorgravcomp align",
      "margin solreflimit solimplimit solreffriction solimpfriction", "group user"},
     {"freejoint", "name align", "", "group"},
     {"geom",
      "name class type size fromto contype conaffinity condim priority friction mass density group "
-     "shellinertia mesh hfield fitscale " TURNED,
-     "solmix solref solimp margin gap",
-     "rgba material user fluidshape fluidcoef surfacevel castshadow"},
+     "shellinertia mesh hfield fitscale fluidshape surfacevel adhesion " TURNED,
+     "solmix solref solimp margin gap", "rgba material user fluidcoef castshadow"},
     {"site", "name class fromto " TURNED, "", "type size group material rgba user mesh"},
     {"mesh",
      "name class file vertex face scale refpos refquat inertia builtin content_type maxhullvert",
      "", "normal texcoord smoothnormal material params octree_maxdepth needsdf"},
     {"hfield", "name content_type file nrow ncol elevation size", "", ""},
-    {"pair", "name class geom1 geom2 condim friction", "solref solreffriction solimp margin gap",
-     ""},
+    {"pair", "name class geom1 geom2 condim friction adhesion",
+     "solref solreffriction solimp margin gap", ""},
     {"exclude", "name body1 body2", "", ""},
     {"equality", "active", "solref solimp", ""},
     {"connect", "name class active body1 body2 anchor site1 site2", "solref solimp", ""},
@@ -109,6 +108,35 @@ static int has_word(const char *words, const char *word)
     return 0;
 }
 
+/* What would change the motion if it were not 0. */
+static void check_zero(mjcf *m, const perp__xml_node *node, const char *attribute)
+{
+    static const struct {
+        const char *name, *why;
+    } known[] = {{"surfacevel", "surfaces that run are not to be had"},
+                 {"adhesion", "contacts that pull are not to be had"},
+                 {"springyield", "springs that give way for good are not to be had"}};
+    double x[6] = {0};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(attribute, known[i].name) != 0) continue;
+        perp__read_numbers(m->r, node, attribute, 1, 6, x);
+        for (int k = 0; k < 6; k++)
+            if (x[k] != 0) {
+                perp__robot_refuse(m->r, node, attribute, "%s: %s", attribute, known[i].why);
+                break;
+            }
+    }
+}
+
+/* Margins and gaps say where soft forces begin. */
+static const char *reason_of(const char *attribute)
+{
+    if (strcmp(attribute, "margin") == 0 || strcmp(attribute, "gap") == 0)
+        return "forces begin where shapes meet, limits and lengths end";
+    if (strcmp(attribute, "integrator") == 0) return "a step has methods of its own (--method)";
+    return "contacts and laws are exact here";
+}
+
 void mjcf_check(mjcf *m, const perp__xml_node *node)
 {
     const element *e = NULL;
@@ -123,10 +151,10 @@ void mjcf_check(mjcf *m, const perp__xml_node *node)
         if (mjcf_is(node, strands[i].name)) e = &strands[i];
     for (int i = 0; e && i < node->nattribute; i++) {
         const char *name = node->attribute[i].name;
-        if (has_word(e->used, name)) continue;
-        if (has_word(e->soft, name))
-            perp__robot_ignore(m->r, node, name, "%s of %s: contacts and laws are exact here", name,
-                               node->name);
+        if (has_word(e->used, name))
+            check_zero(m, node, name);
+        else if (has_word(e->soft, name))
+            perp__robot_ignore(m->r, node, name, "%s of %s: %s", name, node->name, reason_of(name));
         else if (has_word(e->idle, name))
             perp__robot_ignore(m->r, node, name, "%s of %s: has no part in the motion", name,
                                node->name);

@@ -204,6 +204,8 @@ static void apply_geom(mjcf *m, const perp__xml_node *node, void *to)
     perp__read_number(r, node, "density", &g->density);
     perp__read_number(r, node, "fitscale", &g->fitscale);
     mjcf_read_flag(m, node, "shellinertia", &g->is_shell);
+    word = perp__read_word(r, node, "fluidshape", "none ellipsoid");
+    if (word >= 0) g->is_wing = word;
     if (perp__xml_get(node, "mesh")) g->mesh = perp__xml_get(node, "mesh");
     if (perp__xml_get(node, "hfield")) g->hfield = perp__xml_get(node, "hfield");
     mjcf_read_pose(m, node, &g->pose);
@@ -272,6 +274,12 @@ static void check_geom(mjcf *m, mjcf_geom *g)
     mjcf_check_condim(m, g->node, g->condim);
     if (!(g->friction[0] >= 0 && g->friction[1] >= 0 && g->friction[2] >= 0))
         perp__robot_refuse(m->r, g->node, "friction", "friction: it is >= 0");
+    const perp_bodies_options *o = &m->r->to->is.options;
+    if (g->is_wing && (o->density > 0 || o->viscosity > 0))
+        perp__robot_refuse(
+            m->r, g->node, NULL,
+            "geom: fluidshape ellipsoid is not to be had; a fluid drags the box of a "
+            "body's inertia");
     if (g->mass < 0 || g->density < 0)
         perp__robot_refuse(m->r, g->node, NULL, "geom: mass and density are >= 0");
 }

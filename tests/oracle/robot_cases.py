@@ -310,6 +310,7 @@ face="0 2 1 0 3 2 0 5 3 3 5 4 6 7 8 6 8 9 6 9 11 9 10 11 0 1 7 0 7 6 1 2 8 1 8 7
     ("cylinder, as it is", drive('<cylinder joint="b"/>')),
     ("muscle", drive('<muscle tendon="t" lengthrange="-1 2"/>')),
     ("muscle of a joint", drive('<muscle joint="b" lengthrange="-1 2" force="30" timeconst="0.02 0.05" tausmooth="0.1" range="0.6 1.2" lmin="0.4" lmax="1.7" vmax="2" fpmax="1.1" fvmax="1.4"/>')),
+    ("muscle beside a general one in a class", drive('<muscle joint="a" lengthrange="-1 2" force="-1"/><muscle joint="b" lengthrange="-1 2"/>', '<default><muscle force="30" vmax="3"/><general dyntype="muscle" gaintype="muscle"/></default>')),
     ("muscle, scale", drive('<muscle joint="a" gear="0.5" lengthrange="-1 2" scale="300"/>')),
     ("general muscle", drive('<general joint="b" dyntype="muscle" gaintype="muscle" biastype="muscle" lengthrange="-1 2" dynprm="0.02 0.05" gainprm="0.7 1.1 20 200 0.5 1.6 1.5 1.3 1.2" biasprm="0.7 1.1 20 200 0.5 1.6 1.5 1.3 1.2" ctrlrange="0 1"/>')),
     ("general muscle that does not resist", drive('<general joint="b" gaintype="muscle" lengthrange="-1 2" gainprm="0.7 1.1 20 200 0.5 1.6 1.5 1.3 1.2"/>')),

@@ -40,7 +40,10 @@ static void print_tendons(perp_bodies *b, const perp_robot_parts *parts, double 
 static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_diag *diag)
 {
     const perp_touch *t;
-    perp_bodies_step(b, NULL, diag); /* refused where bodies overlap: they are found all the same */
+    perp_bodies_info info = {.parts = 1};
+    perp_bodies_step(b, &info,
+                     diag); /* refused where bodies overlap: they are found all the same */
+    printf("parts %d\n", info.parts);
     int n = perp_bodies_touches(b, &t);
     for (int i = 0; i < n; i++) {
         const char *x = parts->shape_name[t[i].shape[0]], *y = parts->shape_name[t[i].shape[1]];

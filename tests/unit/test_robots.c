@@ -873,6 +873,25 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     refuses(JOINT("", "axis='0 0 0'"), PERP_ERR_MODEL, "axis: it has no direction");
     refuses(JOINT("", "colour='0 0 0'"), PERP_ERR_MODEL, "colour: not known of <joint>");
     refuses(JOINT("<plan/>", ""), PERP_ERR_MODEL, "<plan>: not known, or not to be had");
+    refuses(WITH("<deformable><flex/></deformable>"), PERP_ERR_MODEL,
+            "<deformable>: soft bodies are not to be had");
+    refuses(GEOM("", "size='0.1'/><composite type='cable'"), PERP_ERR_MODEL,
+            "<composite>: parts that are made up are not to be had; replicate is");
+    refuses(GEOM("", "size='0.1' surfacevel='0 0 0 1 0 0'"), PERP_ERR_MODEL,
+            "surfacevel: surfaces that run are not to be had");
+    refuses(GEOM("", "size='0.1' adhesion='2'"), PERP_ERR_MODEL,
+            "adhesion: contacts that pull are not to be had");
+    refuses(GEOM("<option density='1'/>", "size='0.1' fluidshape='ellipsoid'"), PERP_ERR_MODEL,
+            "fluidshape ellipsoid is not to be had");
+    refuses(JOINT("", "springyield='0.1'"), PERP_ERR_MODEL,
+            "springyield: springs that give way for good are not to be had");
+    refuses(JOINT("<option><flag override='enable'/></option>", ""), PERP_ERR_MODEL,
+            "override: contacts have the friction of their geoms and pairs");
+    static const char *const idle[] = {
+        GEOM("", "size='0.1' surfacevel='0 0 0' adhesion='0' fluidshape='ellipsoid'"),
+        JOINT("<option><flag override='disable'/></option>", "springyield='0'"),
+        WITH("<deformable><skin/></deformable>")};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) perp_robot_destroy(read_text(idle[i]));
     refuses(JOINT("<include file='nowhere.xml'/>", ""), PERP_ERR_FILE,
             "robots/nowhere.xml cannot be read");
     refuses("<sdf/>", PERP_ERR_MODEL, "<sdf>: a file begins with");
@@ -1117,9 +1136,10 @@ static void examples_run(void **state)
 static void kinds_run(void **state)
 {
     (void)state;
-    static const char *const files[] = {"quadruped.xml", "arm_gripper.xml", "four_bar.xml",
-                                        "biped.xml",     "base.xml",        "drone.xml",
-                                        "fixed.xml",     "tendon_hand.xml"};
+    static const char *const files[] = {
+        "quadruped.xml", "arm_gripper.xml", "four_bar.xml",    "biped.xml",      "base.xml",
+        "drone.xml",     "fixed.xml",       "tendon_hand.xml", "muscle_arm.xml", "digger.xml",
+        "humanoid.xml",  "cable.xml",       "dexterous.xml",   "insect.xml"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[256];
         perp_robot *robot;
