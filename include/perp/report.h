@@ -113,20 +113,21 @@ PERP_API perp_status perp_figure_write_svg(const perp_figure *figure, const char
 /// The same as text in memory, which the caller frees.
 PERP_API perp_status perp_figure_svg(const perp_figure *figure, char **text, size_t *length);
 
-/// What a system of bodies did, frame by frame, for the page: the poses of its bodies, the forces of its contacts, and when contacts change.
+/// What a system of bodies did, frame by frame, for the page: the poses of its bodies, the ways of its tendons through space, the forces of its contacts, and when contacts
+/// change.
 typedef struct perp_motion perp_motion;
 
-/// A motion without frames. Shapes, meshes and names are copied: the system need not last.
+/// A motion without frames, of the tendons that the system has now. Shapes, meshes and names are copied: the system need not last.
 ///
 /// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
 PERP_API perp_status perp_motion_create(const perp_bodies *bodies, perp_motion **motion);
 PERP_API void perp_motion_destroy(perp_motion *motion);
 
 /// Take the present state in, with the contacts of the step that led there: once before the first step, then after each. A long motion keeps
-/// every second, fourth, .. of the states and the last, at most 2000 (fewer of more than 500 bodies, down to 200), and contacts in fewer of
+/// every second, fourth, .. of the states and the last, at most 2000 (fewer of more than 500 bodies or of many tendons, down to 200), and contacts in fewer of
 /// them where there are more than 200000. When contacts begin, end, begin to slip or to stick is told of all states.
 ///
-/// @return PERP_OK; PERP_ERR_ARG (NULL, another number of bodies, a time that does not increase); PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG (NULL, another number of bodies or tendons, a time that does not increase); PERP_ERR_MEMORY
 PERP_API perp_status perp_motion_add(perp_motion *motion, perp_bodies *bodies);
 
 /// How many states are kept.

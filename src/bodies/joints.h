@@ -32,10 +32,10 @@ typedef struct perp__guess {
     unsigned char amended;     /* it became a row within this step */
 } perp__guess;
 
-/* A straight piece of a tendon: its ends in the world, the bodies that these are on, its direction over the divisor; the first of two around something: what, and whether through it. */
+/* A straight piece of a tendon: its ends in the world, the bodies that these are on, its direction over the divisor; the first of two around something: what, whether through it, and about what it turns there, by how much. */
 typedef struct perp__piece_of_path {
     int body[2];
-    double p[2][3], d[3];
+    double p[2][3], d[3], turn[3];
     const perp_path_point *around;
     int is_through;
 } perp__piece_of_path;
@@ -50,6 +50,12 @@ typedef struct perp__strand {
     int ball;      /* 0, or the body whose ball joint's turn it is: c is its axis */
     double length; /* of a path, where it was followed last; of a turn, its angle there */
 } perp__strand;
+
+/* How many points stand for a part of a path where it is drawn: of what it may go around 13, whether it does or not. */
+static inline int perp__points_at(perp_path_kind kind)
+{
+    return kind == PERP_PATH_PULLEY ? 0 : kind == PERP_PATH_SITE ? 1 : 13;
+}
 
 /* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its slack. */
 enum { PERP__OF_TENDON = 5 };
@@ -163,6 +169,8 @@ void perp__activations_back(perp_bodies *b);
 /* paths.c. Its pieces, length and row where the bodies are placed; forces of the bodies from a tension -force, of |terms| `size` large. */
 void perp__path_follow(perp_bodies *b, perp__strand *s);
 void perp__path_load(perp_bodies *b, const perp__strand *s, double force, double size);
+/* Points on it where it was followed, three numbers each, perp__points_at of each part; the place behind them. */
+double *perp__path_points(const perp_bodies *b, const perp__strand *s, double *points);
 const char *perp__path_fault(const perp_bodies *b, const perp_path_point *path, int n);
 /* Velocities that move a point of it are marked; how many. */
 int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int n, int *mark);

@@ -36,6 +36,7 @@ static int do_cross(const double *a, const double *b, const double *c, const dou
 /* The way around a circle in one sense (1: that of the angles): where it is touched, the arc. */
 typedef struct way {
     double p[2][2], arc;
+    double turn; /* the angle from the first to the second, in that sense */
 } way;
 
 static way go_around(double d[2][2], double radius, int sense)
@@ -49,6 +50,7 @@ static way go_around(double d[2][2], double radius, int sense)
     }
     w.arc = fmod(sense * (angle[1] - angle[0]), 2 * PI);
     if (w.arc < 0) w.arc += 2 * PI;
+    w.turn = sense * w.arc;
     w.arc *= radius;
     return w;
 }
@@ -92,7 +94,7 @@ static int wrap_inside(double d[2][2], double radius, way *out)
     double between = acos(fmin(cosine, 1)), a = radius / length[0], b = radius / length[1];
     for (int k = 0; k < 2; k++) x[k] = d[0][k] + d[1][k];
     double size = sqrt(dot2(x, x)), angle = atan2(x[1], x[0]);
-    out->arc = 0;
+    out->arc = out->turn = 0;
     if (cosine < 1 - 1e-15 && asin(a * high) + asin(b * high) - 2 * asin(high) + between <= 0) {
         for (int i = 0; i < 100; i++) {
             double z = 0.5 * (low + high);
@@ -164,9 +166,9 @@ static void climb(double p[2][3], double d[2][2], const way *w, double out[2][3]
     *arc = hypot(w->arc, out[1][2] - out[0][2]);
 }
 
-/* Between two points (world) around or through a path's obstacle: where it is touched (world), the length there. 0: it is not; 2: through. */
+/* Between two points (world) around or through a path's obstacle: where it is touched, about what it turns there and by how much (world), the length. 0: it is not; 2: through. */
 static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], double at[2][3],
-                double *arc)
+                double turn[3], double *arc)
 {
     const perp__link *l = &b->link[o->body];
     double own[9], R[9], center[3], from[3], p[2][3], side[3], axis[2][3] = {{1, 0, 0}, {0, 1, 0}},
@@ -199,6 +201,9 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
         for (int i = 0; i < 3; i++) out[k][i] = axis[0][i] * w.p[k][0] + axis[1][i] * w.p[k][1];
     if (o->kind == PERP_PATH_CYLINDER) climb(p, d, &w, out, arc);
     for (int k = 0; k < 2; k++) perp__place3(R, center, out[k], at[k]);
+    perp__cross3(axis[0], axis[1], from);
+    perp__rotate3(R, from, turn);
+    for (int i = 0; i < 3; i++) turn[i] *= w.turn;
     return 1 + is_inside;
 }
 
@@ -240,7 +245,7 @@ static void derive(perp_bodies *b, perp__strand *s)
 
 void perp__path_follow(perp_bodies *b, perp__strand *s)
 {
-    double divisor = 1, x[2][3], at[2][3], arc;
+    double divisor = 1, x[2][3], at[2][3], turn[3], arc;
     s->npiece = 0;
     s->length = 0;
     for (int i = 0; i + 1 < s->npath; i++) {
@@ -250,13 +255,14 @@ void perp__path_follow(perp_bodies *b, perp__strand *s)
         const perp_path_point *end = next->kind == PERP_PATH_SITE ? next : next + 1;
         site_in_world(b, here, x[0]);
         site_in_world(b, end, x[1]);
-        int wraps = end == next ? 0 : wrap(b, next, x, at, &arc);
+        int wraps = end == next ? 0 : wrap(b, next, x, at, turn, &arc);
         if (wraps) {
             double first[2][3] = {{x[0][0], x[0][1], x[0][2]}, {at[0][0], at[0][1], at[0][2]}},
                    last[2][3] = {{at[1][0], at[1][1], at[1][2]}, {x[1][0], x[1][1], x[1][2]}};
             add_piece(s, (int[2]){here->body, next->body}, first, divisor);
             s->piece[s->npiece - 1].around = next;
             s->piece[s->npiece - 1].is_through = wraps == 2;
+            memcpy(s->piece[s->npiece - 1].turn, turn, sizeof turn);
             s->length += arc / divisor;
             add_piece(s, (int[2]){next->body, end->body}, last, divisor);
         } else {
@@ -264,6 +270,51 @@ void perp__path_follow(perp_bodies *b, perp__strand *s)
         }
     }
     derive(b, s);
+}
+
+/* A part s of the way around something, to which a piece leads. */
+static void point_around(const perp_bodies *b, const perp__piece_of_path *piece, double s,
+                         double *out)
+{
+    const perp_path_point *o = piece->around;
+    double center[3], from[3], part[3], q[4], R[9], across[3];
+    site_in_world(b, o, center);
+    for (int k = 0; k < 3; k++) part[k] = s * piece->turn[k];
+    perp__quaternion_of(part, q);
+    perp__rotation_of(q, R);
+    perp__move3(piece->p[1], -1, center, from);
+    perp__place3(R, center, from, out);
+    /* a helix climbs along what it turns about */
+    double square = perp__dot3(piece->turn, piece->turn);
+    perp__move3(piece[1].p[0], -1, piece->p[1], across);
+    if (square > 0)
+        perp__move3(out, s * perp__dot3(across, piece->turn) / square, piece->turn, out);
+}
+
+double *perp__path_points(const perp_bodies *b, const perp__strand *s, double *out)
+{
+    const perp__piece_of_path *piece = s->piece;
+    for (int i = 0; i < s->npath; i++) {
+        const perp_path_point *here = &s->path[i];
+        int n = perp__points_at(here->kind);
+        if (here->kind == PERP_PATH_SITE) {
+            site_in_world(b, here, out);
+            piece += i + 1 < s->npath && here[1].kind == PERP_PATH_SITE;
+        } else if (here->kind != PERP_PATH_PULLEY) {
+            int wraps = piece->around == here;
+            double d[3];
+            perp__move3(piece->p[1], -1, piece->p[0], d);
+            for (int k = 0; k < n; k++) {
+                if (wraps)
+                    point_around(b, piece, k / (n - 1.0), out + 3 * k);
+                else
+                    perp__move3(piece->p[0], k / (n - 1.0), d, out + 3 * k);
+            }
+            piece += 1 + wraps;
+        }
+        out += 3 * n;
+    }
+    return out;
 }
 
 /* Tension pulls the ends of each piece to each other: forces on bodies, and their sizes. */

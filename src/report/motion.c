@@ -5,6 +5,7 @@
 #include "report/rows.h"
 
 #include "bodies/bodies.h"
+#include "bodies/joints.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -142,7 +143,7 @@ static double rounding(const perp_shape *shape, int nshape)
 }
 
 perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *const *name,
-                               int nbody)
+                               int nbody, int npoint)
 {
     perp_motion *m = calloc(1, sizeof *m);
     if (!m) return NULL;
@@ -150,9 +151,10 @@ perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *
     m->nshape = nshape;
     m->unit = rounding(shape, nshape);
     m->every = m->touch_every = 1;
-    m->most = MOST_POSES / nbody > MOST    ? MOST
-              : MOST_POSES / nbody < LEAST ? LEAST
-                                           : MOST_POSES / nbody;
+    m->npoint = npoint;
+    m->size = (size_t)nbody * PERP__POSE + 3 * (size_t)npoint;
+    int most = (int)((size_t)MOST_POSES * PERP__POSE / m->size);
+    m->most = most > MOST ? MOST : most < LEAST ? LEAST : most;
     m->body_of = malloc(((size_t)nshape + 1) * sizeof *m->body_of);
     m->event = malloc(MOST_EVENTS * sizeof *m->event);
     if (!m->body_of || !m->event || !put_shapes(&m->shapes, shape, nshape, name, nbody)) {
@@ -163,14 +165,47 @@ perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *
     return m;
 }
 
+static int points_of(const perp__joints *j)
+{
+    int n = 0;
+    for (int i = 0; i < j->ntendon; i++)
+        for (int k = 0; k < j->strand[i].npath; k++)
+            n += perp__points_at(j->strand[i].path[k].kind);
+    return n;
+}
+
+/* Tendons through space: of each how many points its branches have. */
+static void put_tendons(perp__text *out, const perp__joints *j)
+{
+    const char *begin = ",\"tendons\":[[";
+    for (int i = 0; i < j->ntendon; i++) {
+        const perp__strand *s = &j->strand[i];
+        int n = 0;
+        for (int k = 0; k < s->npath; k++) {
+            n += perp__points_at(s->path[k].kind);
+            if (!n || (k + 1 < s->npath && s->path[k + 1].kind != PERP_PATH_PULLEY)) continue;
+            perp__text_format(out, "%s%d", begin, n);
+            begin = ",", n = 0;
+        }
+        if (s->npath) begin = "],[";
+    }
+    if (begin[0] == ']') perp__text_put(out, "]]");
+}
+
 perp_status perp_motion_create(const perp_bodies *b, perp_motion **motion)
 {
     if (!b || !motion) return PERP_ERR_ARG;
     const char **name = malloc((size_t)b->n * sizeof *name);
     for (int i = 0; i < b->n && name; i++) name[i] = i ? b->link[i].is.name : NULL;
-    *motion = name ? perp__motion_make(b->shape, b->nshape, name, b->n) : NULL;
+    *motion =
+        name ? perp__motion_make(b->shape, b->nshape, name, b->n, points_of(&b->joints)) : NULL;
     free(name);
-    return *motion ? PERP_OK : PERP_ERR_MEMORY;
+    if (!*motion) return PERP_ERR_MEMORY;
+    put_tendons(&(*motion)->shapes, &b->joints);
+    if (!(*motion)->shapes.failed) return PERP_OK;
+    perp_motion_destroy(*motion);
+    *motion = NULL;
+    return PERP_ERR_MEMORY;
 }
 
 void perp_motion_destroy(perp_motion *m)
@@ -191,7 +226,7 @@ void perp_motion_destroy(perp_motion *m)
 
 static double *pose_of(const perp_motion *m, int frame)
 {
-    return m->pose + (size_t)frame * (size_t)m->nbody * PERP__POSE;
+    return m->pose + (size_t)frame * m->size;
 }
 
 /* Contacts only of every `touch_every`th state, and of the latest. */
@@ -223,7 +258,7 @@ static void halve(perp_motion *m)
     for (int i = 0; i < m->nframe; i++) {
         if (m->frame[i].step % m->every) continue;
         m->frame[n] = m->frame[i];
-        memmove(pose_of(m, n), pose_of(m, i), (size_t)m->nbody * PERP__POSE * sizeof *m->pose);
+        memmove(pose_of(m, n), pose_of(m, i), m->size * sizeof *m->pose);
         n++;
     }
     m->nframe = n;
@@ -235,8 +270,7 @@ static int grow(perp_motion *m)
     int room = m->cframe, n = m->nframe + 1;
     if (!reserve(&m->frame, &m->cframe, n, sizeof *m->frame)) return 0;
     if (room == m->cframe) return 1;
-    double *pose =
-        realloc(m->pose, (size_t)m->cframe * (size_t)m->nbody * PERP__POSE * sizeof *pose);
+    double *pose = realloc(m->pose, (size_t)m->cframe * m->size * sizeof *pose);
     if (!pose) m->cframe = room;
     if (pose) m->pose = pose;
     return pose != NULL;
@@ -414,7 +448,9 @@ static int add_event(perp_motion *m, const perp_touch *touch, int n, double t)
 
 perp_status perp_motion_add(perp_motion *m, perp_bodies *b)
 {
-    if (!m || !b || b->n != m->nbody || b->nshape != m->nshape) return PERP_ERR_ARG;
+    if (!m || !b || b->n != m->nbody || b->nshape != m->nshape ||
+        points_of(&b->joints) != m->npoint)
+        return PERP_ERR_ARG;
     if (m->nframe && !(perp_bodies_time(b) > m->frame[m->nframe - 1].t)) return PERP_ERR_ARG;
     const perp_touch *touch;
     int n = perp_bodies_touches(b, &touch);
@@ -422,8 +458,10 @@ perp_status perp_motion_add(perp_motion *m, perp_bodies *b)
     if (!pose) return PERP_ERR_MEMORY;
     perp__bodies_place(b, b->q);
     for (int i = 0; i < m->nbody; i++, pose += PERP__POSE)
-        perp__motion_pose(pose, m->nframe > 1 ? pose - (size_t)m->nbody * PERP__POSE : NULL,
-                          b->link[i].p, b->link[i].R);
+        perp__motion_pose(pose, m->nframe > 1 ? pose - m->size : NULL, b->link[i].p, b->link[i].R);
+    if (m->npoint) perp__tendons_place(b);
+    for (int i = 0; i < b->joints.ntendon; i++)
+        pose = perp__path_points(b, &b->joints.strand[i], pose);
     if (m->steps == 1) return PERP_OK; /* forces are of steps */
     long step = m->frame[m->nframe - 1].step;
     int ok = add_event(m, touch, n, perp_bodies_time(b));
@@ -443,7 +481,7 @@ int perp_motion_frames(const perp_motion *m, int *every)
 /* A number of the poses over the frames: whole multiples of the unit by differences, or one number that does not change. */
 static void put_channel(perp__text *out, const perp_motion *m, int k, double unit, uint64_t *bits)
 {
-    const size_t step = (size_t)m->nbody * PERP__POSE;
+    const size_t step = m->size;
     const double *x = m->pose + k;
     int is_constant = 1;
     double least = INFINITY;
@@ -468,9 +506,10 @@ static void put_poses(perp__text *out, const perp_motion *m)
     uint64_t *bits = malloc(((size_t)m->nframe + 1) * sizeof *bits);
     if (!bits) out->failed = 1;
     perp__text_format(out, ",\"unit\":%.9g,\"turn\":%.9g,\"poses\":[", m->unit, turn);
-    for (int k = 0; k < m->nbody * PERP__POSE && bits && m->nframe; k++) {
+    for (int k = 0; k < (int)m->size && bits && m->nframe; k++) {
+        int is_turn = k < m->nbody * PERP__POSE && k % PERP__POSE > 2;
         if (k) perp__text_put(out, ",");
-        put_channel(out, m, k, k % PERP__POSE < 3 ? m->unit : turn, bits);
+        put_channel(out, m, k, is_turn ? turn : m->unit, bits);
     }
     perp__text_put(out, "]");
     free(bits);

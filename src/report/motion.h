@@ -31,12 +31,14 @@ typedef struct perp__press {
 struct perp_motion {
     int nbody, nshape; /* the world is body 0, so nbody >= 1 */
     int *body_of;      /* of a shape */
-    perp__text shapes; /* names of bodies, meshes, shapes: JSON */
+    perp__text shapes; /* names of bodies, meshes, shapes, tendons: JSON */
+    int npoint;        /* of tendons through space */
+    size_t size;       /* of a frame: PERP__POSE x nbody and 3 x npoint */
     double unit;       /* of positions [m]: what is between two is rounded */
     int most, nframe, cframe;
     long every, touch_every, steps;
     perp__frame *frame;
-    double *pose;   /* PERP__POSE x nbody x nframe */
+    double *pose;   /* size x nframe */
     float *contact; /* PERP__CONTACT x ncontact */
     int ncontact, ccontact;
     perp__event *event;
@@ -45,11 +47,11 @@ struct perp_motion {
     int npress, nbefore, cpress, cbefore;
 };
 
-/* A motion of shapes; names (nullable, entries too) are of the bodies, the world first. NULL: memory is out. */
+/* A motion of shapes and points of tendons; names (nullable, entries too) are of the bodies, the world first. NULL: memory is out. */
 perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *const *name,
-                               int nbody);
+                               int nbody, int npoint);
 
-/* The poses of the next frame, to be filled; the latest one is given up where it is not one of those that stay. NULL: memory is out. */
+/* The poses of the next frame and the points behind them, to be filled; the latest one is given up where it is not one of those that stay. NULL: memory is out. */
 double *perp__motion_next(perp_motion *m, double t);
 
 /* position and rotation, row by row, as a pose; its quaternion is the nearer one to that of `before` (nullable). */

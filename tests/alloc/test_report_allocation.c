@@ -59,7 +59,7 @@ static void page(void **state)
     every_failure_is_reported(perp_report_write_html);
 }
 
-/* A box that falls and lies, and its page. */
+/* A box that falls and lies on a loose rope, and its page. */
 static perp_status show_motion(const perp_report_run *run, perp_diag *diag)
 {
     enum { STEPS = 130 };
@@ -71,6 +71,9 @@ static perp_status show_motion(const perp_report_run *run, perp_diag *diag)
     perp_motion *motion = NULL;
     perp_report_options o = perp_report_options_default();
     perp_status status = perp_bodies_create(&box, 1, shape, 2, NULL, &b, diag);
+    const perp_path_point rope[] = {{.position = {0, 0, 1}}, {.body = 1}};
+    const perp_tendon tendon = {.npath = 2, .path = rope};
+    if (status == PERP_OK) status = perp_bodies_add_tendon(b, &tendon, diag);
     if (status == PERP_OK) status = perp_motion_create(b, &motion);
     if (status == PERP_OK) status = perp_motion_add(motion, b);
     for (int k = 0; k < STEPS && status == PERP_OK; k++) {

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void expect_near(double x, double expected, double tol, const char *what)
 {
@@ -129,6 +130,188 @@ static void every_turn_has_its_quaternion(void **state)
     }
 }
 
+/* Tendons --------------------------------------------------------------------------------------- */
+
+static const perp_path_point ways[] = {
+    {.position = {-0.2, 0.1, 1.3}},
+    {.kind = PERP_PATH_SPHERE, .body = 1, .radius = 0.1, .position = {0.2, 0, 0.1}},
+    {.body = 2, .position = {0, 0, 0.2}},
+    {.kind = PERP_PATH_CYLINDER,
+     .body = 2,
+     .radius = 0.08,
+     .rotation = {1, 0.8, 0.1, 0},
+     .position = {0.2, 0, 0.1},
+     .has_side = 1,
+     .side_body = 2,
+     .side = {0.2, 0.1, -0.1}},
+    {.body = 3, .position = {0.3, 0.02, 0}},
+    {.kind = PERP_PATH_PULLEY, .divisor = 3},
+    {.body = 3, .position = {0.3, 0.1, 0}},
+    {.kind = PERP_PATH_SPHERE, /* a ring */
+     .body = 1,
+     .radius = 0.1,
+     .position = {0.2, 0, 0.1},
+     .has_side = 1,
+     .side_body = 1,
+     .side = {0.2, 0, 0.12}},
+    {.position = {-0.3, 0.4, 0.2}}};
+enum { NWAY = sizeof ways / sizeof *ways, AROUND = 13 };
+
+/* A free body, one that turns on it, one that slides on that. */
+static perp_bodies *a_chain(void)
+{
+    const perp_body body[] = {
+        {.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {0.1, 0.2, 0.3}, .position = {0, 0, 1}},
+        {.parent = 1,
+         .joint = PERP_JOINT_HINGE,
+         .axis = {0.1, 1, 0.2},
+         .mass = 1,
+         .position = {0.5, 0, 0}},
+        {.parent = 2,
+         .joint = PERP_JOINT_SLIDE,
+         .axis = {1, 0.3, 0},
+         .mass = 1,
+         .position = {0.4, 0, 0}}};
+    perp_bodies *b;
+    assert_int_equal(perp_bodies_create(body, 3, NULL, 0, NULL, &b, NULL), PERP_OK);
+    return b;
+}
+
+static void hang(perp_bodies *b, const perp_path_point *path, int n)
+{
+    const perp_tendon tendon = {.npath = n, .path = path};
+    assert_int_equal(perp_bodies_add_tendon(b, &tendon, NULL), PERP_OK);
+}
+
+/* What is wrapped: its middle, and for a cylinder its axis (else 0), in the world. */
+static void place_round(perp_bodies *b, const perp_path_point *o, double *center, double *axis)
+{
+    double p[3], R[9], own[3] = {0}, size = 0;
+    const double *q = o->rotation;
+    assert_int_equal(perp_bodies_pose(b, o->body, p, R), PERP_OK);
+    for (int i = 0; i < 4; i++) size += q[i] * q[i];
+    if (o->kind == PERP_PATH_CYLINDER) {
+        own[0] = 2 * (q[1] * q[3] + q[0] * q[2]) / size;
+        own[1] = 2 * (q[2] * q[3] - q[0] * q[1]) / size;
+        own[2] = 1 - 2 * (q[1] * q[1] + q[2] * q[2]) / size;
+    }
+    for (int i = 0; i < 3; i++) {
+        center[i] = p[i], axis[i] = 0;
+        for (int k = 0; k < 3; k++) {
+            center[i] += R[3 * i + k] * o->position[k];
+            axis[i] += R[3 * i + k] * own[k];
+        }
+    }
+}
+
+/* x - y, along an axis, and across it. */
+static void part_of(const double *x, const double *y, const double *axis, double *along,
+                    double *across)
+{
+    double d[3], sum = 0;
+    *along = 0;
+    for (int i = 0; i < 3; i++) d[i] = x[i] - y[i], *along += d[i] * axis[i];
+    for (int i = 0; i < 3; i++) sum += (d[i] - *along * axis[i]) * (d[i] - *along * axis[i]);
+    *across = sqrt(sum);
+}
+
+static double distance(const double *x, const double *y)
+{
+    double along, across;
+    part_of(x, y, (double[]){0, 0, 0}, &along, &across);
+    return across;
+}
+
+/* The length of the points on something round, as arcs where they are on it; is it touched? */
+static int go_along(perp_bodies *b, const perp_path_point *o, const double *x, double *length)
+{
+    double center[3], axis[3], along, across;
+    place_round(b, o, center, axis);
+    part_of(x + 3 * (AROUND / 2), center, axis, &along, &across);
+    int touches = fabs(across - o->radius) < 1e-9;
+    for (int k = 0; k < AROUND; k++) {
+        part_of(x + 3 * k, center, axis, &along, &across);
+        if (touches) expect_near(across, o->radius, 1e-13, "on the surface");
+        if (!k) continue;
+        part_of(x + 3 * k, x + 3 * (k - 1), axis, &along, &across);
+        double arc = touches ? 2 * o->radius * asin(across / (2 * o->radius)) : across;
+        *length += hypot(arc, along);
+    }
+    return touches;
+}
+
+/* Its points lie on what it goes around, and their way, with arcs for chords, has the tendon's length; from either end. */
+static void points_of_tendons_are_on_their_ways(void **state)
+{
+    (void)state;
+    for (int is_back = 0; is_back < 2; is_back++) {
+        perp_path_point path[NWAY];
+        int touched[NWAY] = {0}, free_of[NWAY] = {0};
+        perp_bodies *b = a_chain();
+        for (int i = 0; i < NWAY; i++) path[i] = ways[is_back ? NWAY - 1 - i : i];
+        hang(b, path, NWAY);
+        for (int trial = 0; trial < 500; trial++) {
+            double q[9], length = 0, divisor = 1;
+            for (int k = 0; k < 9; k++) q[k] = sin(37.0 * trial + 11.0 * k * k) / 2;
+            assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+            perp_motion *m = motion_of(b, 0);
+            const double *x = m->pose + 4 * PERP__POSE;
+            assert_int_equal(m->npoint, 5 + 3 * AROUND);
+            for (int i = 0; i < NWAY; i++) {
+                double part = 0;
+                if (path[i].kind == PERP_PATH_PULLEY) {
+                    divisor = path[i].divisor;
+                    continue;
+                }
+                int n = path[i].kind == PERP_PATH_SITE ? 1 : AROUND;
+                if (n > 1) {
+                    int is = go_along(b, &path[i], x, &part);
+                    touched[i] += is, free_of[i] += !is;
+                }
+                x += 3 * n;
+                if (i + 1 < NWAY && path[i + 1].kind != PERP_PATH_PULLEY)
+                    part += distance(x - 3, x);
+                length += part / divisor;
+            }
+            expect_near(length, perp_bodies_tendon_length(b, 0), 1e-12, "length");
+            perp_motion_destroy(m);
+        }
+        for (int i = 0; i < NWAY; i++) {
+            if (!(path[i].radius > 0)) continue;
+            assert_true(touched[i] > 20);
+            assert_true(path[i].has_side || free_of[i] > 20);
+        }
+        perp_bodies_destroy(b);
+    }
+}
+
+/* In the frames that stay, too. */
+static void points_of_tendons_stay_with_their_frames(void **state)
+{
+    (void)state;
+    const perp_path_point rope[] = {{.position = {1, 2, 3}}, {.body = 3}};
+    perp_bodies *b = a_chain();
+    hang(b, rope, 2);
+    hang(b, ways, NWAY);
+    perp_motion *m = motion_of(b, 4001);
+    assert_non_null(strstr(m->shapes.at, "],\"tendons\":[[2],[29,15]]"));
+    assert_true(m->every > 1);
+    for (int k = 0; k < m->nframe; k++) {
+        const double *pose = m->pose + (size_t)k * m->size, *x = pose + 4 * PERP__POSE;
+        for (int i = 0; i < 3; i++) {
+            expect_near(x[i], i + 1, 0, "in the world");
+            expect_near(x[3 + i], pose[3 * PERP__POSE + i], 1e-9, "on its body");
+        }
+    }
+    hang(b, rope, 2);
+    assert_int_equal(perp_bodies_step(b, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_motion_add(m, b), PERP_ERR_ARG); /* one more than it has room for */
+    perp_motion_destroy(m);
+    perp_bodies_destroy(b);
+}
+
+/* Contacts -------------------------------------------------------------------------------------- */
+
 static void contact_forces_carry_the_weight(void **state)
 {
     (void)state;
@@ -225,6 +408,8 @@ int main(void)
         cmocka_unit_test(frames_are_evenly_spread_and_the_last_one_is_the_end),
         cmocka_unit_test(poses_are_those_of_the_bodies),
         cmocka_unit_test(every_turn_has_its_quaternion),
+        cmocka_unit_test(points_of_tendons_are_on_their_ways),
+        cmocka_unit_test(points_of_tendons_stay_with_their_frames),
         cmocka_unit_test(contact_forces_carry_the_weight),
         cmocka_unit_test(many_contacts_are_kept_in_fewer_frames),
         cmocka_unit_test(changes_of_contact_are_found_when_they_are),

@@ -20,8 +20,10 @@ export class Motion {
         Object.assign(this, {t: data.t, bodies: data.bodies, shapes: data.shapes, meshes: data.meshes});
         Object.assign(this, {states: data.states, every: data.every, contactsEvery: data.contactsEvery});
         this.unit = data.unit;
+        this.tendons = data.tendons || []; // of each, the points of its branches
+        this.behind = sizes.pose * data.bodies.length; // poses: points of tendons follow
         this.channels = data.poses.map((part, k) =>
-            channel(part, data.t.length, k % sizes.pose < 3 ? data.unit : data.turn),
+            channel(part, data.t.length, k < this.behind && k % sizes.pose > 2 ? data.turn : data.unit),
         );
         this.still = data.poses.map(part => typeof part === 'number');
         this.contact = floats(data.contact);
@@ -40,14 +42,14 @@ export class Motion {
             slip,
             stick,
         }));
-        this.now = new Float64Array(data.bodies.length * sizes.pose);
+        this.now = new Float64Array(data.poses.length);
     }
 
     frame(time) {
         return frameAt(this.t, time);
     }
 
-    // Positions and unit quaternions of all bodies, 7 numbers each.
+    // Positions and unit quaternions of all bodies, 7 numbers each; then points on tendons.
     poses(frame) {
         const i = Math.floor(frame),
             j = Math.min(i + 1, this.t.length - 1),
@@ -57,7 +59,7 @@ export class Motion {
             const x = channels[k];
             now[k] = x[i] + share * (x[j] - x[i]);
         }
-        for (let k = 3; k < now.length; k += sizes.pose) {
+        for (let k = 3; k < this.behind; k += sizes.pose) {
             const size = 1 / Math.hypot(now[k], now[k + 1], now[k + 2], now[k + 3]);
             for (let c = 0; c < 4; c++) now[k + c] *= size;
         }
@@ -86,7 +88,7 @@ export class Motion {
         return this.still.slice(body * sizes.pose, (body + 1) * sizes.pose).every(Boolean);
     }
 
-    // A box about all shapes but planes at a frame, made larger by them.
+    // A box about tendons and all shapes but planes at a frame, made larger by them.
     grow(frame, box) {
         const now = this.poses(frame);
         for (const s of this.shapes) {
@@ -99,6 +101,11 @@ export class Motion {
                 box.lo[c] = Math.min(box.lo[c], x - reach);
                 box.hi[c] = Math.max(box.hi[c], x + reach);
             }
+        }
+        for (let k = this.behind; k < now.length; k++) {
+            const c = (k - this.behind) % 3;
+            box.lo[c] = Math.min(box.lo[c], now[k]);
+            box.hi[c] = Math.max(box.hi[c], now[k]);
         }
     }
 }

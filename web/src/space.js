@@ -231,7 +231,26 @@ export class Space {
             const ink = !part.body ? world : inks[(this.runs.length > 1 ? r : part.body - 1) % 8];
             this.list.put('body', part.name, p, q, part.size, ink);
         }
+        this.tendons(motion, now, i => inks[(this.runs.length > 1 ? r : i + 4) % 8]);
         if (this.forces || this.cones) this.contacts(motion.contacts(frame), force);
+    }
+
+    // Tendons through space, as lines along their ways.
+    tendons(motion, now, inkOf) {
+        let k = motion.behind;
+        motion.tendons.forEach((branches, i) => {
+            for (const n of branches) {
+                for (const end = k + 3 * (n - 1); k < end; k += 3) this.line(now.subarray(k, k + 6), inkOf(i));
+                k += 3;
+            }
+        });
+    }
+
+    // From one point to another.
+    line(v, ink) {
+        const d = [0, 1, 2].map(k => v[3 + k] - v[k]),
+            length = Math.hypot(...d);
+        if (length) this.list.put('body', 'rod', v, along(d), [this.pixel, this.pixel, length, 0], ink);
     }
 
     // Arrows of forces, and the cones that they may lie in; those on the edge, as in slip, have a colour of their own.
@@ -290,9 +309,7 @@ export class Space {
             const radius = Math.max(v[3], 2.5 * this.pixel);
             this.list.put('body', 'sphere', p, upright, [radius, radius, radius, 0], ink);
         } else if (kind === 'line') {
-            const d = [0, 1, 2].map(k => v[3 + k] - v[k]),
-                length = Math.hypot(...d);
-            if (length) this.list.put('body', 'rod', p, along(d), [this.pixel, this.pixel, length, 0], ink);
+            this.line(v, ink);
         } else if (kind === 'polygon') {
             const points = [];
             for (let k = 0; k < v.length; k += 3) points.push(v.slice(k, k + 3));

@@ -271,6 +271,7 @@ export class Stage {
                     `${name}: of ${motion.states} states every ${motion.every}th is drawn and between them the bodies move ` +
                         'smoothly; the plots have more.',
                 );
+            if (motion.tendons.length) list.push('Lines are tendons through space.');
             if (motion.contact.length)
                 list.push(
                     'Forces act on the second of two bodies, on the one that moves where the other is the world; brown ' +

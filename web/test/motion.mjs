@@ -218,6 +218,69 @@ async function theCameraObeys() {
     await page.close();
 }
 
+// A weight on a rope over a pin, the other end of which is held: lines along the rope, from the hook, over the pin, to the weight.
+async function tendonsAreDrawn() {
+    const rope = '<site site="hook"/><geom geom="pin" sidesite="top"/><site site="weight"/>',
+        {html} = simulated(
+            scene(
+                'rope',
+                '<site name="hook" pos="-.3 0 0"/><site name="top" pos="0 0 1.5"/>' +
+                    '<geom name="pin" type="cylinder" size=".1 .2" pos="0 0 1" euler="90 0 0" contype="0" conaffinity="0"/>' +
+                    '<body name="weight" pos=".3 0 .2"><joint name="lift" type="slide" axis="0 0 1"/>' +
+                    '<geom type="box" size=".05 .05 .05" contype="0" conaffinity="0"/><site name="weight"/></body>',
+                `<tendon><spatial name="rope" stiffness="200" springlength="1.8">${rope}</spatial></tendon>`,
+            ),
+            'motion_rope',
+            ...'--to 1'.split(' '),
+        ),
+        page = await open(html);
+    const seen = await evaluate(page, () => {
+        const s = perpReport.stage,
+            {motion} = s.runs[0];
+        const rods = t => {
+            perpReport.setTime(t);
+            s.draw();
+            const {n, values} = [...s.scene.list.layer('body')].find(e => e.name === 'rod');
+            return Array.from({length: n}, (_, k) => [...values.subarray(15 * k, 15 * k + 11)]);
+        };
+        return {
+            tendons: motion.tendons,
+            lists: [0, 0.2].map(rods),
+            weights: [0, 0.2].map(t => motion.poses(motion.frame(t))[7 + 2]),
+        };
+    });
+    check('tendons: points', JSON.stringify(seen.tendons) === '[[15]]', JSON.stringify(seen.tendons));
+    seen.lists.forEach((list, i) => {
+        check('tendons: lines', list.length === 14, String(list.length));
+        check('tendons: from the hook', Math.hypot(list[0][0] + 0.3, list[0][1], list[0][2]) < 1e-3);
+        for (const x of list.slice(1))
+            check('tendons: over the pin', Math.abs(Math.hypot(x[0], x[2] - 1) - 0.1) < 1e-4 && x[2] > 1, String(x));
+        const [x, , z, w, , y, , , , length] = list.at(-1), // turned about y
+            end = [x + length * 2 * w * y, z + length * (1 - 2 * y * y)];
+        check(
+            'tendons: to the weight',
+            Math.hypot(end[0] - 0.3, end[1] - seen.weights[i]) < 1e-3,
+            `${end} beside ${seen.weights[i]}`,
+        );
+    });
+    check('tendons: it moves', Math.abs(seen.weights[1] - seen.weights[0]) > 0.01, String(seen.weights));
+    const inSight = await evaluate(page, () => {
+        const {lo} = perpReport.stage.scene.box;
+        return lo[0] <= -0.299;
+    });
+    check('tendons: in sight', inSight);
+    check('tendons: said', (await page.locator('main').innerText()).includes('Lines are tendons'));
+    const drawn = await picture(page.locator('canvas.stage'));
+    await evaluate(page, () => {
+        const s = perpReport.stage;
+        s.runs[0].motion.tendons = [];
+        s.draw();
+    });
+    check('tendons: on the canvas', drawn !== (await picture(page.locator('canvas.stage'))));
+    quiet(page, 'tendons');
+    await page.close();
+}
+
 async function forcesAreShown() {
     const page = await open(slide.html),
         stage = page.locator('canvas.stage');
@@ -383,6 +446,7 @@ await test('poses are those of the rows', posesAreThoseOfTheRows);
 await test('every shape is drawn', () => everyShapeIsDrawn('webgl', browser));
 await test('every shape is drawn without WebGL', withoutWebGl);
 await test('the camera obeys', theCameraObeys);
+await test('tendons are drawn', tendonsAreDrawn);
 await test('forces are shown', forcesAreShown);
 await test('events are found', eventsAreFound);
 await test('thinned frames are said', thinnedFramesAreSaid);
