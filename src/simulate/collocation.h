@@ -65,7 +65,7 @@ struct perp__collocation {
         nsymbol; /* symbols: start, h; states before, times of points, tables at points, unknowns */
     perp__tape tape; /* the rows of all points, then the slopes that are not constant */
     int of_rows;     /* so many of its instructions make the rows */
-    int is_rough; /* beside a run of a model without pairs: rows need not be 0 but to so many roundings, */
+    int is_rough;    /* of a reference: rows need not be 0 but to so many roundings, */
     double roughly;
     double *terms; /* n: roundings of the terms of rows when factors were made */
     int *start, *column, nentry, *entry; /* of all rows */

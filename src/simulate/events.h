@@ -56,7 +56,7 @@ void perp__events_restart(perp__events *events);
  * that ends there with the same slopes. */
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1);
 
-/* From now on steps of a model without pairs are solved as this accuracy needs it, and not judged: for references, of which nothing is printed but what runs differ
+/* From now on steps in which nothing happens are solved as this accuracy needs it, and not judged: for references, of which nothing is printed but what runs differ
  * from them by. */
 void perp__events_be_rough(perp__events *events, double accuracy);
 
