@@ -557,7 +557,7 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
  * parts; then the whole with all the iterations that the solver has. */
 perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
-    enum { MOST_PARTS = 8 };
+    enum { MOST_PARTS = 64 };
     perp_bodies_info own, again = {0};
     if (!b) return PERP_ERR_ARG;
     if (!info) info = &own;
