@@ -238,6 +238,8 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
             return sum;
         }
         double rest = t1 - t, h = p->length;
+        if (rest - h <= SHORTEST * sim->options.step)
+            h = rest; /* rows are a step apart but for rounding */
         if (h < rest && h > rest / 2) h = rest / 2;
         double end = h >= rest ? t1 : t + h, off;
         double meant = end;

@@ -140,6 +140,24 @@ static void what_rests_on_a_stop_takes_few_parts(void **state)
     }
 }
 
+/* Rows are a step apart but for rounding, and where a step is short enough it is one part. */
+static void what_is_slow_takes_a_part_a_step(void **state)
+{
+    (void)state;
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_RADAU5};
+    for (int i = 0; i < 3; i++) {
+        perp_model *model = load_or_parse("state x = 1\nder(x) = -1e-3*x\n");
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp_simulation *sim;
+        o.integrator = methods[i], o.accuracy = 1e-4, o.step = 0.01, o.to = 2;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_parts(sim, NULL, NULL), 200);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
 /* In other units of length a run has the same parts and the same states, for powers of 2 to the bit. */
 static void parts_do_not_depend_on_units(void **state)
 {
@@ -291,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_method_that_fits_is_right_to_a_thousandth),
         cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had),
         cmocka_unit_test(parts_are_as_long_as_the_accuracy_allows),
+        cmocka_unit_test(what_is_slow_takes_a_part_a_step),
         cmocka_unit_test(parts_do_not_depend_on_units),
         cmocka_unit_test(what_rests_on_a_stop_takes_few_parts),
         cmocka_unit_test(more_accuracy_is_more),
