@@ -199,7 +199,10 @@ static const char *reason_not_smooth(const perp_bodies *b)
         if (a->activation || a->muscle.force != 0) return "an actuator has an activation";
         if (a->more_kp != 0 || a->more_kv != 0) return "a gain changes with a control";
     }
-    if (b->joints.nturn) return "a ball joint has a limit";
+    for (int i = 0; i < b->joints.nturn; i++) {
+        double most = b->joints.law[b->joints.turn[i].ball].upper;
+        if (most > 0 && isfinite(most)) return "a ball joint has a limit";
+    }
     if (b->is_pushed) return "there are forces on bodies";
     if (perp__is_midpoint(b)) return "they are those of the method euler";
     return b->equal.n ? "there are equalities" : NULL;

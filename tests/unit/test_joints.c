@@ -570,6 +570,14 @@ static void a_ball_past_its_limit_is_turned_back(void **state)
     law.lower = -1;
     assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_ERR_MODEL);
     perp_diag_clear(&diag);
+    double slopes[9];
+    for (int has = 1; has >= 0; has--) { /* what has no limit any more has slopes again */
+        law = (perp_joint_law){.upper = has};
+        assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_OK);
+        assert_int_equal(perp_bodies_step(b, NULL, &diag), PERP_OK);
+        assert_int_equal(perp_bodies_step_derivatives(b, slopes, NULL, NULL, NULL),
+                         has ? PERP_ERR_UNAVAILABLE : PERP_OK);
+    }
     perp_bodies_destroy(b);
 }
 
