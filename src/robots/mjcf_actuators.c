@@ -1,5 +1,6 @@
 /* Tendons and actuators of MJCF. */
 
+#include "bodies/joints.h"
 #include "bodies/space.h"
 #include "linalg/dense.h"
 #include "robots/mjcf.h"
@@ -410,6 +411,8 @@ static void refuse_muscle(mjcf *m, const perp__xml_node *node, const drive *d)
               memcmp(d->gain, d->bias, OF_MUSCLE * sizeof *d->gain) != 0))
         perp__robot_refuse(m->r, node, "biasprm",
                            "biasprm: of a muscle, what gainprm says or none is expected");
+    else if (d->gain[2] < 0 && !(d->gain[3] > 0))
+        perp__robot_refuse(m->r, node, NULL, "muscle: a scale > 0 is expected");
     else if (!(d->length[0] < d->length[1]))
         perp__robot_refuse(
             m->r, node, NULL,
@@ -564,6 +567,8 @@ static void set_activation(mjcf *m, const perp__xml_node *node, const drive *d, 
                                             PERP_ACTIVATION_MUSCLE};
     if (d->dynamic <= DYN_MUSCLE) a->activation = kinds[d->dynamic];
     int is_bounded = is_range(m, node, "actrange", d->act_limited, d->act);
+    if (is_bounded && !a->activation)
+        perp__robot_refuse(m->r, node, "actrange", "actrange: the actuator has no activation");
     if (!a->activation) return;
     if (a->activation != PERP_ACTIVATION_INTEGRATOR) a->rise = d->dyn[0];
     if (a->activation == PERP_ACTIVATION_MUSCLE) a->fall = d->dyn[1], a->smooth = d->dyn[2];
@@ -593,6 +598,7 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
                .force_limited = -1,
                .act_limited = -1};
     perp_actuator a = {0};
+    int before = m->r->nwrong;
     if (!mjcf_is_actuator(node)) {
         mjcf_refuse_actuator(m, node);
         return;
@@ -611,14 +617,10 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
     int has_control = is_range(m, node, "ctrlrange", d.control_limited, d.control);
     if (has_control && !m->no_clampctrl)
         a.control_lower = d.control[0], a.control_upper = d.control[1];
-    if ((a.more_kp != 0 || a.more_kv != 0) && m->r->status == PERP_OK &&
-        !(a.activation ? a.act_lower >= 0 && a.act_upper > 0
-                       : a.control_lower >= 0 && a.control_upper > 0))
-        perp__robot_refuse(m->r, node, NULL,
-                           "actuator: a gain that grows with length or rate needs a control within "
-                           "0 or more");
     if (is_range(m, node, "forcerange", d.force_limited, d.force))
         a.lower = d.force[0], a.upper = d.force[1];
+    const char *fault = m->r->nwrong == before ? perp__drive_fault(&a) : NULL;
+    if (fault) perp__robot_refuse(m->r, node, NULL, "actuator: %s", fault);
     int is_off = d.group >= 0 && d.group <= 30 && (m->no_group >> d.group & 1);
     if (is_off) {
         perp__robot_ignore(m->r, node, NULL, "actuator of a disabled group: it has no force");

@@ -34,6 +34,7 @@ int perp__robot_refuse(perp__robot_reader *r, const perp__xml_node *node, const 
     perp__vformat(text, sizeof text, format, args);
     va_end(args);
     perp__refuse(r->diag, PERP_ERR_MODEL, perp__xml_place(node, attribute), "%s\n", text);
+    r->nwrong++;
     return fail(r, PERP_ERR_MODEL);
 }
 

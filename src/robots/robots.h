@@ -53,6 +53,7 @@ typedef struct perp__robot_reader {
     perp_diag *diag;
     perp_status
         status;  /* the worst so far: what is wrong does not end the reading, lack of memory does */
+    int nwrong;  /* how many things are */
     char **text; /* of files, freed at the end */
     int ntext, ctext;
 } perp__robot_reader;

@@ -652,6 +652,13 @@ static void actuators_have_mjcf_s_gains(void **state)
     refuses(DRIVE("<position joint='j' timeconst='-1'/>"), PERP_ERR_MODEL, "time constant is >= 0");
     refuses(DRIVE("<general joint='j' dyntype='user'/>"), PERP_ERR_MODEL, "a program's own");
     refuses(DRIVE("<muscle joint='j'/>"), PERP_ERR_MODEL, "lengthrange is missing");
+    refuses(DRIVE("<motor joint='j' gear='0'/><muscle joint='j' lengthrange='0 1' lmax='0.9'/>"),
+            PERP_ERR_MODEL, ".xml:1:251: actuator: a muscle has lmin < 1 < lmax");
+    refuses(DRIVE("<muscle joint='j' lengthrange='0 1' scale='-5'/>"), PERP_ERR_MODEL,
+            "a scale > 0");
+    refuses(DRIVE("<general joint='j' dyntype='muscle'/>"), PERP_ERR_MODEL,
+            "actuator: times of its activation");
+    refuses(DRIVE("<general joint='j' actrange='0 1'/>"), PERP_ERR_MODEL, "has no activation");
     refuses(DRIVE("<adhesion body='b'/>"), PERP_ERR_MODEL, "sticks to what it touches");
     refuses(DRIVE("<general joint='j' biastype='affine' biasprm='0 1'/>"), PERP_ERR_MODEL,
             "biasprm");
