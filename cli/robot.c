@@ -91,7 +91,10 @@ static void say_assembly(const perp_robot *robot, const perp_bodies *b, const pe
     if (is->is_assembled && is->moved == 0) return; /* all of it had no room */
     const char *before = "";
     cli_say("%s: at the start ", file);
-    if (is->limit > 0) {
+    if (is->tendon) {
+        cli_say("tendon %d is past its limit by %.3g", is->tendon, is->limit);
+        before = ", ";
+    } else if (is->limit > 0) {
         const char *joint = p.joint[is->body - 1];
         cli_say("'%s' is past its limit by %.3g",
                 joint && *joint ? joint : p.body[is->body - 1].name, is->limit);

@@ -192,11 +192,12 @@ typedef struct perp_assembly {
     double overlap;   ///< of two shapes
     int shape[2];     ///< these
     double limit;     ///< by which a limit is passed
-    int body;         ///< whose joint's
+    int body;         ///< whose joint's; 0: a tendon's
     double loop;      ///< of an equality
     double moved;     ///< how far a position has moved, or a joint or a body turned
     int jammed;       ///< how many pairs of shapes touch no more
     int is_assembled; ///< 0: limits, loops and overlaps do not go together, and nothing has moved
+    int tendon;       ///< whose limit it is, from 1; 0: a joint's
 } perp_assembly;
 
 /// Moves q to where limits hold, loops are closed and nothing overlaps, to where a step would leap: joints to the limits that they are past, then all by the

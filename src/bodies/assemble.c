@@ -9,6 +9,24 @@
 /* Beside the |terms|: what a file's decimals leave is mended, what rounding leaves is not. */
 static const double NEAR = 1e-9;
 
+/* By how much x, of |terms| `size`, is past its limits; within rounding 0. *most: the largest beside that rounding. */
+static double past(double x, double size, double lower, double upper, double *most)
+{
+    double off = fmax(lower - x, x - upper), near = NEAR * (size + fabs(x < lower ? lower : upper));
+    if ((lower == 0 && upper == 0) || !(off > near)) return 0;
+    *most = fmax(*most, off / near);
+    return off;
+}
+
+/* The |terms| of a tendon's length. */
+static double terms_of(const perp_bodies *b, const perp__strand *s)
+{
+    double sum = 0;
+    for (int k = 0; k < s->n && !s->path; k++)
+        sum += fabs(s->c[k] * b->here[b->link[b->body_of[s->at[k]]].q]);
+    return s->path ? s->length : sum;
+}
+
 /* How far from a start it is: each beside what is none; what is most, in `is`, if it is not NULL. */
 static double limits_off(const perp_bodies *b, perp_assembly *is)
 {
@@ -18,11 +36,14 @@ static double limits_off(const perp_bodies *b, perp_assembly *is)
         if (law->lower == 0 && law->upper == 0) continue;
         double axis[3], *q = &b->here[b->link[i].q],
                         x = perp__is_single(&b->link[i]) ? *q : perp__turn_of(q, axis),
-                        off = fmax(law->lower - x, x - law->upper),
-                        size = fabs(x) + fabs(x < law->lower ? law->lower : law->upper);
-        if (!(off > NEAR * size)) continue;
-        most = fmax(most, off / (NEAR * size));
+                        off = past(x, fabs(x), law->lower, law->upper, &most);
         if (is && off > is->limit) is->limit = off, is->body = i;
+    }
+    for (int i = 0; i < b->joints.ntendon; i++) {
+        const perp_tendon *t = &b->joints.tendon[i];
+        double off = past(perp__tendon_length(b, i + 1), terms_of(b, &b->joints.strand[i]),
+                          t->lower, t->upper, &most);
+        if (is && off > is->limit) is->limit = off, is->body = 0, is->tendon = i + 1;
     }
     return most;
 }

@@ -101,6 +101,48 @@ static void a_passed_limit_is_met(void **state)
     perp_bodies_destroy(b);
 }
 
+/* A sum of slides goes to its limit by the masses; a thread that is too long for an arm is shorter then. */
+static void a_tendon_s_passed_limit_is_met(void **state)
+{
+    (void)state;
+    const perp_body body[] = {slide(1), slide(3)};
+    perp_bodies *b = make(body, 2, NULL, 0);
+    const perp_tendon sum = {
+        .n = 2, .body = (int[]){1, 2}, .coefficient = (double[]){1, 1}, .lower = -1, .upper = 0.5};
+    const double q[] = {1, 0};
+    assert_int_equal(perp_bodies_add_tendon(b, &sum, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
+    perp_assembly is = assemble(b);
+    assert_true(is.is_assembled && is.body == 0 && is.tendon == 1);
+    assert_near(is.limit, 0.5, 1e-15);
+    assert_near(perp_bodies_q(b)[0], 1 - 0.375, 1e-9);
+    assert_near(perp_bodies_q(b)[1], -0.125, 1e-9);
+    run(b, 10);
+    for (int k = 0; k < 2; k++) assert_near(perp_bodies_v(b)[k], 0, 1e-6); /* nothing was thrown */
+    perp_bodies_destroy(b);
+    const perp_tendon same = {
+        .n = 2, .body = (int[]){1, 2}, .coefficient = (double[]){1, -1}, .lower = -9};
+    b = make(body, 2, NULL, 0); /* to a limit of 0, which its terms reach to rounding */
+    assert_int_equal(perp_bodies_add_tendon(b, &same, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_set(b, (double[]){1.7, 0.1}, NULL), PERP_OK);
+    is = assemble(b);
+    assert_true(is.is_assembled && is.tendon == 1);
+    for (int k = 0; k < 2; k++) assert_near(perp_bodies_q(b)[k], 0.5, 1e-8);
+    perp_bodies_destroy(b);
+    const perp_body arm = {
+        .joint = PERP_JOINT_HINGE, .axis = {0, 0, 1}, .mass = 1, .center = {1, 0, 0}};
+    const perp_path_point path[] = {{.kind = PERP_PATH_SITE, .position = {0, 2, 0}},
+                                    {.kind = PERP_PATH_SITE, .body = 1, .position = {1, 0, 0}}};
+    const perp_tendon thread = {.npath = 2, .path = path, .upper = 1.5};
+    b = make(&arm, 1, NULL, 0);
+    assert_int_equal(perp_bodies_add_tendon(b, &thread, NULL), PERP_OK);
+    is = assemble(b);
+    assert_true(is.is_assembled && is.tendon == 1);
+    assert_near(is.limit, sqrt(5) - 1.5, 1e-14);
+    assert_true(perp_bodies_tendon_length(b, 0) < 1.5 + 1e-8); /* as far as a tangent says */
+    perp_bodies_destroy(b);
+}
+
 /* A joint alone goes to its limit: what hangs on it goes along, and what it hangs on stays to the bit. */
 static void a_limit_moves_no_other_joint(void **state)
 {
@@ -224,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_loop_closes_at_the_mean_of_the_masses),
         cmocka_unit_test(a_connect_closes),
         cmocka_unit_test(a_passed_limit_is_met),
+        cmocka_unit_test(a_tendon_s_passed_limit_is_met),
         cmocka_unit_test(a_limit_moves_no_other_joint),
         cmocka_unit_test(what_overlaps_is_moved_out),
         cmocka_unit_test(what_cannot_be_stays_as_it_is),
