@@ -330,6 +330,7 @@ static void what_is_wrong_is_refused(void **state)
     assert_int_equal(perp_bodies_add_actuator(
                          b, &(perp_actuator){.body = 3, .pushes = 1, .gear = 1, .kp = 1}, &diag),
                      PERP_ERR_MODEL);
+    perp_diag_clear(&diag);
     perp_bodies_destroy(b);
 }
 
