@@ -566,7 +566,7 @@ static void judge_actuator(perp_bodies *b, int i, double x, double v)
 {
     perp__joints *j = &b->joints;
     const perp_actuator *a = &j->actuator[i];
-    const perp__line line = perp__drive_line(b, i);
+    const perp__line line = j->pull[i].line;
     double force = line.force - line.kp * a->gear * x - line.kv * a->gear * v;
     double size =
         fabs(a->gear) * (line.size + fabs(line.kp * a->gear * x) + fabs(line.kv * a->gear * v));

@@ -27,7 +27,8 @@ enum {
     GOOD = 18,
     FIRST = 21,
     NORMAL = 24,
-    NUMBERS = 26
+    ROOT = 26, /* of MEAN */
+    NUMBERS = 27
 };
 
 static int *index_of(const perp_bodies *b, int which)
@@ -125,7 +126,7 @@ static double coupling(const perp_bodies *b, int i, int j, const double *w)
     int rows = mu[i] > 0 ? 3 : 1, columns = mu[j] > 0 ? 3 : 1;
     double most = 0;
     for (int r = 0; r < rows; r++)
-        for (int c = 0; c < columns; c++) most = fmax(most, fabs(w[3 * r + c]));
+        for (int c = 0; c < columns; c++) most = perp__larger(most, fabs(w[3 * r + c]));
     return most;
 }
 
@@ -133,7 +134,7 @@ static double coupling(const perp_bodies *b, int i, int j, const double *w)
 static double normal_coupling(const perp_bodies *b, int j, const double *w)
 {
     double mu = perp__contact_value(b, PERP__MU)[j];
-    return fmax(fabs(w[0]), fmin(mu, 1) * fmax(fabs(w[1]), fabs(w[2])));
+    return perp__larger(fabs(w[0]), perp__smaller(mu, 1) * perp__larger(fabs(w[1]), fabs(w[2])));
 }
 
 static double own_data(const perp_bodies *b, int i)
@@ -148,12 +149,14 @@ static double own_data(const perp_bodies *b, int i)
 static int find_data(perp_bodies *b)
 {
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
-    double *mean = number_of(b, MEAN), *data = number_of(b, DATA), *link = number_of(b, LINK),
+    double *mean = number_of(b, MEAN), *root = number_of(b, ROOT), *data = number_of(b, DATA),
+           *link = number_of(b, LINK),
            *most = number_of(b, PATH); /* of a contact and those that it hangs on */
     for (int i = 0; i < b->c.n; i++) {
         mean[i] = mean_diagonal(b->c.block + 9 * (size_t)i);
         if (!(mean[i] > DBL_MIN)) return 0;
-        data[i] = own_data(b, i) / sqrt(mean[i]);
+        root[i] = sqrt(mean[i]);
+        data[i] = own_data(b, i) / root[i];
         most[i] = data[i];
     }
     for (int k = 0; k < b->c.n; k++) {
@@ -161,9 +164,9 @@ static int find_data(perp_bodies *b)
         if (j < 0) continue;
         double *block = link + 9 * (size_t)i;
         if (!perp__bodies_block(b, i, j, block)) continue;
-        most[i] = fmax(most[i], most[j]);
-        double carried = coupling(b, i, j, block) / sqrt(mean[i] * mean[j]) * most[i];
-        data[i] = fmax(data[i], fmin(data[j], carried));
+        most[i] = perp__larger(most[i], most[j]);
+        double carried = coupling(b, i, j, block) / (root[i] * root[j]) * most[i];
+        data[i] = perp__larger(data[i], perp__smaller(data[j], carried));
     }
     return 1;
 }
@@ -173,19 +176,19 @@ static void find_normal_data(perp_bodies *b)
 {
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
     const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE),
-                 *mean = number_of(b, MEAN), *link = number_of(b, LINK);
+                 *root = number_of(b, ROOT), *link = number_of(b, LINK);
     double *data = number_of(b, NORMAL), *most = data + b->c.n;
     for (int i = 0; i < b->c.n; i++)
-        most[i] = data[i] = r[3 * i] > 0 ? fabs(q[3 * i]) / sqrt(mean[i]) : 0;
+        most[i] = data[i] = r[3 * i] > 0 ? fabs(q[3 * i]) / root[i] : 0;
     for (int k = 0; k < b->c.n; k++) {
         int i = order[k], j = from[i];
         if (j < 0) continue;
-        most[i] = fmax(most[i], most[j]);
+        most[i] = perp__larger(most[i], most[j]);
         double carried =
-            normal_coupling(b, j, link + 9 * (size_t)i) / sqrt(mean[i] * mean[j]) * most[i];
-        data[i] = fmax(data[i], fmin(data[j], carried));
+            normal_coupling(b, j, link + 9 * (size_t)i) / (root[i] * root[j]) * most[i];
+        data[i] = perp__larger(data[i], perp__smaller(data[j], carried));
     }
-    for (int i = 0; i < b->c.n; i++) data[i] = fmax(data[i], fabs(q[3 * i]) / sqrt(mean[i]));
+    for (int i = 0; i < b->c.n; i++) data[i] = perp__larger(data[i], fabs(q[3 * i]) / root[i]);
 }
 
 static void add_terms(const double *w, int row_step, int step, const double *r, double *row)
@@ -226,7 +229,7 @@ static double velocity_of(const perp_bodies *b, int i, double *u)
 /* The largest error of a contact or a row. */
 static double judge(perp_bodies *b)
 {
-    const double *mu = perp__contact_value(b, PERP__MU), *mean = number_of(b, MEAN),
+    const double *mu = perp__contact_value(b, PERP__MU), *root = number_of(b, ROOT),
                  *data = number_of(b, DATA), *normal = number_of(b, NORMAL),
                  *row = number_of(b, ROW), *q = perp__contact_value(b, PERP__Q),
                  *r = perp__contact_value(b, PERP__IMPULSE);
@@ -237,13 +240,13 @@ static double judge(perp_bodies *b)
     for (int i = 0; i < b->c.n; i++) {
         const double *w = b->c.block + 9 * (size_t)i;
         double terms = velocity_of(b, i, u + 3 * i);
-        perp__fc_scale s = perp__fc_scale_of(3, mu[i], row + 3 * i, q + 3 * i,
-                                             normal[i] * sqrt(mean[i]), data[i] * sqrt(mean[i]));
+        perp__fc_scale s = perp__fc_scale_of(3, mu[i], row + 3 * i, q + 3 * i, normal[i] * root[i],
+                                             data[i] * root[i]);
         double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
         if (rounding > 0.1 * b->o.tol * s.contact ||
             rounding > 0.1 * b->o.tol * s.normal + s.rounding)
             return INFINITY; /* u decides nothing */
-        double size = fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
+        double size = perp__larger(fabs(w[0]), perp__larger(fabs(w[4]), fabs(w[8])));
         worst = perp__worse(
             worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, &s, size, b->o.tol));
     }
@@ -456,7 +459,7 @@ static int strongest(const perp_bodies *b, int i, const int *start, const int *c
         double row[3] = {0};
         if (from[col[k]] < -1 || col[k] == i) continue;
         add_terms(b->c.block + 9 * (size_t)at[k], 3, 1, r + 3 * col[k], row);
-        double terms = fmax(row[0], fmax(row[1], row[2]));
+        double terms = perp__larger(row[0], perp__larger(row[1], row[2]));
         if (terms > most) most = terms, best = col[k];
     }
     return best;

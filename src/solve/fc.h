@@ -80,6 +80,17 @@ static inline void perp__fc_range(const perp__fc *fc, int i, int *from, int *end
     *end = fc->live[i] < 0 ? 3 : fc->live[i] + 1;
 }
 
+/* As fmax and fmin, in line; where b is no number it is b. */
+static inline double perp__larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double perp__smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* u = W r + q. */
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u);
 

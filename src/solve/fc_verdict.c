@@ -189,7 +189,8 @@ double perp__fc_contact_error(int d, double mu, const double *r, const double *u
 {
     double force[3] = {r[0], r[1], d == 3 ? r[2] : 0},
            velocity[3] = {u[0], u[1], d == 3 ? u[2] : 0};
-    double size = fmax(force[0], fmax(fabs(force[1]), fabs(force[2]))), R = PERP_FC_GROWTH * size;
+    double size = perp__larger(force[0], perp__larger(fabs(force[1]), fabs(force[2]))),
+           R = PERP_FC_GROWTH * size;
     if (w * R > s->contact) R = s->contact / w;
     if (mu > 0 && DBL_EPSILON * size > 0.1 * tol * R) return (double)INFINITY;
     double error = perp__error_contact(mu, force, velocity, s->contact, R);
@@ -203,27 +204,17 @@ int perp__fc_opens(double w, double r, double u, perp__fc_scale s, double tol)
     return r > 0 && u > tol * s.normal + s.rounding && u >= w * r;
 }
 
-static inline double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static inline perp__fc_scale scale_by(int d, double mu, const double *terms, const double *q,
                                       double normal, double data)
 {
-    perp__fc_scale s = {smaller(terms[0], PERP_FC_NORMAL_GROWTH * normal), 0, 0, terms[0]};
+    perp__fc_scale s = {perp__smaller(terms[0], PERP_FC_NORMAL_GROWTH * normal), 0, 0, terms[0]};
     double tangent = 0;
     for (int k = 1; k < d && mu > 0; k++) {
-        tangent = larger(tangent, fabs(q[k]));
-        s.terms = larger(s.terms, terms[k]);
+        tangent = perp__larger(tangent, fabs(q[k]));
+        s.terms = perp__larger(s.terms, terms[k]);
     }
     s.rounding = DBL_EPSILON / 2 * tangent;
-    s.contact = smaller(s.terms, PERP_FC_GROWTH * data);
+    s.contact = perp__smaller(s.terms, PERP_FC_GROWTH * data);
     return s;
 }
 

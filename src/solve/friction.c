@@ -502,15 +502,10 @@ static void find_diagonals(perp__fc *fc, int first)
     }
 }
 
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static double largest_entry(const double *w)
 {
     double largest = 0;
-    for (int e = 0; e < 9; e++) largest = larger(largest, fabs(w[e]));
+    for (int e = 0; e < 9; e++) largest = perp__larger(largest, fabs(w[e]));
     return largest;
 }
 
@@ -635,7 +630,7 @@ static double coupling(const perp__fc *fc, int i, int k)
     if (rows == 3 && columns == 3) return largest_entry(w);
     double largest = 0;
     for (int a = 0; a < rows; a++)
-        for (int b = 0; b < columns; b++) largest = larger(largest, fabs(w[3 * a + b]));
+        for (int b = 0; b < columns; b++) largest = perp__larger(largest, fabs(w[3 * a + b]));
     return largest;
 }
 
@@ -646,9 +641,9 @@ static void find_data(perp__fc *fc)
     double largest = 0;
     for (int i = 0; i < fc->nc; i++) {
         const double *q = fc->q + 3 * i;
-        double tangent = fc->mu[i] > 0 ? larger(fabs(q[1]), fabs(q[2])) : 0;
-        fc->data[i] = larger(fabs(q[0]), tangent);
-        largest = larger(largest, fc->data[i]);
+        double tangent = fc->mu[i] > 0 ? perp__larger(fabs(q[1]), fabs(q[2])) : 0;
+        fc->data[i] = perp__larger(fabs(q[0]), tangent);
+        largest = perp__larger(largest, fc->data[i]);
     }
     for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
         changed = 0;
@@ -917,7 +912,7 @@ static void finish(perp__fc *fc, perp_fc_method method)
 static void drop_underflow(const perp__fc *fc)
 {
     double largest = 0;
-    for (int i = 0; i < fc->n; i++) largest = larger(largest, fabs(fc->best[i]));
+    for (int i = 0; i < fc->n; i++) largest = perp__larger(largest, fabs(fc->best[i]));
     for (int i = 0; i < fc->n; i++) {
         if (fabs(fc->best[i]) < PERP_FC_UNDERFLOW * largest) fc->best[i] = 0;
     }
