@@ -172,7 +172,7 @@ static void a_search_that_is_interrupted_keeps_the_earlier_fit(void **state)
     strcpy(fit, cli_file("fit.json", "earlier"));
     unlink(cli_path("fit.json.partial"));
     cli_result r =
-        cli_run("identify " BLOCK " --data " RUN " --quiet --starts 2 --step 2e-5 -o '%s' & "
+        cli_run("identify " BLOCK " --data " RUN " --quiet --starts 2 --step 5e-6 -o '%s' & "
                 "pid=$!; sleep 2; kill -INT $pid; wait $pid",
                 fit);
     assert_int_equal(r.code, 130);
