@@ -23,6 +23,7 @@ typedef struct settling {
 struct perp__lanes {
     int n;         /* copies now, the stride */
     int prepared;  /* the stride that the constants in ws are for */
+    int follows;   /* is an input of some copy a function of time now? */
     double *ws;    /* slots of all tapes */
     double *old;   /* symbols before the step */
     double *c, *y; /* of the lanes of one mode */
@@ -31,6 +32,7 @@ struct perp__lanes {
     uint64_t *key;            /* the mode of each lane */
     char *choice, *on, *side; /* pair by pair: [p * n + l]; side of the pairs of the model */
     char *holds;              /* does the step of the lane hold so far? */
+    char *taken;              /* was it made with the others? */
     int *counts;              /* steps with each side of each pair: [(4 * i + side) * n + l] */
     int *lane;                /* those in hand */
     enum { ALONE, READY, TAKEN, REFUSED } * state;
@@ -60,7 +62,7 @@ int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
     x->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) * L + 1, sizeof(double));
     x->old = malloc((size_t)s->sym.n * L * sizeof(double));
     x->c = malloc(((size_t)s->nrow + ny + (size_t)s->nx + 3) * L * sizeof(double));
-    x->choice = malloc((2 * np + (size_t)of->model->npair + 1) * L);
+    x->choice = malloc((2 * np + (size_t)of->model->npair + 2) * L);
     x->key = malloc(L * sizeof *x->key);
     x->counts = calloc(4 * (size_t)of->model->npair * L + 1, sizeof(int));
     x->lane = malloc(L * sizeof(int));
@@ -77,7 +79,7 @@ int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
     x->y = x->c + (size_t)s->nrow * L, x->history = x->y + ny * L;
     x->time = x->history + (size_t)s->nx * L, x->error = x->time + L, x->residual = x->error + L;
     x->on = x->choice + np * L, x->side = x->on + np * L;
-    x->holds = x->side + (size_t)of->model->npair * L;
+    x->holds = x->side + (size_t)of->model->npair * L, x->taken = x->holds + L;
     return 1;
 }
 
@@ -165,9 +167,10 @@ static void keep_values(perp__lanes *x, const perp__step *s)
 static void gather(perp__lanes *x, perp_simulation *const *copy, int n, const perp_status *status)
 {
     const perp_simulation *first = NULL;
-    x->n = n;
+    x->n = n, x->follows = 0;
     for (int l = 0; l < n; l++) {
         const perp_simulation *sim = copy[l];
+        x->follows |= perp__run_follows(sim);
         const perp__step *s = &sim->step;
         int may = status[l] == PERP_OK && sim->done > 0 && !sim->sensitivity &&
                   s->sizes.has_units && s->h == sim->options.step &&
@@ -188,9 +191,7 @@ static void put_inputs(perp__lanes *x, perp_simulation *const *copy)
 {
     const perp__step *s = &copy[0]->step;
     size_t n = (size_t)x->n;
-    int follow = 0;
-    for (int l = 0; l < x->n && !follow; l++) follow = perp__run_follows(copy[l]);
-    if (follow) perp__tape_eval_many(&s->table.tape, x->ws, x->n);
+    if (x->follows) perp__tape_eval_many(&s->table.tape, x->ws, x->n);
     for (int k = 0; k < s->table.n; k++) {
         double *before = x->ws + (size_t)(s->sym.table_pre + k) * n,
                *now = x->ws + (size_t)(s->sym.table + k) * n;
@@ -225,8 +226,13 @@ static void find_keys(perp__lanes *x, const perp__step *s)
         const double *guard = g < 0 ? NULL : x->ws + (size_t)s->tape.guards.out[g] * n;
         const char *choice = x->choice + (size_t)p * n;
         char *on = x->on + (size_t)p * n;
+        if (!guard) {
+            memset(on, 1, n);
+            for (size_t l = 0; l < n; l++) x->key[l] = 3 * x->key[l] + (uint64_t)choice[l];
+            continue;
+        }
         for (size_t l = 0; l < n; l++) {
-            on[l] = !guard || guard[l] > 0;
+            on[l] = guard[l] > 0;
             x->key[l] = 3 * x->key[l] + (uint64_t)(on[l] ? choice[l] : 2);
         }
     }
@@ -247,9 +253,9 @@ static void begin_step(perp__lanes *x, perp_simulation *const *copy)
         x->time[l] = perp__run_time(sim, sim->done + 1);
         x->ws[SYM_T * n + l] = x->time[l];
         x->ws[SYM_T_PRE * n + l] = perp__run_time(sim, sim->done);
-        x->ws[SYM_H * n + l] = s->h;
-        x->ws[SYM_THETA * n + l] = s->scheme.theta;
     }
+    for (size_t l = 0; l < n; l++) x->ws[SYM_H * n + l] = s->h;
+    for (size_t l = 0; l < n; l++) x->ws[SYM_THETA * n + l] = s->scheme.theta;
     if (s->table.n) put_inputs(x, copy);
     for (size_t i = 0; i < (size_t)s->nx * n; i++) {
         double size = fabs(pre[i]);
@@ -412,13 +418,28 @@ static inline PERP_INLINE void judge_pairs(perp__lanes *x, const perp__step *s)
             if (!isfinite(x->ws[(size_t)out[d] * n + l])) x->holds[l] = 0;
 }
 
+/* Of the lanes that were taken. */
+static inline PERP_INLINE void count_sides(perp__lanes *x, int npair)
+{
+    size_t n = (size_t)x->n;
+    for (size_t i = 0; i < 4 * (size_t)npair; i++) {
+        const char *restrict side = x->side + i / 4 * n, *restrict taken = x->taken,
+                             k = (char)(i % 4);
+        int *restrict count = x->counts + i * n;
+        for (size_t l = 0; l < n; l++) count[l] += taken[l] & (side[l] == k);
+    }
+}
+
 static inline PERP_INLINE void judge_many(perp__lanes *x, const perp__step *s)
 {
     for (int l = 0; l < x->n; l++) x->error[l] = x->residual[l] = 0;
     judge_equations(x, s);
     judge_pairs(x, s);
-    for (int l = 0; l < x->n; l++)
+    for (int l = 0; l < x->n; l++) {
         if (x->state[l] == TAKEN && !x->holds[l]) x->state[l] = REFUSED;
+        x->taken[l] = x->state[l] == TAKEN;
+    }
+    count_sides(x, s->model->npair);
 }
 
 #define JUDGE(isa, target)                                                                         \
@@ -431,18 +452,15 @@ PERP_ISA_LIST(JUDGE)
 static void (*const judge[])(perp__lanes *x, const perp__step *s) = {PERP_ISA_LIST(JUDGE_NAME)};
 
 /* The end of perp__run_step. */
-static void note_step(perp__lanes *x, perp_simulation *sim, int l)
+static void note_step(const perp__lanes *x, perp_simulation *sim, int l)
 {
     perp_simulation_summary *summary = &sim->summary;
-    size_t n = (size_t)x->n;
     sim->done++;
     sim->is_moved = 0;
     sim->residual = x->residual[l];
     if (sim->residual > summary->worst_residual)
         summary->worst_residual = sim->residual, summary->worst_step = sim->done;
     if (x->error[l] > summary->worst_error) summary->worst_error = x->error[l];
-    for (size_t i = 0; i < (size_t)sim->model->npair; i++)
-        x->counts[(4 * i + (size_t)x->side[i * n + (size_t)l]) * n + (size_t)l]++;
 }
 
 /* What the pairs of a copy were, step by step, and are; nothing is counted any more. */

@@ -54,7 +54,10 @@ double perp__driven_slope(const perp__driven *driven, const perp_model *model, i
                           int *hint);
 
 /* The time after k steps, whole ones since sim->since. */
-double perp__run_time(const perp_simulation *sim, long k);
+static inline double perp__run_time(const perp_simulation *sim, long k)
+{
+    return sim->start + (double)(k - sim->since) * sim->options.step;
+}
 
 /* Put the times and table values of a step from t0 to t1 into the workspace; the states become pre
  * states. */

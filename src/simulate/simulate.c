@@ -256,11 +256,6 @@ done:
 
 /* Time and symbols ---------------------------------------------------------------------------- */
 
-double perp__run_time(const perp_simulation *sim, long k)
-{
-    return sim->start + (double)(k - sim->since) * sim->options.step;
-}
-
 /* What the caller set input k of the tables to, on the way there. */
 static double held_at(const perp__driven *driven, int k, double t)
 {
