@@ -23,12 +23,12 @@ enum {
     DATA = 4,
     ROW = 5,
     LINK = 8,
-    PATH = 17,
+    PATH = 17, /* while data are carried */
     GOOD = 18,
     FIRST = 21,
     NORMAL = 24,
-    ROOT = 26, /* of MEAN */
-    NUMBERS = 27
+    ROOT = 25, /* of MEAN */
+    NUMBERS = 26
 };
 
 static int *index_of(const perp_bodies *b, int which)
@@ -144,29 +144,34 @@ static double own_data(const perp_bodies *b, int i)
     return perp__fc_largest_row(3, perp__contact_value(b, PERP__MU)[i], size);
 }
 
+/* Data of contact i: its own, or what the coupling with j lets through of those on the path from j on, of which most[i] is the largest. */
+static void carry(const perp_bodies *b, int i, int j, double coupled, double *data)
+{
+    const double *root = number_of(b, ROOT);
+    double *most = number_of(b, PATH);
+    most[i] = perp__larger(most[i], most[j]);
+    double carried = coupled / (root[i] * root[j]) * most[i];
+    data[i] = perp__larger(data[i], perp__smaller(data[j], carried));
+}
+
 /* In DATA what each contact has of data, beside the root of its diagonal, as the friction solver has it (friction.c), but along a tree only. 0: a
  * contact moves nothing. */
 static int find_data(perp_bodies *b)
 {
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
     double *mean = number_of(b, MEAN), *root = number_of(b, ROOT), *data = number_of(b, DATA),
-           *link = number_of(b, LINK),
-           *most = number_of(b, PATH); /* of a contact and those that it hangs on */
+           *link = number_of(b, LINK), *most = number_of(b, PATH);
     for (int i = 0; i < b->c.n; i++) {
         mean[i] = mean_diagonal(b->c.block + 9 * (size_t)i);
         if (!(mean[i] > DBL_MIN)) return 0;
         root[i] = sqrt(mean[i]);
-        data[i] = own_data(b, i) / root[i];
-        most[i] = data[i];
+        most[i] = data[i] = own_data(b, i) / root[i];
     }
     for (int k = 0; k < b->c.n; k++) {
         int i = order[k], j = from[i];
         if (j < 0) continue;
         double *block = link + 9 * (size_t)i;
-        if (!perp__bodies_block(b, i, j, block)) continue;
-        most[i] = perp__larger(most[i], most[j]);
-        double carried = coupling(b, i, j, block) / (root[i] * root[j]) * most[i];
-        data[i] = perp__larger(data[i], perp__smaller(data[j], carried));
+        if (perp__bodies_block(b, i, j, block)) carry(b, i, j, coupling(b, i, j, block), data);
     }
     return 1;
 }
@@ -177,16 +182,12 @@ static void find_normal_data(perp_bodies *b)
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
     const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE),
                  *root = number_of(b, ROOT), *link = number_of(b, LINK);
-    double *data = number_of(b, NORMAL), *most = data + b->c.n;
+    double *data = number_of(b, NORMAL), *most = number_of(b, PATH);
     for (int i = 0; i < b->c.n; i++)
         most[i] = data[i] = r[3 * i] > 0 ? fabs(q[3 * i]) / root[i] : 0;
     for (int k = 0; k < b->c.n; k++) {
         int i = order[k], j = from[i];
-        if (j < 0) continue;
-        most[i] = perp__larger(most[i], most[j]);
-        double carried =
-            normal_coupling(b, j, link + 9 * (size_t)i) / (root[i] * root[j]) * most[i];
-        data[i] = perp__larger(data[i], perp__smaller(data[j], carried));
+        if (j >= 0) carry(b, i, j, normal_coupling(b, j, link + 9 * (size_t)i), data);
     }
     for (int i = 0; i < b->c.n; i++) data[i] = perp__larger(data[i], fabs(q[3 * i]) / root[i]);
 }

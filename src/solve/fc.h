@@ -124,9 +124,6 @@ double perp__fc_residual_of(const perp_fc *problem, const double *r, const doubl
 #define PERP_FC_GROWTH        100.0
 #define PERP_FC_NORMAL_GROWTH 32.0
 
-/* fc->normal: |q_n|, or what those of others that press make of it. */
-void perp__fc_find_normal_data(const perp__fc *fc, const double *r);
-
 /* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
 int perp__fc_snap(int d, double mu, double *r);
 

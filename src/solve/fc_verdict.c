@@ -148,35 +148,6 @@ double perp__fc_largest_row(int d, double mu, const double *x)
     return largest;
 }
 
-/* What the normal row of contact i sees of another, block k of row i: its normal impulse, and friction, which follows that. */
-static double normal_coupling(const perp__fc *fc, int k)
-{
-    const double *w = fc->block + 9 * (size_t)k, mu = fc->mu[fc->col[k]];
-    return fmax(fabs(w[0]), fmin(mu, 1) * fmax(fabs(w[1]), fabs(w[2])));
-}
-
-void perp__fc_find_normal_data(const perp__fc *fc, const double *r)
-{
-    double largest = 0;
-    for (int i = 0; i < fc->nc; i++) {
-        fc->normal[i] = r[3 * i] > 0 ? fabs(fc->q[3 * i]) : 0;
-        largest = fmax(largest, fc->normal[i]);
-    }
-    for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
-        changed = 0;
-        for (int n = 0; n < fc->nc; n++) {
-            int i = pass % 2 ? fc->nc - 1 - n : n;
-            for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-                double from = fc->normal[fc->col[k]];
-                if (!(from > fc->normal[i])) continue;
-                double carried = fmin(from, normal_coupling(fc, k) * largest);
-                if (carried > fc->normal[i]) fc->normal[i] = carried, changed = 1;
-            }
-        }
-    }
-    for (int i = 0; i < fc->nc; i++) fc->normal[i] = fmax(fc->normal[i], fabs(fc->q[3 * i]));
-}
-
 /* The size of the diagonal block. */
 static double diagonal(const perp__fc *fc, int i)
 {

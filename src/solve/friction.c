@@ -634,8 +634,34 @@ static double coupling(const perp__fc *fc, int i, int k)
     return largest;
 }
 
-/* The data of each contact: its |q_i|, or another's carried here. A coupling carries what it can make of the largest datum, and what has
- * come this far goes on undiminished: in a stack only the floor has data, and each box is held by all below. */
+/* The same of a normal row: of the other's friction what its normal impulse allows. */
+static double normal_coupling(const perp__fc *fc, int i, int k)
+{
+    const double *w = fc->block + 9 * (size_t)k, mu = fc->mu[fc->col[k]];
+    (void)i;
+    return perp__larger(fabs(w[0]), perp__smaller(mu, 1) * perp__larger(fabs(w[1]), fabs(w[2])));
+}
+
+/* Data of contacts, of which the largest is given: one's own, or another's carried here. A coupling carries what it can make of the largest, and
+ * what has come this far goes on undiminished: in a stack only the floor has data, and each box is held by all below. */
+static inline void carry(const perp__fc *fc, double (*coupled)(const perp__fc *, int, int),
+                         double largest, double *data)
+{
+    for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
+        changed = 0;
+        for (int n = 0; n < fc->nc; n++) {
+            int i = pass % 2 ? fc->nc - 1 - n : n;
+            for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+                double from = data[fc->col[k]];
+                if (!(from > data[i])) continue;
+                double carried = perp__smaller(from, coupled(fc, i, k) * largest);
+                if (carried > data[i]) data[i] = carried, changed = 1;
+            }
+        }
+    }
+}
+
+/* fc->data: the largest |q_i| that a contact's conditions see, or another's carried here. */
 static void find_data(perp__fc *fc)
 {
     double largest = 0;
@@ -645,19 +671,21 @@ static void find_data(perp__fc *fc)
         fc->data[i] = perp__larger(fabs(q[0]), tangent);
         largest = perp__larger(largest, fc->data[i]);
     }
-    for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
-        changed = 0;
-        for (int n = 0; n < fc->nc; n++) {
-            int i = pass % 2 ? fc->nc - 1 - n : n;
-            for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-                double from = fc->data[fc->col[k]];
-                if (!(from > fc->data[i])) continue;
-                double most = coupling(fc, i, k) * largest, carried = from < most ? from : most;
-                if (carried > fc->data[i]) fc->data[i] = carried, changed = 1;
-            }
-        }
-    }
+    carry(fc, coupling, largest, fc->data);
     for (int i = 0; i < fc->nc; i++) fc->weight[i] = fc->data[i] > PERP_TINY ? 1 / fc->data[i] : 0;
+}
+
+/* fc->normal: |q_n|, or what those of others that press in fc->best make of it. */
+static void find_normal_data(perp__fc *fc)
+{
+    double largest = 0;
+    for (int i = 0; i < fc->nc; i++) {
+        fc->normal[i] = fc->best[3 * i] > 0 ? fabs(fc->q[3 * i]) : 0;
+        largest = perp__larger(largest, fc->normal[i]);
+    }
+    carry(fc, normal_coupling, largest, fc->normal);
+    for (int i = 0; i < fc->nc; i++)
+        fc->normal[i] = perp__larger(fc->normal[i], fabs(fc->q[3 * i]));
 }
 
 /* Rows of joints are contacts of which others meet one row, or so says W. */
@@ -959,12 +987,12 @@ static double judge(perp_fc_solver *s, const perp_fc *view, double *r)
     perp__fc *fc = &s->fc;
     for (int i = 0; i < fc->nc; i++) fc->normal[i] = fabs(fc->q[3 * i]);
     double error = perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
-    for (int c = 0; c < s->ncomponent && error > s->options.tol; c++) {
+    if (error <= s->options.tol) return error;
+    for (int c = 0; c < s->ncomponent; c++) {
         perp__fc part = component(s, c);
-        perp__fc_find_normal_data(&part, part.best);
+        find_normal_data(&part);
     }
-    return error <= s->options.tol ? error
-                                   : perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
+    return perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
 }
 
 /* Mark the components whose methods took for solved what is not: now they know the data of normal rows, and where these do not tell, rounding
