@@ -244,9 +244,7 @@ static double judge(perp_bodies *b)
         perp__fc_scale s = perp__fc_scale_of(3, mu[i], row + 3 * i, q + 3 * i, normal[i] * root[i],
                                              data[i] * root[i]);
         double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
-        if (rounding > 0.1 * b->o.tol * s.contact ||
-            rounding > 0.1 * b->o.tol * s.normal + s.rounding)
-            return INFINITY; /* u decides nothing */
+        if (perp__fc_is_rough(&s, rounding, rounding, b->o.tol)) return INFINITY;
         double size = perp__larger(fabs(w[0]), perp__larger(fabs(w[4]), fabs(w[8])));
         worst = perp__worse(
             worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, &s, size, b->o.tol));

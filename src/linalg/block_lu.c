@@ -52,15 +52,12 @@ perp__block_lu *perp__block_lu_create(int n_max)
     if (!lu) return NULL;
     size_t n = (size_t)n_max + 1;
     lu->n_max = n_max;
-    int **ints[] = {&lu->order, &lu->position, &lu->ustart,    &lu->lstart, &lu->astart,
-                    &lu->alen,  &lu->elen,     &lu->ecapacity, &lu->degree, &lu->mark,
-                    &lu->next,  &lu->prev,     &lu->head};
+    int **ints[] = {&lu->order, &lu->position,  &lu->ustart, &lu->lstart, &lu->astart, &lu->alen,
+                    &lu->elen,  &lu->ecapacity, &lu->degree, &lu->mark,   &lu->next,   &lu->prev,
+                    &lu->head,  &lu->slot,      &lu->part,   &lu->live,   &lu->pstart};
     int ok = 1;
     for (size_t k = 0; k < sizeof ints / sizeof *ints; k++)
         ok &= (*ints[k] = calloc(n, sizeof(int))) != NULL;
-    int **more[] = {&lu->slot, &lu->part, &lu->live, &lu->pstart};
-    for (size_t k = 0; k < sizeof more / sizeof *more; k++)
-        ok &= (*more[k] = calloc(n, sizeof(int))) != NULL;
     ok &= (lu->own = calloc(8 * n, sizeof(double))) != NULL;
     ok &= (lu->px = calloc(3 * n, sizeof(double))) != NULL;
     ok &= (lu->elist = calloc(n, sizeof *lu->elist)) != NULL;

@@ -91,6 +91,9 @@ static inline double perp__smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* The order of elimination of Newton's matrix, for these contacts (NULL: all); 0: memory is out. */
+int perp__fc_order(perp__fc *fc, const int *active);
+
 /* u = W r + q. */
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u);
 
@@ -139,6 +142,12 @@ typedef struct perp__fc_scale {
 /* terms: of each row of u; q, normal and data: what is given, of it the normal row's data and the contact's. */
 perp__fc_scale perp__fc_scale_of(int d, double mu, const double *terms, const double *q,
                                  double normal, double data);
+
+/* Rounding of u, and of its normal row: where either is more than a tenth of what is accepted u decides nothing. */
+static inline int perp__fc_is_rough(const perp__fc_scale *s, double any, double normal, double tol)
+{
+    return any > 0.1 * tol * s->contact || normal > 0.1 * tol * s->normal + s->rounding;
+}
 
 /* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal. */
 int perp__fc_opens(double w, double r, double u, perp__fc_scale s, double tol);

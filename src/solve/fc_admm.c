@@ -40,11 +40,7 @@ void perp__fc_admm(perp__fc *fc)
     if (!(residual > fc->target)) return;
     if (rho == 0) rho = sqrt(fmax(perp__fc_largest_eigenvalue(fc), PERP_FC_RHO_LEAST));
     double eta = PERP_FC_ETA;
-    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL,
-                              fc->nlive ? fc->live : NULL)) {
-        fc->out_of_memory = 1;
-        return;
-    }
+    if (!perp__fc_order(fc, NULL)) return;
     factor(fc, rho + eta);
     for (int i = 0; i < fc->nc; i++) { /* multipliers of the guess */
         const double *u = fc->u + 3 * i;

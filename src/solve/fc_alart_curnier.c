@@ -137,11 +137,7 @@ static int newton_step(perp__fc *fc, int is_first, double shift, const double *u
                     dr[3 * i + a] -= J[3 * a] * x[0] + J[3 * a + 1] * x[1] + J[3 * a + 2] * x[2];
         }
     }
-    if (!is_ordered && !perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, fc->active,
-                                             fc->nlive ? fc->live : NULL)) {
-        fc->out_of_memory = 1;
-        return 0;
-    }
+    if (!is_ordered && !perp__fc_order(fc, fc->active)) return 0;
     fc->factorizations++;
     perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_TOL_SINGULAR);
     perp__block_lu_solve(fc->lu, dr);

@@ -235,11 +235,7 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
 {
     double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = PERP_TINY, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
-    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL,
-                              fc->nlive ? fc->live : NULL)) {
-        fc->out_of_memory = 1;
-        return 0;
-    }
+    if (!perp__fc_order(fc, NULL)) return 0;
     for (int i = 0; i < fc->nc; i++) fc->active[i] = -1;
     for (int k = 0; k < fc->n && start >= 0; k++) x[k] = z[k] = k % 3 ? 0 : size;
     for (int i = 0; i < fc->nc && start >= 0; i++) {

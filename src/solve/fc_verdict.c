@@ -288,8 +288,7 @@ static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, cons
         double rounding = rounding_of(fc, i);
         perp__fc_scale s = scale_of(fc, i, d, sums.S + at, p->q + at);
         if (is_fine) rounding *= rounding;
-        int is_rough = rounding * s.terms > 0.1 * tol * s.contact ||
-                       rounding * sums.S[at] > 0.1 * tol * s.normal + s.rounding;
+        int is_rough = perp__fc_is_rough(&s, rounding * s.terms, rounding * sums.S[at], tol);
         any |= is_rough;
         error[i] =
             is_rough ? (double)INFINITY

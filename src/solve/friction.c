@@ -793,6 +793,14 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
 /* ---- what the methods call
  * -------------------------------------------------------------------------------------- */
 
+int perp__fc_order(perp__fc *fc, const int *active)
+{
+    int done = perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, active,
+                                    fc->nlive ? fc->live : NULL);
+    fc->out_of_memory |= !done;
+    return done;
+}
+
 /* u = W r + q where some contacts have one row that others meet. */
 __attribute__((noinline)) static void velocity_of_rows(const perp__fc *fc, const double *r,
                                                        double *u)

@@ -272,9 +272,7 @@ double perp__pile_judge(perp__pile_scales *s, const perp_pile *p, double tol, do
         const double *ri = r + (size_t)i * (size_t)d, *ui = s->u + (size_t)i * (size_t)d;
         perp__fc_scale scale = scale_of(s, p, i);
         double rounding = rounding_of(p, s->contacts, i), S = s->S[(size_t)i * (size_t)d];
-        int is_rough = rounding * scale.terms > 0.1 * tol * scale.contact ||
-                       rounding * S > 0.1 * tol * scale.normal;
-        double e = is_rough
+        double e = perp__fc_is_rough(&scale, rounding * scale.terms, rounding * S, tol)
                        ? (double)INFINITY
                        : perp__fc_contact_error(d, p->mu[i], ri, ui, &scale, s->diagonal[i], tol);
         if (perp__worse(error, e) > error) error = perp__worse(error, e), *worst = i;
