@@ -261,73 +261,86 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     return ok;
 }
 
-/* Unused names and shadowed ones
- * -------------------------------------------------------------------------------------------------------
- */
+/* Guards ---------------------------------------------------------------------------------------- */
 
-static int is_positive(const perp__graph *g, perp_expr e)
-{
-    return g->node[e].op == PERP__CONST && g->node[e].value > 0;
-}
+/* What is told of the expressions within a guard. A distance is a square, an even power, a size or a root, or a sum, product or multiple of such: it has no
+ * negative values, and is 0 where all it is made of are. What has a max, min or step in it may be 0 in a region. */
+enum { VARIES = 1, HAS_REGIONS = 2, IS_POSITIVE = 4, IS_DISTANCE = 8 };
 
-/* Is an expression a square, an even power, a size or a root, or a sum, product or multiple of such, which has no negative values, and 0 where all they are made
- * of are? */
-static int is_distance(const perp__graph *g, perp_expr e)
+/* The same of one, by what is told of its operands. */
+static int traits_of(const perp__graph *g, const perp__node *node, int A, int B,
+                     const double *symbol)
 {
-    const perp__node *node = &g->node[e];
+    int of = (A | B) & (VARIES | HAS_REGIONS), is = 0;
     switch ((int)node->op) {
-    case PERP__ADD: return is_distance(g, node->a) && is_distance(g, node->b);
+    case PERP__CONST: return node->value > 0 ? IS_POSITIVE : 0;
+    case PERP__SYMBOL: return isnan(symbol[node->a]) ? VARIES : 0;
+    case PERP__MAX:
+    case PERP__MIN:
+    case PERP__STEP: return of | HAS_REGIONS;
+    case PERP__ADD: is = A & B & IS_DISTANCE; break;
     case PERP__MUL:
-        return node->a == node->b || ((is_positive(g, node->a) || is_distance(g, node->a)) &&
-                                      (is_positive(g, node->b) || is_distance(g, node->b)));
-    case PERP__DIV: return is_distance(g, node->a) && is_positive(g, node->b);
+        is = node->a == node->b ||
+             ((A & (IS_POSITIVE | IS_DISTANCE)) && (B & (IS_POSITIVE | IS_DISTANCE)));
+        break;
+    case PERP__DIV: is = (A & IS_DISTANCE) && (B & IS_POSITIVE); break;
     case PERP__POW:
-        return is_positive(g, node->b) &&
-               (fmod(g->node[node->b].value, 2) == 0 || is_distance(g, node->a));
+        is = (B & IS_POSITIVE) && ((A & IS_DISTANCE) || fmod(g->node[node->b].value, 2) == 0);
+        break;
     case PERP__ABS:
-    case PERP__SQRT: return 1;
-    default: return 0;
+    case PERP__SQRT: is = 1; break;
+    default: break;
     }
+    return is ? of | IS_DISTANCE : of;
 }
 
-static int is_nothing(const perp__graph *g, perp_expr e)
+/* A comparison that holds only where a distance is 0, as (x - c)^2 <= 0: what passes through there has it hold for an instant, which steps meet by chance. Not
+ * where the distance is 0 in a region, as max(x, 0) is: that may be meant; nor where it is of parameters alone. */
+static int only_touches(const perp__graph *g, const int *reach, const int *traits, int n, int k)
 {
-    return g->node[e].op == PERP__CONST && g->node[e].value == 0;
+    const perp__node *node = &g->node[reach[k]];
+    int side = -1;
+    if (node->op != PERP__LE) return 0;
+    if (perp__is_const(g, node->b, 0)) side = perp__operand_place(reach, n, k, 0);
+    if (perp__is_const(g, node->a, 0) && g->node[node->b].op == PERP__NEG)
+        side = perp__operand_place(reach, n, perp__operand_place(reach, n, k, 1), 0);
+    return side >= 0 &&
+           (traits[side] & (VARIES | HAS_REGIONS | IS_DISTANCE)) == (VARIES | IS_DISTANCE);
 }
 
-/* Does something pass through where it is 0? Not where it is so in a region, as max(x, 0) is: that may be meant; nor where it is of parameters alone, which are
- * what symbols that are numbers are. -1 when memory is out. */
-static int is_passed(const perp__graph *g, perp_expr e, const double *symbol)
+/* A guard of parameters alone is on or off for good; one that only touches is met by chance. 0: memory. */
+static int inspect_guard(const perp_model *m, const perp__pair *pair, const double *symbol,
+                         perp__source *findings)
 {
-    int n, has_regions = 0, varies = 0, *reach = perp__graph_reach(g, &e, 1, &n);
-    if (!reach) return -1;
-    for (int k = 0; k < n; k++) {
+    const perp__graph *g = &m->graph;
+    int n, touches = 0, varies = 0;
+    double value;
+    int *reach = perp__graph_reach(g, &pair->guard, 1, &n);
+    int *traits = reach ? malloc((size_t)n * sizeof *traits) : NULL;
+    int ok = traits && perp__graph_value(g, pair->guard, symbol, &value);
+    for (int k = 0; ok && k < n; k++) {
         const perp__node *node = &g->node[reach[k]];
-        has_regions |= node->op == PERP__MAX || node->op == PERP__MIN || node->op == PERP__STEP;
-        varies |= node->op == PERP__SYMBOL && isnan(symbol[node->a]);
+        int arity = perp__op_arity(node->op);
+        traits[k] = traits_of(g, node, arity > 0 ? traits[perp__operand_place(reach, n, k, 0)] : 0,
+                              arity > 1 ? traits[perp__operand_place(reach, n, k, 1)] : 0, symbol);
+        touches |= only_touches(g, reach, traits, n, k);
+        varies |= traits[k] & VARIES;
     }
     free(reach);
-    return varies && !has_regions;
+    free(traits);
+    findings->note = pair->note;
+    if (touches)
+        perp__error(findings, pair->at, pair->at,
+                    "warning: a comparison of the guard holds only where a square or a size is 0: "
+                    "what passes through there may be met or missed; compare what is squared, "
+                    "which changes its sign");
+    if (ok && !varies)
+        perp__error(findings, pair->at, pair->at, "warning: the guard %s",
+                    value > 0 ? "always holds" : "never holds: the pair is out of reach");
+    findings->note = NULL;
+    return ok;
 }
 
-/* A comparison of a guard that holds only where a distance is 0, as (x - c)^2 <= 0: what passes through there has it hold for an instant, which steps meet by
- * chance. 0: there is none; -1 when memory is out. */
-static int only_touches(const perp__graph *g, const int *reach, int n, const double *symbol)
-{
-    int found = 0;
-    for (int k = 0; k < n && found == 0; k++) {
-        const perp__node *node = &g->node[reach[k]];
-        perp_expr side = -1;
-        if (node->op != PERP__LE) continue;
-        if (is_nothing(g, node->b)) side = node->a;
-        if (is_nothing(g, node->a) && g->node[node->b].op == PERP__NEG) side = g->node[node->b].a;
-        if (side < 0 || !is_distance(g, side)) continue;
-        found = is_passed(g, side, symbol);
-    }
-    return found;
-}
-
-/* A guard of parameters alone is on or off for good. */
 static int inspect_guards(const perp_model *m, perp__source *findings)
 {
     double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol);
@@ -335,35 +348,15 @@ static int inspect_guards(const perp_model *m, perp__source *findings)
     for (int s = 0; ok && s < m->nsymbol; s++) symbol[s] = NAN;
     for (int i = 0; ok && i < m->nitem[PERP_PARAM]; i++)
         symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
-    for (int i = 0; ok && i < m->npair; i++) {
-        perp_expr guard = m->pair[i].guard;
-        int n, varies = 0;
-        double value;
-        int *reach = guard >= 0 ? perp__graph_reach(&m->graph, &guard, 1, &n) : NULL;
-        if (guard < 0) continue;
-        for (int k = 0; reach && k < n; k++) {
-            const perp__node *node = &m->graph.node[reach[k]];
-            varies |= node->op == PERP__SYMBOL && isnan(symbol[node->a]);
-        }
-        ok = reach && perp__graph_value(&m->graph, guard, symbol, &value);
-        findings->note = m->pair[i].note;
-        int touches = ok && varies ? only_touches(&m->graph, reach, n, symbol) : 0;
-        ok = ok && touches >= 0;
-        if (touches > 0)
-            perp__error(
-                findings, m->pair[i].at, m->pair[i].at,
-                "warning: a comparison of the guard holds only where a square or a size is 0: "
-                "what passes through there may be met or missed; compare what is squared, "
-                "which changes its sign");
-        free(reach);
-        if (ok && !varies)
-            perp__error(findings, m->pair[i].at, m->pair[i].at, "warning: the guard %s",
-                        value > 0 ? "always holds" : "never holds: the pair is out of reach");
-    }
-    findings->note = NULL;
+    for (int i = 0; ok && i < m->npair; i++)
+        if (m->pair[i].guard >= 0) ok = inspect_guard(m, &m->pair[i], symbol, findings);
     free(symbol);
     return ok;
 }
+
+/* Unused names and shadowed ones
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 int perp__inspect_unused(const perp_model *m, perp__source *findings)
 {

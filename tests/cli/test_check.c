@@ -311,6 +311,20 @@ static void guards_that_only_touch_are_named(void **state)
     }
 }
 
+/* What is shared within a guard is looked at once: here there are 2^60 ways to it. */
+static void a_guard_is_looked_through_once(void **state)
+{
+    (void)state;
+    char model[4096] = "param k = 0\nstate x = 2, v = 0\nvar p\nlet y0 = abs(x) + v^2\n";
+    size_t n = strlen(model);
+    for (int i = 1; i <= 60; i++)
+        n += (size_t)snprintf(model + n, sizeof model - n, "let y%d = 3*y%d + y%d/7\n", i, i - 1,
+                              i - 1);
+    snprintf(model + n, sizeof model - n,
+             "der(x) = v\nder(v) = p - 1 + k\n0 <= p perp v >= 0 when y60 <= 0\n");
+    expect(model, "holds only where a square or a size is 0", NULL);
+}
+
 static void units_of_a_plan_are_checked(void **state)
 {
     (void)state;
@@ -521,6 +535,7 @@ int main(void)
         cmocka_unit_test(units_that_do_not_match_are_named),
         cmocka_unit_test(warnings_in_parts_name_the_instance),
         cmocka_unit_test(guards_that_only_touch_are_named),
+        cmocka_unit_test(a_guard_is_looked_through_once),
         cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
         cmocka_unit_test(directions_of_places_that_are_apart_are_no_warning),
