@@ -40,10 +40,10 @@ typedef struct sizer {
     double *net,
         *sum; /* nrow x nkind: of the derivatives of a row with respect to one kind, the largest over the steps:
                           increments count by the share of a step */
-    double *now, *most; /* nrow x nkind, nrow: scratch */
-    double *given;      /* nrow: the largest bound of a row of a soft program, else 0 */
-    double *guessed;    /* nkind: the size by the guess; 0: not known */
-    int *alike;         /* nkind: the first of the elements of the same array, or itself */
+    double *now;     /* nrow x nkind and 2 x nkind: scratch */
+    double *given;   /* nrow: bounds of a soft program; else constants, once size_the_rest looks */
+    double *guessed; /* nkind: the size by the guess; 0: not known */
+    int *alike;      /* nkind: the first of the elements of the same array, or itself */
 } sizer;
 
 /* The declared item that a kind is, or a copy of; NULL: none. */
@@ -219,16 +219,17 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    (size_t)u->nkind * sizeof *u->net);
 }
 
-/* From rows in which at most so many kinds are without a size: the least of all rows, so that what is divided by rounding counts for nothing.
- * 1: at least one was sized. next: scratch. */
-static int size_by_rows_of(const sizer *u, int most_left, double *size, double *next)
+/* Size the kinds that are still unknown by rows in which at most so many are: the least, over these, of the largest known term of the row (or given,
+ * nullable) divided by their derivative, so that what is divided by rounding counts for nothing. 1: at least one was sized. next: scratch. */
+static int size_by_rows_of(const sizer *u, const double *given, int most_left, double *size,
+                           double *next)
 {
     size_t n = (size_t)u->nkind;
     int found = 0;
     memset(next, 0, n * sizeof *next);
     for (int i = 0; i < u->g->nrow; i++) {
         const double *A = u->net + (size_t)i * n;
-        double most = 0;
+        double most = given ? given[i] : 0;
         int left = 0;
         for (size_t j = 0; j < n; j++) {
             left += A[j] > 0 && size[j] == 0;
@@ -239,8 +240,13 @@ static int size_by_rows_of(const sizer *u, int most_left, double *size, double *
                 next[j] = next[j] > 0 ? fmin(next[j], most / A[j]) : most / A[j];
     }
     for (size_t j = 0; j < n; j++)
-        if (next[j] > 0) size[j] = next[j], found = 1;
+        if (next[j] > 0 && isfinite(next[j])) size[j] = next[j], found = 1;
     return found;
+}
+
+static int size_by_rows(sizer *u)
+{
+    return size_by_rows_of(u, u->given, u->nkind, u->size, u->now);
 }
 
 /* Sizes to tell rounding by: from what is guessed, row by row, those first in which one kind alone is without a size. 0: nothing says. */
@@ -248,8 +254,8 @@ static void size_roughly(const sizer *u, double *size, double *next)
 {
     memcpy(size, u->size, (size_t)u->nkind * sizeof *size);
     do
-        while (size_by_rows_of(u, 1, size, next)) continue;
-    while (size_by_rows_of(u, u->nkind, size, next));
+        while (size_by_rows_of(u, NULL, 1, size, next)) continue;
+    while (size_by_rows_of(u, NULL, u->nkind, size, next));
 }
 
 /* A term so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. */
@@ -266,32 +272,6 @@ static void drop_rounding(sizer *u)
         for (size_t j = 0; j < n; j++)
             if (rough[j] > 0 && net[j] * rough[j] < CANCELLED * most) net[j] = 0;
     }
-}
-
-/* Size the kinds that are still unknown: the least, over the rows they enter, of the largest known term of the row
- * divided by their derivative. 1: at least one was sized. */
-static int size_by_rows(sizer *u)
-{
-    const perp__program *g = u->g;
-    int found = 0;
-    for (int i = 0; i < g->nrow; i++) {
-        const double *A = u->net + (size_t)i * (size_t)u->nkind;
-        u->most[i] = u->given[i];
-        for (int j = 0; j < u->nkind; j++) u->most[i] = fmax(u->most[i], A[j] * u->size[j]);
-    }
-    for (int j = 0; j < u->nkind; j++) {
-        double least = (double)INFINITY;
-        for (int i = 0; i < g->nrow && u->size[j] == 0; i++) {
-            double A = u->net[(size_t)i * (size_t)u->nkind + (size_t)j];
-            if (A > 0 && u->most[i] > 0) least = fmin(least, u->most[i] / A);
-        }
-        u->now[j] = isfinite(least) ? least : 0;
-    }
-    for (int j = 0; j < u->nkind; j++) {
-        found |= u->now[j] > 0;
-        if (u->now[j] > 0) u->size[j] = u->now[j];
-    }
-    return found;
 }
 
 /* The size of the terms of row i, without their powers of two. */
@@ -545,7 +525,6 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
     PERP_TAKE(arena, grad, (size_t)g->grad.n * K);
     PERP_TAKE(arena, u->size, n);
     PERP_TAKE(arena, u->now, rows * n + 2 * n);
-    PERP_TAKE(arena, u->most, rows);
     PERP_TAKE(arena, u->given, rows);
     PERP_TAKE(arena, u->net, 2 * rows * n);
     PERP_TAKE(arena, u->guessed, n);
@@ -588,7 +567,7 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
 
 int perp__program_size_conditions(perp__program *g, const double *w, const double *p, double *size)
 {
-    sizer u = {.g = g, .balances = may_balance(g) && !declares_units(g->model)};
+    sizer u = {.g = g}; /* soft: nothing is balanced */
     perp__arena arena = {0};
     int ok = find_sizes(&u, &arena, w, p);
     for (int i = 0; i < g->nrow && ok; i++) {
