@@ -604,9 +604,9 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
     s->is_new = s->is_start = s->is_fresh = 0;
     if (!s->known || s->back) return;
     s->length = perp__collocation_length(a);
-    s->known = perp__collocation_slopes_take(s->slopes, s->is_untold ? ROUGH : 0) &&
-               move_length(s, row, &rate);
-    if (!s->known && s->is_untold && row >= 0) /* of what stands no time is followed */
+    int is_taken = perp__collocation_slopes_take(s->slopes, s->is_untold ? ROUGH : 0);
+    s->known = is_taken && move_length(s, row, &rate);
+    if (is_taken && !s->known && s->is_untold && row >= 0) /* of what stands no time is followed */
         s->known = move_length(s, row = -1, &rate);
     if (states) memcpy(s->before, s->dx, states * sizeof(double));
     memcpy(s->dt_before, s->dt, np * sizeof(double));
