@@ -418,7 +418,6 @@ static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
         *of->kind = is_one ? kind : PERP_DERIVATIVE_NO_SIDE;
     }
     if (status == PERP_OK) status = perp_simulation_restore(sim, begin + size, size, diag);
-    if (sim->events && sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
     free(state);
     return status;
 }

@@ -706,18 +706,19 @@ static int are_slow(double now, double before, double enough)
 static perp__collocated solve_roughly(perp__collocation *a)
 {
     enum { MAX_ITERATIONS = 15 };
-    double *y = a->ws + a->y, before = (double)INFINITY, was = 0;
+    double *y = a->ws + a->y, before = 0;
     int is_old = 0;
     for (int k = 0; k < MAX_ITERATIONS; k++) {
-        double now = is_old ? evaluate_rows(a) : (double)INFINITY;
+        double now = k > 0 ? evaluate_rows(a) : 0;
         if (now < 0) return PERP__HAS_NO_VALUE;
-        if (k > 0) note_factors(a, now, was);
+        if (k > 0) note_factors(a, now, before);
         if (k > 0 && now <= a->roughly) return PERP__COLLOCATED;
-        is_old = is_old && !(isfinite(before) && are_slow(now, before, a->roughly));
+        int was_old = is_old;
+        is_old = k > 0 && !(was_old && are_slow(now, before, a->roughly));
         perp__collocated is = is_old ? PERP__COLLOCATED : factor_anew(a, &now);
         if (is != PERP__COLLOCATED) return is;
         a->iterations += !is_old, a->again += is_old;
-        before = is_old ? now : (double)INFINITY, was = now, is_old = 1;
+        before = now;
         scale(a, a->row_of);
         if (!solve_linear(a, a->row_of)) return lacks_matrix(a);
         for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];

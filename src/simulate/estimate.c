@@ -72,9 +72,8 @@ typedef struct estimate {
     double *size, *end,
         *former; /* states: largest; at the end of the last run, and the one before */
     trace straight,
-        moves[WAYS]; /* from the start; and how that moves, of what the start is moved by */
-    double most, most_more,
-        spent; /* work that the other runs may cost, beyond the first, and have */
+        moves[WAYS];    /* from the start; and how that moves, of what the start is moved by */
+    double most, spent; /* work that the other runs may cost, and have */
     perp_diag *diag;
 } estimate;
 
@@ -260,7 +259,7 @@ static perp_status find_growth(estimate *e, double *growth)
     double begin = e->spent;
     *growth = 0;
     for (int i = 0; i < WAYS; i++) {
-        int has_room = begin + WAYS * (e->spent - begin) / fmax(i, 1) <= e->most_more;
+        int has_room = begin + WAYS * (e->spent - begin) / fmax(i, 1) <= e->most;
         if (i > 0 && !(*growth > COUNTS || (*growth > MATTERS && has_room))) break;
         perp_status status = run_moved(e, i);
         if (i > 0 && status == PERP_ERR_NO_SOLUTION) return PERP_OK;
@@ -412,7 +411,7 @@ static perp_status beside_longer(estimate *e, int part, double *error, double *u
     if (n < LEAST_STEPS) n = done / 4 < LEAST_STEPS ? done / 4 : LEAST_STEPS;
     trace unused = {.nx = e->nx};
     perp_status status = make_other(e, sim->options.integrator, n, 0);
-    e->most = e->most_more = allowed(e, part);
+    e->most = allowed(e, part);
     if (status == PERP_OK) status = run_from_start(e, &unused, 1);
     free(unused.state);
     if (status == PERP_OK) status = make_other(e, sim->options.integrator, n / 2, 0);

@@ -33,9 +33,8 @@ struct perp__parts {
     int order, order_here;           /* of the method; of the part in hand */
     double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
     int closed;
-    unsigned char *events; /* what perp__events_pass says at the beginning */
-    size_t nevents;
-    double work; /* at the beginning, where there is a most (perp__run_work) */
+    unsigned char *events; /* what pass_events says at the beginning */
+    double work;           /* at the beginning, where there is a most (perp__run_work) */
 };
 
 /* Orders of what the list of methods names (include/perp/schemes.h). */
@@ -60,6 +59,15 @@ static size_t pass_events(perp_simulation *sim, int mode)
     return pass.n;
 }
 
+/* Room for what that is now. 0: memory is out. */
+static int take_room(perp_simulation *sim)
+{
+    perp__parts *p = sim->parts;
+    size_t size = pass_events(sim, PERP__COUNT);
+    free(p->events);
+    return (p->events = malloc(size + 1)) != NULL;
+}
+
 perp_status perp__parts_create(perp_simulation *sim)
 {
     if (!(sim->options.accuracy > 0)) return PERP_OK;
@@ -67,9 +75,7 @@ perp_status perp__parts_create(perp_simulation *sim)
     if (!p) return PERP_ERR_MEMORY;
     size_t nx = (size_t)sim->step.nx;
     p->begin = calloc((size_t)sim->step.sym.n + 2 * nx + 1, sizeof(double));
-    p->nevents = pass_events(sim, PERP__COUNT);
-    p->events = malloc(p->nevents + 1);
-    if (!p->begin || !p->events) return PERP_ERR_MEMORY;
+    if (!p->begin || !take_room(sim)) return PERP_ERR_MEMORY;
     p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
     p->order = order_of(sim);
     perp__parts_restart(sim);
@@ -277,12 +283,9 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
 
 int perp__parts_refer(perp_simulation *sim)
 {
-    perp__parts *p = sim->parts;
-    p->work = perp__run_work(sim);
+    sim->parts->work = perp__run_work(sim);
     perp__events_be_rough(sim->events, sim->options.accuracy);
-    free(p->events);
-    p->nevents = pass_events(sim, PERP__COUNT);
-    return (p->events = malloc(p->nevents + 1)) != NULL;
+    return take_room(sim);
 }
 
 double perp__parts_error(const perp_simulation *sim)
