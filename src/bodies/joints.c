@@ -176,14 +176,6 @@ double perp__turn_of(const double *q, double axis[3])
     return 2 * atan2(sine, fabs(q[0]));
 }
 
-void perp__turns_place(perp_bodies *b)
-{
-    for (int i = 0; i < b->joints.nturn; i++) {
-        perp__strand *s = &b->joints.turn[i];
-        s->length = perp__turn_of(b->here + b->link[s->ball].q, s->c);
-    }
-}
-
 static void set_pull(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
@@ -233,10 +225,20 @@ void perp__joints_forget(perp_bodies *b)
     for (int k = 0; k < b->nv; k++) j->guess[k].next = (unsigned char)slides(b->v[k]);
 }
 
+void perp__joints_place(perp_bodies *b)
+{
+    perp__joints *j = &b->joints;
+    perp__tendons_place(b);
+    for (int i = 0; i < j->nturn; i++) {
+        perp__strand *s = &j->turn[i];
+        s->length = perp__turn_of(b->here + b->link[s->ball].q, s->c);
+    }
+    for (int i = 0; i < j->nu; i++) j->pull[i].line = perp__drive_line(b, i);
+}
+
 void perp__joints_still(perp_bodies *b)
 {
-    perp__tendons_place(b);
-    for (int i = 0; i < b->joints.nu; i++) b->joints.pull[i].line = perp__drive_line(b, i);
+    perp__joints_place(b);
     for (int i = 0; i < b->joints.nu; i++) set_pull(b, i);
     for (int k = 0; k < b->nv + b->joints.nu; k++) b->joints.guess[k].is = PERP__ROW;
     memcpy(b->up, b->parent_of, (size_t)b->nv * sizeof *b->up);
@@ -388,8 +390,6 @@ void perp__joints_begin(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
     double h = b->o.step;
-    perp__tendons_place(b);
-    for (int i = 0; i < j->nu; i++) j->pull[i].line = perp__drive_line(b, i);
     if (perp__is_midpoint(b)) set_late(b);
     for (int i = 0; i < j->nu; i++) set_pull(b, i);
     for (int i = 1; i < b->n; i++) {
@@ -411,7 +411,7 @@ void perp__joints_begin(perp_bodies *b)
 double perp__push_force(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    return a->gear * perp__within(perp__drive_line(b, i).force, a->lower, a->upper);
+    return a->gear * perp__within(b->joints.pull[i].line.force, a->lower, a->upper);
 }
 
 int perp__joints_add_row(perp_bodies *b, perp__law row)

@@ -131,9 +131,13 @@ static inline perp__strand *perp__strand_of(const perp__joints *j, int tendon)
     return tendon > 0 ? &j->strand[tendon - 1] : &j->turn[-tendon - 1];
 }
 
-/* joints.c. Are the limits none that can be? How many impulses are kept. */
+/* joints.c. By how much a quaternion turns, 0 to pi, and about which axis; 0 of one that does not turn. */
+double perp__turn_of(const double *q, double axis[3]);
+/* Are the limits none that can be? How many impulses are kept. */
 int perp__is_no_range(double lower, double upper);
 int perp__joints_kept(const perp_bodies *b);
+/* Tendons, turns of balls and lines of actuators are those of where the bodies are placed: once a step, before perp__pushes and perp__joints_begin. */
+void perp__joints_place(perp_bodies *b);
 /* Nothing but limits acts, until pieces are guessed again. */
 void perp__joints_still(perp_bodies *b);
 /* Pieces are guessed from the step before; from v alone. */
@@ -177,11 +181,6 @@ int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int
 
 /* bends.c. Where it was followed, the change of its row, of s->n entries, per unit along velocity `at`; 0: its way is not unique there. */
 int perp__path_bend(perp_bodies *b, const perp__strand *s, int at, double *change);
-
-/* By how much a quaternion turns, 0 to pi, and about which axis; 0 of one that does not turn. */
-double perp__turn_of(const double *q, double axis[3]);
-/* joints.c. Balls with limits are followed. */
-void perp__turns_place(perp_bodies *b);
 
 /* tendons.c. Room for rows of several velocities; 0: memory is out. */
 int perp__strands_room(perp_bodies *b);

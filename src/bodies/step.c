@@ -400,6 +400,7 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
 {
     double before = INFINITY, off = INFINITY;
     perp__bodies_carry(b, b->mean);
+    perp__joints_place(b);
     perp__bodies_inverse(b, NULL, perp__pushes(b), b->bias);
     perp__joints_guess(b);
     b->c.is_again = 0;

@@ -112,7 +112,6 @@ void perp__tendons_place(perp_bodies *b)
 {
     for (int i = 0; i < b->joints.ntendon; i++)
         if (b->joints.strand[i].path) perp__path_follow(b, &b->joints.strand[i]);
-    perp__turns_place(b);
 }
 
 /* Of joints: at q. */
