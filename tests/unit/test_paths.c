@@ -1,6 +1,7 @@
 /* Tendons through space: lengths by hand, derivatives beside differences, and what hangs, swings, slides and turns on them beside closed forms. */
 
 #include "unit.h"
+#include "ways.h"
 
 #include "perp/perp.h"
 
@@ -194,56 +195,20 @@ static double draw(unsigned *seed, double low, double high)
 static void derivatives_are_those_of_lengths(void **state)
 {
     (void)state;
-    const perp_body body[] = {
-        {.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {0.1, 0.2, 0.3}, .position = {0, 0, 1}},
-        {.parent = 1,
-         .joint = PERP_JOINT_HINGE,
-         .axis = {0.1, 1, 0.2},
-         .mass = 1,
-         .position = {0.5, 0, 0}},
-        {.parent = 2,
-         .joint = PERP_JOINT_SLIDE,
-         .axis = {1, 0.3, 0},
-         .mass = 1,
-         .position = {0.4, 0, 0}}};
-    const perp_path_point path[] = {
-        {.position = {-0.2, 0.1, 1.3}},
-        {.kind = PERP_PATH_SPHERE, .body = 1, .radius = 0.1, .position = {0.2, 0, 0.1}},
-        {.body = 2, .position = {0, 0, 0.2}},
-        {.kind = PERP_PATH_CYLINDER,
-         .body = 2,
-         .radius = 0.08,
-         .rotation = {1, 0.8, 0.1, 0},
-         .position = {0.2, 0, 0.1},
-         .has_side = 1,
-         .side_body = 2,
-         .side = {0.2, 0.1, -0.1}},
-        {.body = 3, .position = {0.3, 0.02, 0}},
-        {.kind = PERP_PATH_PULLEY, .divisor = 3},
-        {.body = 3, .position = {0.3, 0.1, 0}},
-        {.kind = PERP_PATH_SPHERE,
-         .body = 1,
-         .radius = 0.1,
-         .position = {0.2, 0, 0.1},
-         .has_side = 1,
-         .side_body = 1,
-         .side = {0.2, 0, 0.12}},
-        {.position = {-0.3, 0.4, 0.2}}};
-    enum { NV = 8, NQ = 9 };
-    perp_bodies *b = make(body, 3, 1e-3);
+    perp_bodies *b = make(chain, CHAIN, 1e-3);
     unsigned seed = 7;
     int wrapped = 0;
-    hang(b, path, 9, (perp_tendon){0});
+    hang(b, ways, NWAY, (perp_tendon){0});
     for (int trial = 0; trial < 300; trial++) {
-        double q[NQ], J[NV], there[2];
-        for (int k = 0; k < NQ; k++) q[k] = draw(&seed, -0.5, 0.5);
+        double q[CHAIN_NQ], J[CHAIN_NV], there[2];
+        for (int k = 0; k < CHAIN_NQ; k++) q[k] = draw(&seed, -0.5, 0.5);
         perp_bodies_set(b, q, NULL);
         memcpy(q, perp_bodies_q(b), sizeof q);
         assert_int_equal(perp_bodies_tendon_jacobian(b, 0, J), PERP_OK);
-        for (int k = 6; k < NV; k++) {
+        for (int k = 6; k < CHAIN_NV; k++) {
             const double eps = 1e-6;
             for (int side = 0; side < 2; side++) {
-                double x[NQ];
+                double x[CHAIN_NQ];
                 memcpy(x, q, sizeof x);
                 x[k + 1] += side ? eps : -eps;
                 perp_bodies_set(b, x, NULL);
