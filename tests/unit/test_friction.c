@@ -520,6 +520,19 @@ static void impulses_are_judged_inside_their_cone(void **state)
     assert_true(judged(0.5, pressing, none) > 0.1);
 }
 
+/* Beside terms and data beyond the range of double no velocity is small. */
+static void an_infinite_scale_decides_nothing(void **state)
+{
+    (void)state;
+    const double q[] = {-1e308, 0, 0}, r[] = {1e308, 0, 0}, u[] = {-1e307, 0, 0};
+    const double terms[][3] = {{INFINITY, 0, 0}, {1.5e308, 0, 0}};
+    for (int k = 0; k < 2; k++) {
+        perp__fc_scale s = perp__fc_scale_of(3, 0.5, terms[k], q, 1e308, 1e308);
+        double error = perp__fc_contact_error(3, 0.5, r, u, &s, 1, 1e-8);
+        assert_true(k == 0 ? isinf(error) : error > 0.01 && error < 1);
+    }
+}
+
 /* No impulse helps: neither a large one nor a large mu makes it a solution. */
 static void without_mobility_nothing_is_solved(void **state)
 {
@@ -689,6 +702,7 @@ int main(void)
         cmocka_unit_test(a_solution_at_infinity_is_none),
         cmocka_unit_test(each_contact_is_judged_on_its_own_scale),
         cmocka_unit_test(impulses_are_judged_inside_their_cone),
+        cmocka_unit_test(an_infinite_scale_decides_nothing),
         cmocka_unit_test(without_mobility_nothing_is_solved),
         cmocka_unit_test(sweeps_end_where_the_error_does),
         cmocka_unit_test(components_do_not_see_each_other),

@@ -311,6 +311,32 @@ static void what_leaves_the_range_of_double_is_not_claimed(void **state)
     }
 }
 
+/* A velocity beyond the range of double is not taken for rounding beside a contact that opens at nearly as much. */
+static void what_closes_beyond_the_range_of_double_is_not_claimed(void **state)
+{
+    (void)state;
+    static const double inverse_mass[] = {1, 0, 0, 1}, velocity[] = {-1e190, 0}, mu[] = {0, 0},
+                        jacobian[] = {1e120, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0},
+                        bias[] = {0, 0, 1e307, 0};
+    const int body[] = {0, -1, 0, -1};
+    double r[4] = {0}, v[2];
+    perp_pile p = {.dimension = 2,
+                   .dof = 2,
+                   .nbody = 1,
+                   .inverse_mass = inverse_mass,
+                   .velocity = velocity,
+                   .nc = 2,
+                   .body = body,
+                   .jacobian = jacobian,
+                   .bias = bias,
+                   .mu = mu};
+    perp_pile_options o = perp_pile_options_default();
+    perp_pile_info info;
+    assert_int_equal(perp_pile_solve(&p, &o, r, v, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_LIMIT);
+    assert_true(isinf(info.error));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +349,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_said),
         cmocka_unit_test(a_solve_can_be_stopped),
         cmocka_unit_test(what_leaves_the_range_of_double_is_not_claimed),
+        cmocka_unit_test(what_closes_beyond_the_range_of_double_is_not_claimed),
     };
     return run_all(tests);
 }
