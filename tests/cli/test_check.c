@@ -286,19 +286,11 @@ static void guards_that_only_touch_are_named(void **state)
                                         "-(x - 1)^4 >= 0",  "(x - 1)^2 + v^2 <= 0",
                                         "3*(x - 1)^2 <= 0", "0 >= (x - 1)^2/3",
                                         "abs(x)^3 <= 0",    "abs(x)*v^2 <= 0"};
-    static const char *const cross[] = {"x <= 1",
-                                        "x^2 <= 1",
-                                        "x^2 >= 0",
-                                        "max(x, 0) <= 0",
-                                        "max(x, 0)^2 <= 0",
-                                        "x^3 <= 0",
-                                        "1 - x^2 <= 0",
-                                        "x^2 - v^2 <= 0",
-                                        "x^2 < 0",
-                                        "-2*x^2 <= 0",
-                                        "abs(x)*v <= 0",
-                                        "(x - 1)^2/3 <= 1",
-                                        "x <= 1 and k^2 <= 0"};
+    static const char *const cross[] = {"x <= 1",         "x^2 <= 1",           "x^2 >= 0",
+                                        "max(x, 0) <= 0", "max(x, 0)^2 <= 0",   "x^3 <= 0",
+                                        "1 - x^2 <= 0",   "x^2 - v^2 <= 0",     "x^2 < 0",
+                                        "-2*x^2 <= 0",    "abs(x)*v <= 0",      "(x - 1)^2/3 <= 1",
+                                        "x^2/(-3) <= 0",  "x <= 1 and k^2 <= 0"};
     char model[256];
     for (size_t i = 0; i < sizeof touch / sizeof *touch + sizeof cross / sizeof *cross; i++) {
         size_t n = sizeof touch / sizeof *touch;
