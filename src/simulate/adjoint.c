@@ -395,8 +395,7 @@ static perp_status kind_along(perp_simulation *sim, const perp_run_stretch *of,
 /* Backward nothing is known of how a side moves; along a change in everything it moves, unless nothing moves it. Where one does, what a step along the
  * gradient is tells its side. The run is then at the end of the stretch again. */
 static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
-                             const perp_run_change *gradient, unsigned char *begin, size_t size,
-                             perp_diag *diag)
+                             const perp_run_change *gradient, const void *begin, perp_diag *diag)
 {
     size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter,
            values = (size_t)of->steps * (size_t)of->ninput;
@@ -406,8 +405,7 @@ static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
     const perp_run_change drawn = {gradient->state ? state : NULL,
                                    gradient->parameter ? state + nx : NULL,
                                    gradient->value ? state + nx + np : NULL};
-    perp_derivative_kind kind;
-    perp_simulation_snapshot(sim, begin + size, size);
+    perp_derivative_kind kind = PERP_DERIVATIVE_NO_SIDE;
     draw_change(sim, of, &drawn);
     perp_status status = kind_along(sim, of, &drawn, row, begin, of->kind, diag);
     int has_sides = status == PERP_OK && *of->kind != PERP_DERIVATIVE_TWO_SIDED &&
@@ -417,7 +415,6 @@ static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
         int is_one = kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE;
         *of->kind = is_one ? kind : PERP_DERIVATIVE_NO_SIDE;
     }
-    if (status == PERP_OK) status = perp_simulation_restore(sim, begin + size, size, diag);
     free(state);
     return status;
 }
@@ -427,13 +424,13 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
                                 perp_diag *diag)
 {
     if (!sim || !of || !weight || !gradient) return PERP_ERR_ARG;
-    size_t size = (perp_simulation_snapshot_size(sim) + 15) / 16 * 16;
+    size_t size = perp_simulation_snapshot_size(sim);
     int wants_kind = of->size == sizeof *of && of->kind;
-    unsigned char *begin = wants_kind ? malloc(2 * size) : NULL;
+    void *begin = wants_kind ? malloc(size) : NULL;
     if (wants_kind && !begin) return perp__out_of_memory(diag, sim->model->source.name);
     if (wants_kind) perp_simulation_snapshot(sim, begin, size);
     perp_status status = go_there_and_back(sim, of, weight, gradient, diag);
-    if (wants_kind && status == PERP_OK) status = tell_kind(sim, of, gradient, begin, size, diag);
+    if (wants_kind && status == PERP_OK) status = tell_kind(sim, of, gradient, begin, diag);
     free(begin);
     return status;
 }
