@@ -406,6 +406,16 @@ static void skip_without_expat(void)
     perp_robot_destroy(robot);
 }
 
+static perp_plan *solve_plan(const perp_model *m, const perp_plan_options *o, perp_plan_result *r)
+{
+    perp_plan *plan = NULL;
+    perp_diag diag = {0};
+    if (perp_plan_create(m, o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    assert_int_equal(perp_plan_solve(plan, r, &diag), PERP_OK);
+    perp_diag_clear(&diag);
+    return plan;
+}
+
 /* examples/robots/swing.perp: its plan is a minimum, and its motion ends at rest and upright. */
 static void a_robot_of_a_file_is_planned(void **state)
 {
@@ -413,17 +423,13 @@ static void a_robot_of_a_file_is_planned(void **state)
     skip_without_expat();
     perp_model *m = load_model("robots/swing.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan *plan = NULL;
     perp_plan_result r;
-    perp_diag diag = {0};
-    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-    assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+    perp_plan *plan = solve_plan(m, &o, &r);
     assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);
     assert_near(r.cost, 1.421831, 1e-5);
     assert_true(r.replay < 0.02);
     perp_plan_destroy(plan);
     perp_model_destroy(m);
-    perp_diag_clear(&diag);
 }
 
 /* A weight is lifted by a rope over a drum, or by the force itself: the same plan. */
@@ -445,16 +451,12 @@ static void a_tendon_is_planned_as_the_force_it_is(void **state)
                  text[k]);
         perp_model *m = parse_model(whole);
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan *plan = NULL;
         perp_plan_result r;
-        perp_diag diag = {0};
-        if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-        assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
-        assert_true(r.outcome == PERP_PLAN_LOCAL_MINIMUM || k);
+        perp_plan *plan = solve_plan(m, &o, &r);
+        assert_int_equal(r.outcome, k ? PERP_PLAN_GLOBAL : PERP_PLAN_LOCAL_MINIMUM);
         cost[k] = r.cost;
         perp_plan_destroy(plan);
         perp_model_destroy(m);
-        perp_diag_clear(&diag);
     }
     assert_near(cost[0], cost[1], 1e-8 * cost[1]);
 }
@@ -481,12 +483,9 @@ static crouch plan_crouch(void)
     crouch c = {.model = load_model("robots/crouch.perp")};
     perp_plan_options o = perp_plan_options_default(c.model);
     perp_plan_result r;
-    perp_diag diag = {0};
     int n = 0;
-    if (perp_plan_create(c.model, &o, &c.plan, &diag) != PERP_OK)
-        fail_msg("%s", perp_diag_text(&diag));
     clock_t from = clock();
-    assert_int_equal(perp_plan_solve(c.plan, &r, &diag), PERP_OK);
+    c.plan = solve_plan(c.model, &o, &r);
     printf("planned: %s, %d iterations, %.2f s of CPU time\n", perp_plan_outcome_name(r.on_mesh),
            r.iterations, (double)(clock() - from) / CLOCKS_PER_SEC);
     assert_int_equal(r.on_mesh, PERP_PLAN_LOCAL_MINIMUM);
@@ -503,7 +502,6 @@ static crouch plan_crouch(void)
         }
     }
     assert_int_equal(n, MOTORS);
-    perp_diag_clear(&diag);
     return c;
 }
 
@@ -591,16 +589,13 @@ static void nonsense_is_no_plan(void **state)
 {
     (void)state;
     skip_without_expat();
-    perp_diag diag = {0};
     perp_plan_result r;
-    perp_plan *plan = NULL;
     double h, off = 0;
     perp_model *m = load_model("robots/jump.perp");
     perp_plan_options o = perp_plan_options_default(m);
     o.restarts = 0;
     o.nodes = 61;
-    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-    assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+    perp_plan *plan = solve_plan(m, &o, &r);
     double *row[2];
     for (int i = 0; i < 2; i++) row[i] = calloc((size_t)perp_plan_columns(plan), sizeof **row);
     int z = plan_column(plan, "r.trunk.z"), vz = plan_column(plan, "r.trunk.vz");
@@ -615,7 +610,6 @@ static void nonsense_is_no_plan(void **state)
     for (int i = 0; i < 2; i++) free(row[i]);
     perp_plan_destroy(plan);
     perp_model_destroy(m);
-    perp_diag_clear(&diag);
 }
 
 #define ROBOTS PERP_SOURCE_DIR "/examples/robots/"
