@@ -194,7 +194,7 @@ static perp__line muscle_line(const perp_muscle *m, double act, double l, double
 /* Forces ----------------------------------------------------------------------------------------------- */
 
 /* What stands for the control in the force. */
-static double input_of(const perp_bodies *b, int i)
+double perp__drive_input(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     double u = control_of(b, i), act = b->joints.act[i], h = b->o.step;
@@ -206,7 +206,7 @@ static double input_of(const perp_bodies *b, int i)
 perp__line perp__drive_line(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    double u = input_of(b, i);
+    double u = perp__drive_input(b, i);
     if (a->muscle.force == 0)
         return (perp__line){.force = a->gain * u + a->bias,
                             .kp = a->kp + u * a->more_kp,

@@ -566,7 +566,14 @@ static void judge_actuator(perp_bodies *b, int i, double x, double v)
 {
     perp__joints *j = &b->joints;
     const perp_actuator *a = &j->actuator[i];
-    const perp__line line = j->pull[i].line;
+    perp__line line = j->pull[i].line;
+    if (a->muscle.force == 0) { /* again, by its definition */
+        double u = a->activation ? perp__drive_input(b, i)
+                                 : perp__within(j->control[i], a->control_lower, a->control_upper);
+        line.force = a->gain * u + a->bias;
+        line.kp = a->kp + u * a->more_kp, line.kv = a->kv + u * a->more_kv;
+        line.size = fabs(a->gain * u) + fabs(a->bias);
+    }
     double force = line.force - line.kp * a->gear * x - line.kv * a->gear * v;
     double size =
         fabs(a->gear) * (line.size + fabs(line.kp * a->gear * x) + fabs(line.kv * a->gear * v));

@@ -163,7 +163,8 @@ void perp__joints_destroy(perp_bodies *b);
 
 /* actuators.c. What is wrong with an actuator beside what it is of; NULL: nothing. */
 const char *perp__drive_fault(const perp_actuator *a);
-/* Its line from where the step begins. */
+/* What stands for its control in the force; its line from where the step begins. */
+double perp__drive_input(const perp_bodies *b, int i);
 perp__line perp__drive_line(const perp_bodies *b, int i);
 /* Activations go on by h; are kept; go back to what was kept. */
 void perp__activations_move(perp_bodies *b, double h);
