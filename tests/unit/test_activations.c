@@ -183,6 +183,94 @@ static void a_strong_muscle_is_never_too_stiff(void **state)
     }
 }
 
+/* In a step so short that it is one of Euler's, from an activation of a half: rising takes longer the more active it is, falling the less. */
+static void a_muscle_rises_and_falls_in_its_times(void **state)
+{
+    (void)state;
+    static const struct {
+        double u, smooth, tau;
+    } by[] = {{0.8, 0, 0.01 * 1.25},
+              {0.2, 0, 0.04 / 1.25},
+              {0.5 + 0.125, 1, 0}, /* x = 0.625 of the way from one to the other */
+              {0.5 - 0.25, 1, 0}};
+    const double h = 1e-7, half = 0.5;
+    for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
+        perp_actuator a = muscle(20);
+        a.muscle.force = 0; /* nothing moves */
+        a.smooth = by[k].smooth;
+        double tau = by[k].tau, x = by[k].u;
+        if (by[k].smooth > 0)
+            tau = 0.032 + (0.0125 - 0.032) * (6 * pow(x, 5) - 15 * pow(x, 4) + 10 * pow(x, 3));
+        perp_bodies *b = make(a, 1, by[k].u, h, PERP_BODIES_EULER);
+        perp_bodies_set_activation(b, &half);
+        step(b, 1);
+        assert_near((perp_bodies_activation(b)[0] - half) / h, (by[k].u - half) / tau,
+                    1e-4 * fabs(by[k].u - half) / tau);
+        perp_bodies_destroy(b);
+    }
+}
+
+/* A body beside it is turned faster and faster and tumbles, by 1 rad in the step, so that this is made in parts: of fewer the last is too long when others were made,
+ * and the integrator is where one step of its own would have it; or, by 40 rad, where it was when all is refused. */
+static void a_step_in_parts_moves_it_once(void **state)
+{
+    (void)state;
+    const perp_body body[2] = {
+        {.joint = PERP_JOINT_SLIDE, .axis = {1, 0, 0}, .mass = 1},
+        {.joint = PERP_JOINT_BALL, .mass = 1, .inertia = {1, 2, 3, 0, 0, 0}}};
+    const double h = 0.01, angle[2] = {1, 40}, begin[2] = {0.5, 0};
+    perp_bodies_options o = perp_bodies_options_default();
+    perp_actuator a = plain,
+                  thruster = {.body = 2, .gear = 1, .gain = 3, .pushes = 1, .turn = {0, 0.5, 1}};
+    a.activation = PERP_ACTIVATION_INTEGRATOR;
+    o.step = h, o.method = PERP_BODIES_MIDPOINT, o.gravity[2] = 0;
+    for (int k = 0; k < 2; k++) {
+        const double u[2] = {2, 2 * angle[k] / (h * h)};
+        perp_bodies *b;
+        perp_bodies_info info;
+        perp_diag diag = {0};
+        assert_int_equal(perp_bodies_create(body, 2, NULL, 0, &o, &b, &diag), PERP_OK);
+        assert_int_equal(perp_bodies_add_actuator(b, &a, &diag), PERP_OK);
+        assert_int_equal(perp_bodies_add_actuator(b, &thruster, &diag), PERP_OK);
+        assert_int_equal(perp_bodies_set_control(b, u), PERP_OK);
+        assert_int_equal(perp_bodies_set_activation(b, begin), PERP_OK);
+        perp_status status = perp_bodies_step(b, &info, &diag);
+        if (k == 1) {
+            assert_int_equal(status, PERP_ERR_NO_SOLUTION);
+            assert_near(perp_bodies_activation(b)[0], begin[0], 0);
+        } else {
+            if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+            assert_true(info.parts > 2);
+            assert_near(perp_bodies_activation(b)[0], begin[0] + h * u[0], 1e-15);
+            assert_near(perp_bodies_v(b)[0], h * (begin[0] + 0.5 * h * u[0]), 1e-15);
+        }
+        perp_diag_clear(&diag);
+        perp_bodies_destroy(b);
+    }
+}
+
+static void a_gain_of_position_grows_with_its_control(void **state)
+{
+    (void)state;
+    const double h = 0.01, q = 0.3;
+    perp_actuator a = {.body = 1, .gear = 2, .kp = 1, .more_kp = 3, .control_upper = 1};
+    perp_bodies *b = make(a, 2, 0.5, h, PERP_BODIES_EULER);
+    assert_int_equal(perp_bodies_set(b, &q, NULL), PERP_OK);
+    step(b, 1); /* m v = -h 4 kp (q + h v) */
+    assert_near(perp_bodies_v(b)[0], -h * 4 * 2.5 * q / (2 + h * h * 4 * 2.5), 1e-15);
+    perp_bodies_destroy(b);
+}
+
+static void it_begins_within_its_bounds(void **state)
+{
+    (void)state;
+    perp_actuator a = filter(0);
+    a.act_lower = 0.2, a.act_upper = 0.7;
+    perp_bodies *b = make(a, 1, 0, 0.01, PERP_BODIES_EULER);
+    assert_near(perp_bodies_activation(b)[0], 0.2, 0);
+    perp_bodies_destroy(b);
+}
+
 static void a_muscle_is_active_to_the_second_order(void **state)
 {
     (void)state;
@@ -207,8 +295,8 @@ static void what_is_wrong_is_refused(void **state)
 {
     (void)state;
     perp_bodies *b = make(plain, 1, 0, 0.01, PERP_BODIES_EULER);
-    perp_actuator a[9];
-    for (int k = 0; k < 9; k++) a[k] = k < 5 ? plain : muscle(1);
+    perp_actuator a[14];
+    for (int k = 0; k < 14; k++) a[k] = k < 5 ? plain : muscle(1);
     a[0].more_kv = 1; /* of a control without bounds */
     a[1].more_kv = 1, a[1].control_lower = -1, a[1].control_upper = 1;
     a[2].activation = PERP_ACTIVATION_FILTER, a[2].rise = -1;
@@ -218,7 +306,12 @@ static void what_is_wrong_is_refused(void **state)
     a[6].muscle.lmax = 1;
     a[7].muscle.length[1] = -1;
     a[8].muscle.force = -1;
-    for (int k = 0; k < 9; k++) {
+    a[9].muscle.lmin = 1;
+    a[10].muscle.fvmax = 1;
+    a[11].act_lower = 0, a[11].act_upper = (double)INFINITY;
+    a[12].pushes = 1; /* a thruster is no muscle */
+    a[13].muscle.vmax = 0;
+    for (int k = 0; k < 14; k++) {
         perp_diag diag = {0};
         if (perp_bodies_add_actuator(b, &a[k], &diag) != PERP_ERR_MODEL) fail_msg("actuator %d", k);
         perp_diag_clear(&diag);
@@ -233,6 +326,17 @@ static void what_is_wrong_is_refused(void **state)
     assert_non_null(strstr(perp_diag_text(&diag), "has an activation"));
     perp_diag_clear(&diag);
     perp_bodies_destroy(b);
+    for (int k = 0; k < 2; k++) { /* nor of gains that change */
+        perp_actuator grows = {.body = 1, .gear = 1, .control_upper = 1};
+        *(k ? &grows.more_kv : &grows.more_kp) = 1;
+        b = make(grows, 1, 0.5, 0.01, PERP_BODIES_EULER);
+        step(b, 1);
+        assert_int_equal(perp_bodies_step_derivatives(b, &slope, NULL, NULL, &diag),
+                         PERP_ERR_UNAVAILABLE);
+        assert_non_null(strstr(perp_diag_text(&diag), "a gain changes with a control"));
+        perp_diag_clear(&diag);
+        perp_bodies_destroy(b);
+    }
 }
 
 static void keys_have_activations(void **state)
@@ -268,6 +372,10 @@ int main(void)
         cmocka_unit_test(a_damper_s_strength_is_its_control),
         cmocka_unit_test(a_muscle_pulls_by_length_and_rate),
         cmocka_unit_test(a_strong_muscle_is_never_too_stiff),
+        cmocka_unit_test(a_muscle_rises_and_falls_in_its_times),
+        cmocka_unit_test(a_step_in_parts_moves_it_once),
+        cmocka_unit_test(a_gain_of_position_grows_with_its_control),
+        cmocka_unit_test(it_begins_within_its_bounds),
         cmocka_unit_test(a_muscle_is_active_to_the_second_order),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(keys_have_activations),
