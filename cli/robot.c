@@ -487,7 +487,7 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
         r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
     if (r->parted)
         fprintf(out,
-                "%ld of them had no verified answer as a whole and were made in 2 to 8 parts\n",
+                "%ld of them had no verified answer as a whole and were made in 2 to 64 parts\n",
                 r->parted);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",

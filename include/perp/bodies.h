@@ -128,7 +128,7 @@ typedef struct perp_bodies_info {
     int iterations;       ///< of the friction solver
     double
         overlap; ///< the deepest that is left at its end, where the next step looks [m], 0: of nothing
-    int parts; ///< 1; 2, 4 or 8 where the whole step had no verified answer and was made in so many: errors of the worst part, touches of the last
+    int parts; ///< 1; 2, 4, up to 64 where the whole step had no verified answer and was made in so many: errors of the worst part, touches of the last
     double
         work; ///< multiply-adds of its factorisations and products of matrices: docs/scenes.md says which
 } perp_bodies_info;
