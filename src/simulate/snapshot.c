@@ -67,7 +67,7 @@ static void pass_mode(perp__step *s, perp__mode *m, perp__pass *pass)
         m->singular = 0;
         if (used && !perp__step_has_mode(s, m)) m->used = PERP__EMPTY, pass->is_bad = 1;
     }
-    perp__pass_chars(pass, m->S ? m->key : NULL, (size_t)s->np, 0, 2);
+    perp__pass_chars(pass, m->S && m->used ? m->key : NULL, (size_t)s->np, 0, 2);
 }
 
 /* Sides are kept also where nothing else is: they are the first to be tried. */
