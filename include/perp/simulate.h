@@ -168,7 +168,8 @@ PERP_API long perp_simulation_parts(const perp_simulation *simulation, double *s
                                     long *unresolved);
 
 /// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
-/// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open).
+/// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open;
+/// where sides change, KLU's factors of models from 24 unknowns on, 8 of such that are not affine).
 ///
 /// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
 ///         PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the last
@@ -328,7 +329,7 @@ PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulati
 typedef enum perp_derivative_kind {
     PERP_DERIVATIVE_NONE,    ///< a step did not determine them
     PERP_DERIVATIVE_NO_SIDE, ///< where both sides of a pair were 0, or a guard was on its bound, they are of a choice that may hold neither for an increase nor for a decrease; with fixed steps also: of one side, and a guard has switched
-    PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, or a guard was on its bound, and these hold for an increase
+    PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, or a guard was on its bound, and these hold for an increase; or the row falls on an event, which comes later then
     PERP_DERIVATIVE_DECREASE, ///< the same for a decrease
     PERP_DERIVATIVE_OF_STEPS, ///< fixed steps: a guard has switched, as at an impact; they are those of the steps as taken, not of the motion
     PERP_DERIVATIVE_TWO_SIDED, ///< none of these

@@ -202,11 +202,20 @@ static void take_none(const perp__course *c)
     perp__sensitivity_here(c->slopes);
 }
 
-perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of,
-                                const perp_run_change *change, double *row, perp_diag *diag)
+/* Does an entry of a row count? */
+static int counts(const double *weight, int ncolumn)
+{
+    for (int c = 1; c < ncolumn - 1; c++)
+        if (weight[c] != 0) return 1;
+    return 0;
+}
+
+/* weight: of all rows, each of which counts for what kind they are, but those of zeros; NULL: the last row does. */
+static perp_status go_along(perp_simulation *sim, const perp_run_stretch *of,
+                            const perp_run_change *change, double *row, const double *weight,
+                            perp_diag *diag)
 {
     perp__course c;
-    if (!sim || !of || !change || !row) return PERP_ERR_ARG;
     perp_status status = begin_course(sim, &c, of, 1, diag);
     if (status == PERP_OK) {
         double *state = perp__sensitivity_states(c.slopes),
@@ -225,6 +234,8 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
     while (status == PERP_OK && c.step < of->steps && !c.is_lost) {
         status = take_step(sim, &c, diag);
         c.is_lost = status == PERP_OK && !perp__sensitivity_known(c.slopes);
+        if (weight && counts(weight + (size_t)(c.step - 1) * (size_t)sim->ncolumn, sim->ncolumn))
+            perp__sensitivity_keep_row(c.slopes);
         if (status != PERP_OK || (!of->every_row && c.step < of->steps)) continue;
         perp__sensitivity_get(c.slopes, row, sim->ncolumn);
         row += sim->ncolumn;
@@ -233,6 +244,13 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
     if (status == PERP_OK && of->size == sizeof *of && of->kind)
         *of->kind = perp__sensitivity_kind(c.slopes, 0, &since);
     return finish(sim, &c, status, diag);
+}
+
+perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of,
+                                const perp_run_change *change, double *row, perp_diag *diag)
+{
+    if (!sim || !of || !change || !row) return PERP_ERR_ARG;
+    return go_along(sim, of, change, row, NULL, diag);
 }
 
 /* Backward -------------------------------------------------------------------------------------- */
@@ -382,19 +400,20 @@ static void draw_change(const perp_simulation *sim, const perp_run_stretch *of,
 
 /* The kind of the derivative along this change, from the beginning of the stretch. */
 static perp_status kind_along(perp_simulation *sim, const perp_run_stretch *of,
-                              const perp_run_change *change, double *row, const void *begin,
-                              perp_derivative_kind *kind, perp_diag *diag)
+                              const perp_run_change *change, const double *weight, double *row,
+                              const void *begin, perp_derivative_kind *kind, perp_diag *diag)
 {
     perp_run_stretch along = *of;
     along.every_row = 0, along.kind = kind;
     perp_status status =
         perp_simulation_restore(sim, begin, perp_simulation_snapshot_size(sim), diag);
-    return status == PERP_OK ? perp_simulation_jvp(sim, &along, change, row, diag) : status;
+    if (status != PERP_OK) return status;
+    return go_along(sim, &along, change, row, of->every_row ? weight : NULL, diag);
 }
 
 /* Backward nothing is known of how a side moves; along a change in everything it moves, unless nothing moves it. Where one does, what a step along the
  * gradient is tells its side. The run is then at the end of the stretch again. */
-static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
+static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of, const double *weight,
                              const perp_run_change *gradient, const void *begin, perp_diag *diag)
 {
     size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter,
@@ -407,11 +426,11 @@ static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of,
                                    gradient->value ? state + nx + np : NULL};
     perp_derivative_kind kind = PERP_DERIVATIVE_NO_SIDE;
     draw_change(sim, of, &drawn);
-    perp_status status = kind_along(sim, of, &drawn, row, begin, of->kind, diag);
+    perp_status status = kind_along(sim, of, &drawn, weight, row, begin, of->kind, diag);
     int has_sides = status == PERP_OK && *of->kind != PERP_DERIVATIVE_TWO_SIDED &&
                     *of->kind != PERP_DERIVATIVE_OF_STEPS;
     if (has_sides) {
-        status = kind_along(sim, of, gradient, row, begin, &kind, diag);
+        status = kind_along(sim, of, gradient, weight, row, begin, &kind, diag);
         int is_one = kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE;
         *of->kind = is_one ? kind : PERP_DERIVATIVE_NO_SIDE;
     }
@@ -430,7 +449,7 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
     if (wants_kind && !begin) return perp__out_of_memory(diag, sim->model->source.name);
     if (wants_kind) perp_simulation_snapshot(sim, begin, size);
     perp_status status = go_there_and_back(sim, of, weight, gradient, diag);
-    if (wants_kind && status == PERP_OK) status = tell_kind(sim, of, gradient, begin, diag);
+    if (wants_kind && status == PERP_OK) status = tell_kind(sim, of, weight, gradient, begin, diag);
     free(begin);
     return status;
 }

@@ -13,6 +13,7 @@
 
 #include "base/tol.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,14 @@ static double behind(const perp__saltation *s, int i, int j, int is_short, doubl
     return s->dx[at] - step * (sum - slope * s->dh[j]) / s->length;
 }
 
+/* The row is that from before the event that ended it: it is so for changes by which that comes later. */
+static void note_row(perp__saltation *s)
+{
+    for (int j = 0; j < s->np; j++)
+        if (s->dt[j] != 0)
+            perp__sensitivity_doubt_row(s->run, j, s->dt[j] > 0 ? PERP__NOT_DOWN : PERP__NOT_UP);
+}
+
 /* Where an event ends the row, it is seen at a time that does not move. */
 void perp__saltation_end(perp__saltation *s, int is_short, double step)
 {
@@ -222,6 +231,7 @@ void perp__saltation_end(perp__saltation *s, int is_short, double step)
     for (int i = 0; i < s->nx * np; i++)
         s->row[i] = s->dx[i] - s->dt[i % np] * s->by_length[last + i / np];
     perp__sensitivity_put(s->run, s->row + s->nx * np, s->row, s->var);
+    if (!s->is_untold) note_row(s);
 }
 
 /* The direction j of the step that was solved last, but for its time and length. */
@@ -459,6 +469,66 @@ static void note_kinks(perp__saltation *s)
     }
 }
 
+/* How row r moves with time at the end of the step that was solved last. */
+static double rate_of(perp__saltation *s, int r)
+{
+    memset(s->move, 0, (size_t)perp__collocation_slopes_columns(s->slopes) * sizeof(double));
+    perp__collocation_slopes_move(s->slopes, 0, 1, s->move);
+    return row_moves(s, r, s->by_length);
+}
+
+/* What is taken as no time at all. */
+static double no_time(const perp__collocation *a)
+{
+    double t = a->ws[a->time + a->scheme.npoint - 1];
+    return fmax(PERP_TOL_SAME * a->step, 4 * DBL_EPSILON * fabs(t));
+}
+
+/* Does row k of pair p come to 0 at the end of the step, from this side? */
+static void note_coming(perp__saltation *s, int p, int k, int side)
+{
+    const perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1, r = perp__collocation_row(a, last, p, k);
+    double rate = rate_of(s, r), size;
+    if (!(side * rate < 0) ||
+        fabs(perp__collocation_side(a, last, p, k)) > no_time(a) * fabs(rate) ||
+        is_nothing(s, p, k))
+        return;
+    for (int j = 0; j < s->np; j++) {
+        double moves = moves_at(s, r, j, &size);
+        perp__sensitivity_doubt_row(s->run, j, perp__against(side * moves, size));
+    }
+}
+
+/* The step ended at a given time: is an event there, which the next step will find? The row is that from before it. */
+static void note_coming_events(perp__saltation *s)
+{
+    const perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1;
+    for (int p = 0; p < a->model->npair; p++) {
+        const perp__pair *pair = &a->model->pair[p];
+        int zero = a->active[last * (a->neq + a->model->npair) + a->neq + p] -
+                   perp__collocation_row(a, last, p, 0);
+        double guard = perp__collocation_side(a, last, p, PERP__ROW_GUARD);
+        int is_given = pair->guard >= 0, has_b = !pair->two_sided;
+        if (zero == PERP__ROW_RATE) zero = a->gap[p] - 1;
+        if (zero == PERP__ROW_A) {
+            if (is_given && !(has_b && perp__collocation_side(a, last, p, PERP__ROW_B) > 0))
+                note_coming(s, p, PERP__ROW_GUARD, -1);
+            if (has_b && !(is_given && guard < 0)) note_coming(s, p, PERP__ROW_B, 1);
+            continue;
+        }
+        if (is_given) note_coming(s, p, PERP__ROW_GUARD, 1);
+        if (!pair->two_sided) note_coming(s, p, PERP__ROW_A, 1);
+        if (pair->two_sided && zero == PERP__ROW_B) {
+            note_coming(s, p, PERP__ROW_LO, 1);
+            note_coming(s, p, PERP__ROW_HI, 1);
+        } else if (pair->two_sided) {
+            note_coming(s, p, PERP__ROW_B, zero == PERP__ROW_LO ? 1 : -1);
+        }
+    }
+}
+
 /* What this is at the start of the step, by the polynomial through its points; 0 where it is little beside what it is there, or its terms are. */
 static double at_start(const perp__saltation *s, const double *value, double terms)
 {
@@ -603,6 +673,7 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
     int is_start = s->is_start && s->ntouched >= 0, is_fresh = s->is_fresh;
     s->is_new = s->is_start = s->is_fresh = 0;
     if (!s->known || s->back) return;
+    perp__sensitivity_next_row(s->run);
     s->length = perp__collocation_length(a);
     int is_taken = perp__collocation_slopes_take(s->slopes, s->is_untold ? ROUGH : 0);
     s->known = is_taken && move_length(s, row, &rate);
@@ -616,6 +687,7 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
         if (row >= 0) note_opened(s, row);
         if (tied >= 0) note_tie(s, tied);
         if (row >= 0) note_opening(s, row);
+        if (row < 0) note_coming_events(s);
         if (is_fresh) note_start(s, is_start);
     }
     if (s->known && states) memcpy(s->dx, s->dY + (size_t)last * np, states * sizeof(double));
@@ -721,6 +793,7 @@ void perp__saltation_short(perp__saltation *s, int is_given)
     for (int j = 0; j < s->np && s->is_start && s->ntouched > 0; j++)
         perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN, step->ws[SYM_T_PRE]);
     if (states) memcpy(s->before, s->dx, states);
+    perp__sensitivity_next_row(s->run);
     s->known = s->known && advance_short(s, 0);
     if (!s->known) return;
     if (states) memcpy(s->dx, perp__sensitivity_states(s->probe[0]), states);

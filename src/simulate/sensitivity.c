@@ -36,6 +36,7 @@ struct perp__sensitivity {
     int known;    /* 0: a step did not determine them */
     int *
         doubt; /* np: signs of a change that they do not hold for; behind them, of each pair: was its guard on? 2: not known */
+    int *row_doubt;             /* np: the same, of the present row alone */
     double *since, since_steps; /* np: that; and a guard switched; NaN: not */
     double *lu, *unit,
         *work; /* of the dense path: ny x ny; factors of columns, then of rows; scratch */
@@ -138,6 +139,7 @@ static void forget_guards(perp__sensitivity *x)
 static void forget_kinks(perp__sensitivity *x)
 {
     for (int j = 0; j < x->np; j++) x->doubt[j] = 0, x->since[j] = (double)NAN;
+    perp__sensitivity_next_row(x);
     x->since_steps = (double)NAN;
     forget_guards(x);
 }
@@ -157,9 +159,10 @@ static int allocate(perp__sensitivity *x, int is_one)
     x->output = x->next + ny * np;
     x->b = x->output + nout * np;
     x->move = x->b + ny;
-    x->doubt = calloc(np + (size_t)s->np + 1, sizeof *x->doubt);
+    x->doubt = calloc(2 * np + (size_t)s->np + 1, sizeof *x->doubt);
     x->since = calloc(np + 1, sizeof *x->since);
     if (!x->doubt || !x->since) return 0;
+    x->row_doubt = x->doubt + np + s->np;
     forget_kinks(x);
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
     x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + (size_t)x->nfollowed + 1) * sizeof(double));
@@ -277,7 +280,7 @@ void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
     perp__pass_doubles(pass, x->now, ny * np);
     perp__pass_doubles(pass, x->output, (size_t)x->noutput * np);
     perp__pass_ints(pass, &x->known, 1, 0, 1);
-    perp__pass_ints(pass, x->doubt, np + (size_t)x->step->np, 0, 3);
+    perp__pass_ints(pass, x->doubt, 2 * np + (size_t)x->step->np, 0, 3);
     perp__pass_doubles(pass, x->since, np);
     perp__pass_doubles(pass, &x->since_steps, 1);
     if (pass->mode == PERP__LOAD) perp__sensitivity_revalue(x);
@@ -723,13 +726,29 @@ int perp__sensitivity_doubts(const perp__sensitivity *x, int j)
     return x->doubt[j];
 }
 
+void perp__sensitivity_doubt_row(perp__sensitivity *x, int j, int bits)
+{
+    x->row_doubt[j] |= bits;
+}
+
+void perp__sensitivity_keep_row(perp__sensitivity *x)
+{
+    for (int j = 0; j < x->np; j++)
+        perp__sensitivity_doubt(x, j, x->row_doubt[j], x->step->ws[SYM_T]);
+}
+
+void perp__sensitivity_next_row(perp__sensitivity *x)
+{
+    for (int j = 0; j < x->np; j++) x->row_doubt[j] = 0;
+}
+
 perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, double *since)
 {
     static const perp_derivative_kind kinds[] = {PERP_DERIVATIVE_TWO_SIDED,
                                                  PERP_DERIVATIVE_DECREASE, PERP_DERIVATIVE_INCREASE,
                                                  PERP_DERIVATIVE_NO_SIDE};
-    int j = x->place[k], bits = x->doubt[j];
-    *since = bits ? x->since[j] : x->since_steps;
+    int j = x->place[k], bits = x->doubt[j] | x->row_doubt[j];
+    *since = bits == x->doubt[j] ? (bits ? x->since[j] : x->since_steps) : x->step->ws[SYM_T];
     if (!x->known) return PERP_DERIVATIVE_NONE;
     if (bits && !isnan(x->since_steps)) return PERP_DERIVATIVE_NO_SIDE; /* there is no word */
     return bits || isnan(x->since_steps) ? kinds[bits] : PERP_DERIVATIVE_OF_STEPS;
@@ -738,6 +757,7 @@ perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, d
 void perp__sensitivity_advance(perp__sensitivity *x)
 {
     perp__step *s = x->step;
+    perp__sensitivity_next_row(x);
     if (!x->known) return;
     memcpy(x->before, x->now, (size_t)s->nx * (size_t)x->np * sizeof(double));
     evaluate(x);

@@ -86,6 +86,11 @@ void perp__sensitivity_doubt(perp__sensitivity *sensitivity, int j, int bits, do
 int perp__sensitivity_doubts(const perp__sensitivity *sensitivity, int j);
 void perp__sensitivity_forget_doubts(perp__sensitivity *sensitivity);
 
+/* The same of the present row alone; from now on of all that follow, too; of no row. */
+void perp__sensitivity_doubt_row(perp__sensitivity *sensitivity, int j, int bits);
+void perp__sensitivity_keep_row(perp__sensitivity *sensitivity);
+void perp__sensitivity_next_row(perp__sensitivity *sensitivity);
+
 /* Which signs of a change are against a side that is 0 and has to be >= 0, which so moves; size: of the terms of that. */
 static inline int perp__against(double moves, double size)
 {

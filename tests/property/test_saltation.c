@@ -436,6 +436,105 @@ static perp_derivative_kind kind_of(const char *text, perp_integrator method, co
     return kind;
 }
 
+/* Scenes in which an event is at a row, up to rounding on either side of it; the row, what is read of it, and by what. */
+static const struct {
+    const char *text;
+    int row, column;
+    const char *by;
+    perp_derivative_kind kind;
+} on_rows[] = {
+    {"param r = 0.05\nstate x[2] = [0, 0.5], v[2] = [1, 0]\nvar p\nder(x) = v\nder(v[1]) = -p\n"
+     "der(v[2]) = p\n0 <= p perp v[2] - v[1] + pre(v[2] - v[1]) >= 0 when x[2] - x[1] <= 2*r\n",
+     20, 2, "r", PERP_DERIVATIVE_DECREASE},
+    {"param r = 0.05\nstate x[2] = [0, 0.5], v[2] = [1, 0]\nvar p\nder(x) = v\nder(v[1]) = -p\n"
+     "der(v[2]) = p\n0 <= p perp v[2] - v[1] + pre(v[2] - v[1]) >= 0 when x[2] - x[1] <= 2*r\n",
+     20, 1, "x[2]", PERP_DERIVATIVE_INCREASE},
+    {"state x = -1, v = 3\nvar p\nder(x) = v\nder(v) = -p\n"
+     "0 <= p perp -v - 0.6*pre(v) >= 0 when x >= -0.1\n",
+     15, 1, "x", PERP_DERIVATIVE_DECREASE},
+    {"state x = -1, v = 3\nvar p\nder(x) = v\nder(v) = -p\n"
+     "0 <= p perp -v - 0.6*pre(v) >= 0 when x >= -0.1\n",
+     15, 1, "v", PERP_DERIVATIVE_DECREASE},
+    {"param c = 0.3\nstate x = 0, v = 0.7\nvar p\nder(x) = v\nder(v) = 2 - p\n0 <= p perp c - x >= "
+     "0\n",
+     15, 2, "c", PERP_DERIVATIVE_INCREASE}, /* by positions */
+    {"param F = 1\nstate v = 0.3\nvar f\nder(v) = f\n-F <= f <= F perp v\n", 15, 1, "F",
+     PERP_DERIVATIVE_DECREASE}, /* comes to rest */
+    {"param F = 1\nstate v = -0.3\nvar f\nder(v) = f\n-F <= f <= F perp v\n", 15, 1, "v",
+     PERP_DERIVATIVE_DECREASE},
+    {"param a = 1\nstate v = 0\nvar f\nder(v) = a*t + f\n-0.3 <= f <= 0.3 perp v\n"
+     "output force = f\n",
+     15, 2, "a", PERP_DERIVATIVE_DECREASE}, /* begins to slip */
+    {"param a = -1\nstate v = 0\nvar f\nder(v) = a*t + f\n-0.3 <= f <= 0.3 perp v\n", 15, 2, "a",
+     PERP_DERIVATIVE_INCREASE},
+    {"param c = 0.9\nstate x = 0\nvar p\nder(x) = 1 + p\n2 <= p <= 2 perp x when x <= c\n", 15, 1,
+     "c", PERP_DERIVATIVE_INCREASE}, /* a guard goes off */
+    {"param c = 0.3\nstate x = 0\nvar p\nder(x) = 1 + p\n2 <= p <= 2 perp x when x >= c\n", 15, 1,
+     "c", PERP_DERIVATIVE_INCREASE},
+    {"param a = 1\nstate x = 0\nvar p\nder(x) = p\n0 <= p perp p + 0.3 - a*t >= 0\n", 15, 2, "a",
+     PERP_DERIVATIVE_DECREASE}, /* a force begins, and another ends */
+    {"param a = 1\nstate x = 0\nvar p\nder(x) = p\n0 <= p perp p - 0.3 + a*t >= 0\n", 15, 2, "a",
+     PERP_DERIVATIVE_DECREASE},
+};
+
+/* What is read of the row with `by` moved by d. */
+static double at_row(int i, perp_integrator method, double d)
+{
+    perp_model *model = parse_model(on_rows[i].text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim;
+    o.integrator = method, o.to = 1, o.step = 0.02;
+    set_value(model, on_rows[i].by, value_of(model, on_rows[i].by) + d);
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    for (int k = 0; k < on_rows[i].row; k++)
+        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+    double x = perp_simulation_value(sim, on_rows[i].column);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return x;
+}
+
+static void expect_row(int i, perp_integrator method)
+{
+    perp_model *model = parse_model(on_rows[i].text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim, *clone;
+    double row[16], since, d = 1e-6, here = at_row(i, method, 0);
+    o.integrator = method, o.to = 1, o.step = 0.02;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    assert_true(perp_simulation_columns(sim) <= 16);
+    assert_int_equal(perp_simulation_follow(sim, 1, &on_rows[i].by, NULL), PERP_OK);
+    for (int k = 0; k < on_rows[i].row; k++) {
+        assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_TWO_SIDED);
+        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+    }
+    assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
+    perp_derivative_kind kind = perp_simulation_derivative_kind(sim, 0, &since);
+    if (kind != on_rows[i].kind)
+        fail_msg("%d by %s: %s", i, perp_integrator_name(method), perp_derivative_kind_name(kind));
+    assert_true(since == perp_simulation_time(sim));
+    double sign = kind == PERP_DERIVATIVE_INCREASE ? 1 : -1, ours = row[on_rows[i].column],
+           along = (at_row(i, method, sign * d) - here) / (sign * d),
+           other = (here - at_row(i, method, -sign * d)) / (sign * d);
+    if (!(fabs(ours - along) <= 1e-4) || !(fabs(ours - other) > 1e-2))
+        fail_msg("%d by %s: %g, differences say %g, and %g to the other side", i,
+                 perp_integrator_name(method), ours, along, other);
+    assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_derivative_kind(clone, 0, NULL), kind);
+    assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK); /* behind the event */
+    assert_true(perp_simulation_derivative_kind(sim, 0, NULL) != kind);
+    perp_simulation_destroy(sim);
+    perp_simulation_destroy(clone);
+    perp_model_destroy(model);
+}
+
+static void rows_on_events_have_the_derivative_from_before_them_and_say_so(void **state)
+{
+    (void)state;
+    for (int i = 0; i < (int)(sizeof on_rows / sizeof *on_rows); i++)
+        for (int m = 0; m < 3; m++) expect_row(i, (perp_integrator)(PERP_RADAU3 + m));
+}
+
 static const struct {
     const char *text, *by;
     int is_one_sided;
@@ -698,6 +797,35 @@ static void what_lifts_off_has_both_sides(void **state)
 }
 
 /* So does the derivative of a stretch along a change. */
+/* A ball meets a wall at row 15 of 20. The gradient of rows with weights is of one side where that has one. */
+static void gradients_of_rows_on_events_are_of_one_side(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(on_rows[2].text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = PERP_RADAU5, o.to = 1, o.step = 0.02;
+    for (int k = 0; k < 4; k++) {
+        perp_simulation *sim;
+        perp_derivative_kind kind;
+        double weight[20 * 5] = {0}, by[2];
+        const perp_run_stretch of = {
+            .size = sizeof of, .steps = k == 3 ? 15 : 20, .every_row = k < 3, .kind = &kind};
+        const perp_run_change gradient = {.state = by};
+        assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_columns(sim), 5);
+        weight[k == 0 ? 14 * 5 + 1 : k == 3 ? 1 : 19 * 5 + 1] = 1;
+        weight[14 * 5] = 1; /* of the time: not read */
+        if (k == 2) weight[14 * 5 + 3] = 1e-3;
+        assert_int_equal(perp_simulation_vjp(sim, &of, weight, &gradient, NULL), PERP_OK);
+        if (k == 1)
+            assert_int_equal(kind, PERP_DERIVATIVE_TWO_SIDED);
+        else
+            assert_true(kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE);
+        perp_simulation_destroy(sim);
+    }
+    perp_model_destroy(model);
+}
+
 static void stretches_say_that_a_guard_was_touched(void **state)
 {
     (void)state;
@@ -725,6 +853,7 @@ int main(void)
         cmocka_unit_test(two_elastic_balls_exchange_what_they_are),
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
+        cmocka_unit_test(rows_on_events_have_the_derivative_from_before_them_and_say_so),
         cmocka_unit_test(one_sided_derivatives_say_so),
         cmocka_unit_test(one_sided_gradients_say_so),
         cmocka_unit_test(gradients_that_move_no_side_are_two_sided),
@@ -733,6 +862,7 @@ int main(void)
         cmocka_unit_test(derivatives_of_steps_say_so),
         cmocka_unit_test(fixed_steps_say_that_a_guard_was_touched),
         cmocka_unit_test(what_lifts_off_has_both_sides),
+        cmocka_unit_test(gradients_of_rows_on_events_are_of_one_side),
         cmocka_unit_test(stretches_say_that_a_guard_was_touched),
     };
     return run_all(tests);

@@ -301,7 +301,7 @@ static void driven_runs_go_on_the_same(void **state)
         int status[DONE];
         assert_int_equal(perp_simulation_create(m, &o, &sim, NULL), PERP_OK);
         size_t size = perp_simulation_snapshot_size(sim);
-        unsigned char *bytes = malloc(size);
+        unsigned char *bytes = malloc(2 * size), *again = bytes + size;
         assert_true(bytes && perp_simulation_columns(sim) <= 8);
         for (int place = 0; place < 4; place++) {
             perp_simulation_reset(sim);
@@ -314,6 +314,8 @@ static void driven_runs_go_on_the_same(void **state)
             }
             assert_int_equal(perp_simulation_create(m, &o, &fresh, NULL), PERP_OK);
             assert_int_equal(perp_simulation_restore(fresh, bytes, size, NULL), PERP_OK);
+            assert_int_equal(perp_simulation_snapshot(fresh, again, size), PERP_OK);
+            assert_memory_equal(again, bytes, size);
             expect_the_same(clone, from[place], status, row);
             expect_the_same(fresh, from[place], status, row);
             perp_simulation_destroy(clone);
