@@ -111,56 +111,60 @@ void perp__add_product(int m, int n, int k, const double *A, int lda, const doub
 
 void perp__exchange(int n, double *a, double *b, int step)
 {
-    for (; n > 0 && a != b; n--, a += step, b += step) {
+    enum { AT_ONCE = 4 };
+    const size_t by = (size_t)step;
+    if (a == b) return;
+    for (; n >= AT_ONCE; n -= AT_ONCE, a += AT_ONCE * by, b += AT_ONCE * by) {
+        for (size_t l = 0; l < AT_ONCE; l++) {
+            double t = a[l * by];
+            a[l * by] = b[l * by], b[l * by] = t;
+        }
+    }
+    for (; n > 0; n--, a += by, b += by) {
         double t = *a;
         *a = *b, *b = t;
     }
 }
 
-/* Columns k .. k+nb-1 from row k down; rows are exchanged in these columns only. */
-static int factor_panel(int n, int k, int nb, double *A, int lda, int *swap)
-{
-    int first_bad = 0;
-    for (int c = k; c < k + nb; c++) {
-        double *column = A + (size_t)c * (size_t)lda;
-        int p = c;
-        for (int i = c + 1; i < n; i++) {
-            if (fabs(column[i]) > fabs(column[p])) p = i;
-        }
-        swap[c] = p;
-        if (!(fabs(column[p]) > 0) || !isfinite(column[p])) {
-            if (!first_bad) first_bad = c + 1;
-            continue;
-        }
-        perp__exchange(nb, at_(A, lda, c, k), at_(A, lda, p, k), lda);
-        double inverse = column[c];
-        for (int i = c + 1; i < n; i++) column[i] /= inverse;
-        for (int j = c + 1; j < k + nb; j++) {
-            double *restrict other = A + (size_t)j * (size_t)lda, f = other[c];
-            if (f == 0) continue;
-            for (int i = c + 1; i < n; i++) other[i] -= f * column[i];
-        }
-    }
-    return first_bad;
-}
+enum { MOST_BEHIND = 7 }; /* lu_kernel.h has loops of their own for so many vectors behind one */
+#define ISA plain
+#define TARGET
+#include "linalg/lu_kernel.h"
+#if PERP_ISA_COUNT > 1
+#define ISA    avx2
+#define TARGET PERP_TARGET_AVX2
+#include "linalg/lu_kernel.h"
+#define ISA    avx512
+#define TARGET PERP_TARGET_AVX512
+#include "linalg/lu_kernel.h"
+#endif
+
+static const struct {
+    int (*factor_panel)(int n, int k, int nb, double *A, int lda, int *swap);
+    void (*solve_rows)(int n, int k, int nb, double *A, int lda);
+    void (*solve)(int n, const double *LU, int ld, double *x);
+} lu[] = {
+#define VERSION(isa, target) {factor_panel_##isa, solve_rows_##isa, solve_##isa},
+    PERP_ISA_LIST(VERSION)
+#undef VERSION
+};
 
 int perp__lu(int n, double *A, int lda, int *swap)
 {
     enum { NB = 32 };
-    int first_bad = 0;
+    int first_bad = 0, isa = perp__isa();
     for (int k = 0; k < n; k += NB) {
         int nb = n - k < NB ? n - k : NB, rest = n - k - nb;
-        int bad = factor_panel(n, k, nb, A, lda, swap);
+        int bad = lu[isa].factor_panel(n, k, nb, A, lda, swap);
         if (bad && !first_bad) first_bad = bad;
-        for (int c = k; c < k + nb; c++) { /* the same exchanges in the other columns */
+        for (int c = k; c < k + nb && nb < n; c++) { /* the same exchanges in the other columns */
             perp__exchange(k, A + c, A + swap[c], lda);
             perp__exchange(rest, at_(A, lda, c, k + nb), at_(A, lda, swap[c], k + nb), lda);
         }
-        for (int j = k + nb; j < n; j++) { /* U12 := inv(L11) A12, and -U12 for the product */
+        if (rest == 0) break;
+        lu[isa].solve_rows(n, k, nb, A, lda); /* U12, and -U12 for the product */
+        for (int j = k + nb; j < n; j++) {
             double *column = A + (size_t)j * (size_t)lda;
-            for (int c = k; c < k + nb; c++) {
-                for (int i = c + 1; i < k + nb; i++) column[i] -= column[c] * *at(A, lda, i, c);
-            }
             for (int c = k; c < k + nb; c++) column[c] = -column[c];
         }
         perp__add_product(rest, rest, nb, at(A, lda, k + nb, k), lda, at(A, lda, k, k + nb), lda,
@@ -173,26 +177,13 @@ int perp__lu(int n, double *A, int lda, int *swap)
     return first_bad;
 }
 
-static void subtract(int n, double f, const double *restrict column, double *restrict x)
-{
-    for (int i = 0; i < n; i++) x[i] -= f * column[i];
-}
-
 void perp__lu_solve(int n, const double *LU, int ld, const int *swap, double *x)
 {
     for (int k = 0; k < n; k++) {
         double t = x[k];
         x[k] = x[swap[k]], x[swap[k]] = t;
     }
-    for (int k = 0; k < n; k++) {
-        const double *column = LU + (size_t)k * (size_t)ld;
-        if (x[k] != 0) subtract(n - k - 1, x[k], column + k + 1, x + k + 1);
-    }
-    for (int k = n - 1; k >= 0; k--) {
-        const double *column = LU + (size_t)k * (size_t)ld;
-        x[k] /= column[k];
-        subtract(k, x[k], column, x);
-    }
+    lu[perp__isa()].solve(n, LU, ld, x);
 }
 
 void perp__lu_solve_transposed(int n, const double *LU, int ld, const int *swap, double *x)

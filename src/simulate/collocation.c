@@ -386,6 +386,7 @@ static int take_numbers(perp__collocation *a)
     PERP_TAKE(&a->arena, a->row_of, n + 1);
     PERP_TAKE(&a->arena, a->rest, n + 1);
     PERP_TAKE(&a->arena, a->terms, n + 1);
+    PERP_TAKE(&a->arena, a->amount, n + 1);
     PERP_TAKE(&a->arena, a->known, n + 1);
     PERP_TAKE(&a->arena, a->active, n + 1);
     PERP_TAKE(&a->arena, a->state_of, n + 1);
@@ -517,31 +518,51 @@ static double row_value(const perp__collocation *a, int r)
     return a->ws[a->tape.out[r]];
 }
 
+/* How large unknown j is, or has been where it is a state. */
+static double amount(const perp__collocation *a, int j)
+{
+    double size = fabs(a->ws[a->y + j]), was = a->size[a->state_of[j]]; /* of a var 0 */
+    return size > was ? size : was;
+}
+
 static double row_terms(const perp__collocation *a, int r)
 {
     const double *y = a->ws + a->y;
     double rest = row_value(a, r), sum = 0;
     for (int k = a->start[r]; k < a->start[r + 1]; k++) {
         int j = a->column[k];
-        double size = fabs(y[j]), was = a->size[a->state_of[j]]; /* of a var 0 */
-        rest -= a->value[k] * y[j], sum += fabs(a->value[k]) * (size > was ? size : was);
+        rest -= a->value[k] * y[j], sum += fabs(a->value[k]) * amount(a, j);
     }
     return sum + fabs(rest);
+}
+
+/* What is not a number is no larger than any. */
+static double larger(double x, double than)
+{
+    return x > than ? x : than;
 }
 
 /* The largest row of the mode, in roundings of its terms, which are DBL_MIN at least; -1: something is not a number. */
 static double evaluate(perp__collocation *a)
 {
-    int nrow = a->scheme.npoint * a->nrow;
+    const double *y = a->ws + a->y;
+    const int *out = a->tape.out + a->scheme.npoint * a->nrow;
     double worst = 0;
     perp__tape_eval(&a->tape, a->ws);
-    for (int k = 0; k < a->nentry; k++) a->value[a->entry[k]] = a->ws[a->tape.out[nrow + k]];
+    for (int k = 0; k < a->nentry; k++) a->value[a->entry[k]] = a->ws[out[k]];
+    for (int j = 0; j < a->n; j++) a->amount[j] = amount(a, j);
     for (int i = 0; i < a->n; i++) {
-        double x = a->row_of[i] = row_value(a, a->active[i]);
-        double terms = row_terms(a, a->active[i]);
+        int r = a->active[i];
+        double x = a->row_of[i] = row_value(a, r), rest = x, terms = 0;
+        for (int k = a->start[r]; k < a->start[r + 1]; k++) { /* row_terms */
+            double value = a->value[k];
+            int j = a->column[k];
+            rest -= value * y[j], terms += fabs(value) * a->amount[j];
+        }
+        terms += fabs(rest);
         if (!isfinite(x) || !isfinite(terms)) return -1;
-        a->rest[i] = fmax(PERP_ROUNDING * terms, DBL_MIN);
-        if (x != 0) worst = fmax(worst, fabs(x) / a->rest[i]);
+        a->rest[i] = larger(PERP_ROUNDING * terms, DBL_MIN);
+        if (x != 0) worst = larger(fabs(x) / a->rest[i], worst);
     }
     return worst;
 }
@@ -557,15 +578,20 @@ static int is_rounding(const perp__collocation *a)
     return 1;
 }
 
-/* Entry k of active row i, scaled, goes into the matrix; *at: where the one before it stands. */
-static void put_entry(perp__collocation *a, int i, int k, double x, int *at)
+/* Entries `first` to `end`, of active row i, go into the matrix divided by `largest`. */
+static void put_row(perp__collocation *a, int i, int first, int end, double largest)
 {
+    const int *column = a->column;
     if (!a->matrix.lu) {
-        a->matrix.dense[(size_t)a->column[k] * (size_t)a->n + (size_t)i] = x;
+        double *row = a->matrix.dense + i;
+        for (int k = first; k < end; k++)
+            row[(size_t)column[k] * (size_t)a->n] = a->value[k] / largest;
         return;
     }
-    while (a->matrix.column[*at] != a->column[k]) ++*at;
-    a->matrix.value[*at] = x;
+    for (int k = first, at = a->matrix.start[i]; k < end; k++) {
+        while (a->matrix.column[at] != column[k]) at++;
+        a->matrix.value[at] = a->value[k] / largest;
+    }
 }
 
 /* Factor with rows of largest entry 1. A sparse matrix with the pivots of the one before in the same step in time, while these serve. */
@@ -576,15 +602,14 @@ static int factor(perp__collocation *a)
     if (a->matrix.lu)
         memset(a->matrix.value, 0, (size_t)a->matrix.start[n] * sizeof(double));
     else
-        memset(a->matrix.dense, 0, n * n * sizeof(double));
+        for (size_t j = 0; j < n; j++) memset(a->matrix.dense + j * n, 0, n * sizeof(double));
     for (int i = 0; i < a->n; i++) {
         int first = a->start[a->active[i]], end = a->start[a->active[i] + 1];
-        int at = a->matrix.lu ? a->matrix.start[i] : 0;
         double largest = 0;
-        for (int k = first; k < end; k++) largest = fmax(largest, fabs(a->value[k]));
+        for (int k = first; k < end; k++) largest = larger(fabs(a->value[k]), largest);
         if (!(largest > 0)) return 0;
         a->matrix.unit[i] = largest;
-        for (int k = first; k < end; k++) put_entry(a, i, k, a->value[k] / largest, &at);
+        put_row(a, i, first, end, largest);
     }
     if (!a->matrix.lu) return perp__lu(a->n, a->matrix.dense, a->n, a->matrix.swap) == 0;
     if (a->matrix.has_pivots && perp__sparse_lu_refactor(a->matrix.lu, a->matrix.value)) return 1;
@@ -617,10 +642,11 @@ static int only_unknown(const perp__collocation *a, int i)
 }
 
 /* What rows determine one after the other, a force that is 0, then the friction that it bounds, is put there: a solve leaves the
- * rounding of other rows in it. */
-static void settle(perp__collocation *a)
+ * rounding of other rows in it. Does any of it move? */
+static int settle(perp__collocation *a)
 {
     double *y = a->ws + a->y;
+    int moves = 0;
     memset(a->known, 0, (size_t)a->n);
     for (int i = 0; i < a->n; i++) { /* the rest of each row is constant, so near to its end */
         a->rest[i] = row_value(a, a->active[i]);
@@ -635,10 +661,13 @@ static void settle(perp__collocation *a)
             double sum = a->rest[i];
             for (int k = a->start[a->active[i]]; k < a->start[a->active[i] + 1]; k++)
                 if (k != only) sum += a->value[k] * y[a->column[k]];
-            y[a->column[only]] = (0.0 - sum) / a->value[only];
+            double *unknown = &y[a->column[only]], is = (0.0 - sum) / a->value[only];
+            moves |= memcmp(unknown, &is, sizeof is) != 0;
+            *unknown = is;
             more = a->known[a->column[only]] = 1;
         }
     }
+    return moves;
 }
 
 static void begin(perp__collocation *a, double t0, double h, const double *x)
@@ -741,8 +770,7 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
         if (k > 0) note_factors(a, now, before);
         int gains = now <= 0.5 * before;
         if (k > 0 && (now <= 0.25 || (!gains && (now <= nearly || is_rounding(a))))) {
-            settle(a);
-            evaluate(a);
+            if (settle(a)) evaluate(a);
             return PERP__COLLOCATED;
         }
         int is_factored = (k > 0 && factors_serve(now, before)) || factor(a);

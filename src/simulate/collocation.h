@@ -75,8 +75,8 @@ struct perp__collocation {
     double *value, *ws;
     double
         *size; /* the caller's: the largest that each state has been; rounding is counted of that */
-    double *row_of, *rest; /* n: residual; scratch */
-    char *known;           /* n: scratch */
+    double *row_of, *rest, *amount; /* n: residual; scratch */
+    char *known;                    /* n: scratch */
     double leaves; /* the least share of a residual that an iteration by these factors left */
     long iterations, again,
         along; /* of Newton's, so far, with factors of their own; with those of others; and directions that were solved for */
