@@ -111,7 +111,7 @@ bench-pile: setup
 	@$(MAKE) build
 	@build/bench_pile -n 2000 --side 10 --settle 350 --repeat 5x5
 
-# Instruction counts of 24 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
+# Instruction counts of 25 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
 ledger: setup
 	@$(MAKE) build
 	@scripts/ledger --update

@@ -235,6 +235,32 @@ static void run_simulation(const kernel *k)
     perp_model_destroy(model);
 }
 
+static void step_batch(void *state)
+{
+    perp_batch_step(state, 100, NULL);
+}
+
+/* Copies side by side, each with friction and a push of its own. */
+static void run_lanes(const kernel *k)
+{
+    perp_model *model = load(k);
+    perp_diag diag = {0};
+    perp_batch *batch;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.ninput = o.nparameter = PERP_ALL;
+    require(k, perp_batch_create(model, &o, k->n, 1, &batch, &diag) == PERP_OK, &diag);
+    perp_batch_step(batch, 1, NULL);
+    for (int i = 0; i < k->n; i++) {
+        perp_simulation *sim = perp_batch_simulation(batch, i);
+        perp_simulation_set_parameter(sim, 1, 0.2 + 0.4 * i / k->n);
+        perp_simulation_set_input(sim, 0, i * 7 % 19 - 9);
+    }
+    counted(step_batch, batch);
+    for (int i = 0; i < k->n; i++) require(k, perp_batch_status(batch, i) == PERP_OK, NULL);
+    perp_batch_destroy(batch);
+    perp_model_destroy(model);
+}
+
 typedef struct planned {
     perp_plan *plan;
     perp_plan_result result;
@@ -425,6 +451,7 @@ static const kernel kernels[] = {
     {"simulate_square", run_simulation, "examples/mechanics/square.perp", .n = 300},
     {"simulate_cube", run_simulation, "examples/mechanics/cube.perp", .n = 40},
     {"simulate_crank", run_simulation, "examples/mechanics/slider_crank.perp", .n = 300},
+    {"lanes_block", run_lanes, "examples/notes/sliding_traditional.perp", .n = 64},
     {"plan_push", run_plan, "examples/opty/push.perp", .n = 20},
     {"identify_block", run_identify, "examples/identify/block.perp", .n = 3},
     {"load_names", run_parse, .n = 1000},

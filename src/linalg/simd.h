@@ -66,6 +66,10 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_ABS(isa, x)     ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
 #define PERP_JOIN(isa, x, y) ((PERP_LANES(isa))((PERP_MASK(isa))(x) | (PERP_MASK(isa))(y)))
 #define PERP_THREE(x, last)  ((perp__lanes_avx2){(x)[0], (x)[1], (x)[2], last})
+#define PERP_CLAIM_OF_plain(bits)                                                                  \
+    (((perp__mask_plain){1, 2} & (long long)(bits)) != (perp__mask_plain){0})
+#define PERP_CLAIM_OF_avx2(bits)                                                                   \
+    (((perp__mask_avx2){1, 2, 4, 8} & (long long)(bits)) != (perp__mask_avx2){0})
 #if defined(__clang__) || __GNUC__ >= 12
 #define PERP_SHUFFLE(x, y, i, j, k, l) __builtin_shufflevector(x, y, i, j, k, l)
 #else
@@ -79,6 +83,7 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_ABS(isa, x)                __builtin_fabs(x)
 #define PERP_JOIN(isa, x, y)            ((x) + (y))
 #define PERP_THREE(x, last)             ((x)[0])
+#define PERP_CLAIM_OF_plain(bits)       ((long long)(bits)&1)
 #endif
 
 /* a < b ? a : b and a > b ? a : b, which some machines have as one instruction; in functions of that isa alone. */
@@ -114,7 +119,8 @@ enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 /* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by pieces waits long. */
 
 /* What lanes claim, in functions of that isa alone: vectors of ones and zeros, of avx512 bits. PERP_LESS, PERP_AT_MOST: x < y, x <= y; PERP_SAME: of
- * integers. PERP_PICK: one of two; PERP_BUT: x, but 0 where a claim is true; PERP_BITS: the lanes in which it is, as bits. */
+ * integers. PERP_PICK: one of two; PERP_BUT: x, but 0 where a claim is true; PERP_BITS: the lanes in which it is, as bits; PERP_CLAIM_OF: the claim
+ * that is true in these. */
 #define PERP_CLAIM(isa)                PERP_CLAIM_(isa)
 #define PERP_CLAIM_(isa)               perp__claim_##isa
 #define PERP_LESS(isa, x, y)           PERP_LESS_(isa, x, y)
@@ -129,6 +135,8 @@ enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_BUT_(isa, mask, x)        PERP_BUT_##isa(mask, x)
 #define PERP_BITS(isa, mask)           PERP_BITS_(isa, mask)
 #define PERP_BITS_(isa, mask)          PERP_BITS_##isa(mask)
+#define PERP_CLAIM_OF(isa, bits)       PERP_CLAIM_OF_(isa, bits)
+#define PERP_CLAIM_OF_(isa, bits)      PERP_CLAIM_OF_##isa(bits)
 typedef PERP_MASK(plain) perp__claim_plain;
 typedef PERP_MASK(avx2) perp__claim_avx2;
 #define PERP_LESS_plain(x, y)          ((x) < (y))
@@ -145,6 +153,7 @@ typedef PERP_MASK(avx2) perp__claim_avx2;
 #define PERP_BITS_plain(mask)  ((unsigned)__builtin_ia32_movmskpd((perp__lanes_plain)(mask)))
 #define PERP_BITS_avx512(mask) ((unsigned)(mask))
 typedef unsigned char perp__claim_avx512;
+#define PERP_CLAIM_OF_avx512(bits) ((perp__claim_avx512)(bits))
 #define PERP_COMPARE(x, y, how)                                                                    \
     ((perp__claim_avx512)__builtin_ia32_cmppd512_mask(x, y, how, 255, 4))
 #define PERP_LESS_avx512(x, y)    PERP_COMPARE(x, y, 1)
@@ -184,7 +193,7 @@ static inline unsigned perp__bits(PERP_MASK(plain) mask)
 #define PERP_SCATTER(isa, x, to)   PERP_SCATTER_(isa, x, to)
 #define PERP_SCATTER_(isa, x, to)  perp__scatter_##isa(x, to)
 #define perp__gather_plain(of, x)  (void)(of)
-#define perp__scatter_plain(x, to) (void)(to)
+#define perp__scatter_plain(x, to) ((void)(x), (void)(to))
 
 #if PERP_ISA_COUNT > 1
 #if defined(__clang__) || __GNUC__ >= 12

@@ -2,6 +2,8 @@
 
 #include "model/tape.h"
 
+#include "linalg/simd.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,7 +234,7 @@ void perp__tape_complete(const perp__tape *tape, double *ws)
     if (tape->machine[0]) interpret(tape, ws, 0, tape->ncode);
 }
 
-void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)
+static inline PERP_INLINE void eval_many(const perp__tape *tape, double *ws, int n)
 {
     size_t np = (size_t)n;
     double *restrict result = ws + (size_t)(tape->first + tape->nconst) * np;
@@ -265,6 +267,20 @@ void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)
             for (int p = 0; p < n; p++) result[p] = perp__apply(op, a[p], b[p]);
         }
     }
+}
+
+#define VERSION(isa, target)                                                                       \
+    target static void eval_many_##isa(const perp__tape *tape, double *ws, int n)                  \
+    {                                                                                              \
+        eval_many(tape, ws, n);                                                                    \
+    }
+PERP_ISA_LIST(VERSION)
+#define NAME(isa, target) eval_many_##isa,
+static void (*const versions[])(const perp__tape *tape, double *ws, int n) = {PERP_ISA_LIST(NAME)};
+
+void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)
+{
+    versions[perp__isa()](tape, ws, n);
 }
 
 void perp__tape_get(const perp__tape *tape, double *ws, double *out)

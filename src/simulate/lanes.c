@@ -4,135 +4,189 @@
 
 #include "simulate/lanes.h"
 
+#include "base/arena.h"
 #include "linalg/simd.h"
 
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODES = 8 };
+enum { MOST_UNKNOWNS = 24, MOST_PAIRS = 40 }; /* 3^40 < 2^64 */
+enum { LANES = PERP__LANES, WIDEST = 16 };    /* two vectors of the widest */
 
-/* The substitutions after the solution of a mode (perp__step_settling). */
-typedef struct settling {
-    uint64_t key;
-    int n, *order;
-} settling;
+/* A mode, the lanes that have it, and what solves it. First come unknowns by its inverse, each a sum of terms factor * (-c), then those that
+ * follow from the rows, one after the other (perp__step_settling): -(c + the sum of factor * unknown) / own. What follows before anything
+ * reads it is not among the first. */
+typedef struct mode {
+    uint64_t key, lanes;
+    int is_made, nfirst, nfollow;
+    int *unknown, *nterm; /* of each */
+    int *of;              /* slots of c, and unknowns */
+    double *factor;       /* and own */
+} mode;
 
-/* Values of lane l are at [.. * n + l]. */
+/* Where an input has its values from, in all lanes that go together. */
+enum { HELD, FOLLOWS, MIXED };
+
+/* Values of lane l are at [.. * n + l]; a set of lanes is a number whose bit l says whether l is in it. */
 struct perp__lanes {
-    int n;         /* copies now, the stride */
-    int prepared;  /* the stride that the constants in ws are for */
-    int follows;   /* is an input of some copy a function of time now? */
-    double *ws;    /* slots of all tapes */
-    double *old;   /* symbols before the step */
-    double *c, *y; /* of the lanes of one mode */
-    double *history, *time, *error, *residual;
-    double *value;            /* the coefficients that the modes are of */
-    uint64_t *key;            /* the mode of each lane */
-    char *choice, *on, *side; /* pair by pair: [p * n + l]; side of the pairs of the model */
-    char *holds;              /* does the step of the lane hold so far? */
-    char *taken;              /* was it made with the others? */
-    int *counts;              /* steps with each side of each pair: [(4 * i + side) * n + l] */
-    int *lane;                /* those in hand */
-    enum { ALONE, READY, TAKEN, REFUSED } * state;
-    settling mode[MODES];
-    int next_mode, isa;
+    int count, n;    /* copies now; the stride, a multiple of WIDEST */
+    int prepared;    /* the stride that the constants in ws are for */
+    int follows;     /* is an input of some copy a function of time now? */
+    uint64_t going;  /* lanes that go together */
+    uint64_t stale;  /* those that may have another mode than before */
+    long made, left; /* steps since the copies were gathered; as many are left in all runs */
+    perp_simulation *copy[LANES]; /* those of a mode beside each other; */
+    int place[LANES];             /* where they are among all */
+    double *own[LANES];           /* their workspaces */
+    long since[LANES];            /* the sides of pairs are counted up to here */
+    double *ws;                   /* slots of all tapes */
+    double *old;                  /* symbols before the step */
+    double step, *start;          /* the time is start + ticks * step */
+    double *ticks, *history, *held;
+    double *error, *residual, *worst_error, *worst_residual, *worst_at; /* in ticks */
+    double *value, *unit; /* the coefficients that modes are of, and their units */
+    char *source;         /* of each input */
+    uint64_t *on;         /* where a guard is on */
+    uint64_t *side, *was; /* of pairs of the model, two bits each: after this step, and before */
+    int *order;           /* scratch */
+    mode mode[LANES];
+    int nmode, isa;
+    perp__arena arena;
 };
+
+typedef struct kernels {
+    void (*take)(perp__lanes *x, int count);
+    void (*give)(const perp__lanes *x, int count);
+    void (*begin)(perp__lanes *x, const perp__step *s);
+    uint64_t (*positive)(const double *value, size_t n);
+    void (*solve)(const perp__lanes *x, const perp__step *s, const mode *m);
+    uint64_t (*judge)(perp__lanes *x, const perp__step *s);
+    void (*note)(perp__lanes *x);
+} kernels;
+
+/* lanes_kernel.h defines kernels_ISA for every instruction set. */
+#define ISA plain
+#define TARGET
+#include "simulate/lanes_kernel.h"
+#if PERP_ISA_COUNT > 1
+#define ISA    avx2
+#define TARGET PERP_TARGET_AVX2
+#include "simulate/lanes_kernel.h"
+#define ISA    avx512
+#define TARGET PERP_TARGET_AVX512
+#include "simulate/lanes_kernel.h"
+#endif
+
+#define VERSION(isa, target) &kernels_##isa,
+static const kernels *const versions[] = {PERP_ISA_LIST(VERSION)};
 
 /* Memory ---------------------------------------------------------------------------------------- */
 
 static int may_go_in_lanes(const perp_simulation *sim)
 {
-    enum { MOST_UNKNOWNS = 24, MOST_PAIRS = 40 }; /* 3^40 < 2^64 */
     const perp__step *s = &sim->step;
     return !sim->events && !sim->parts && s->constant && s->A && !s->sparse && s->ncone == 0 &&
            s->gaps.n == 0 && s->ny <= MOST_UNKNOWNS && s->np <= MOST_PAIRS;
 }
 
+static void take_modes(perp__lanes *x, const perp__step *s)
+{
+    size_t ny = (size_t)s->ny, most = 2 * ny + (size_t)s->marks.ndefined, terms = most * (ny + 1);
+    PERP_TAKE(&x->arena, x->order, 2 * most + 1);
+    for (int i = 0; i < LANES && !x->arena.failed; i++) {
+        mode *m = &x->mode[i];
+        PERP_TAKE(&x->arena, m->factor, terms + 1);
+        PERP_TAKE(&x->arena, m->unknown, 2 * most + terms + 1);
+        m->nterm = m->unknown + most, m->of = m->nterm + most;
+    }
+}
+
 int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
 {
     const perp__step *s = &of->step;
-    const size_t L = PERP__LANES, np = (size_t)s->np, ny = (size_t)s->ny;
+    const size_t L = PERP__LANES, nx = (size_t)s->nx, ntable = (size_t)s->table.n,
+                 npair = (size_t)of->model->npair, nguard = (size_t)s->tape.guards.nout,
+                 nsymbol = (size_t)s->sym.n, nslot = (size_t)perp__tape_end(&s->tape.outputs);
+    double *room;
     *out = NULL;
     if (!may_go_in_lanes(of)) return 1;
     perp__lanes *x = *out = calloc(1, sizeof *x);
     if (!x) return 0;
     x->isa = perp__isa();
-    x->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) * L + 1, sizeof(double));
-    x->old = malloc((size_t)s->sym.n * L * sizeof(double));
-    x->c = malloc(((size_t)s->nrow + ny + (size_t)s->nx + 3) * L * sizeof(double));
-    x->choice = malloc((2 * np + (size_t)of->model->npair + 2) * L);
-    x->key = malloc(L * sizeof *x->key);
-    x->counts = calloc(4 * (size_t)of->model->npair * L + 1, sizeof(int));
-    x->lane = malloc(L * sizeof(int));
-    x->value = calloc((size_t)s->row_start[s->nrow] + 1, sizeof(double));
-    x->state = calloc(L, sizeof *x->state);
-    int ok = x->ws && x->old && x->c && x->choice && x->lane && x->counts && x->state && x->value &&
-             x->key;
-    for (int i = 0; i < MODES && ok; i++) {
-        x->mode[i].order = malloc(2 * (ny + (size_t)s->marks.ndefined + 1) * sizeof(int));
-        x->mode[i].n = -1;
-        ok = x->mode[i].order != NULL;
-    }
-    if (!ok) return 0;
-    x->y = x->c + (size_t)s->nrow * L, x->history = x->y + ny * L;
-    x->time = x->history + (size_t)s->nx * L, x->error = x->time + L, x->residual = x->error + L;
-    x->on = x->choice + np * L, x->side = x->on + np * L;
-    x->holds = x->side + (size_t)of->model->npair * L, x->taken = x->holds + L;
+    PERP_TAKE(&x->arena, room, (nslot + nsymbol + nx + ntable + 7) * L + WIDEST);
+    PERP_TAKE(&x->arena, x->value, s->row_start[s->nrow] + 1);
+    PERP_TAKE(&x->arena, x->unit, s->ny + s->nrow + 1);
+    PERP_TAKE(&x->arena, x->source, ntable + 1);
+    PERP_TAKE(&x->arena, x->on, nguard + 4 * npair + 1);
+    take_modes(x, s);
+    if (x->arena.failed) return 0;
+    while ((uintptr_t)room % (WIDEST * sizeof *room)) room++; /* whole lines of the cache */
+    x->ws = room, x->old = x->ws + nslot * L;
+    x->history = x->old + nsymbol * L, x->held = x->history + nx * L;
+    x->start = x->held + ntable * L, x->ticks = x->start + L;
+    x->error = x->ticks + L, x->residual = x->error + L, x->worst_error = x->residual + L;
+    x->worst_residual = x->worst_error + L, x->worst_at = x->worst_residual + L;
+    x->side = x->on + nguard, x->was = x->side + 2 * npair;
     return 1;
 }
 
 void perp__lanes_destroy(perp__lanes *x)
 {
     if (!x) return;
-    for (int i = 0; i < MODES; i++) free(x->mode[i].order);
-    free(x->ws);
-    free(x->old);
-    free(x->c);
-    free(x->choice);
-    free(x->lane);
-    free(x->counts);
-    free(x->key);
-    free(x->value);
-    free(x->state);
+    perp__arena_clear(&x->arena);
     free(x);
 }
 
 /* There and back --------------------------------------------------------------------------------- */
 
-/* Slots of lane l, `count` from the first, out of or into a workspace. */
-static void take_slots(perp__lanes *x, int l, const double *ws, int count)
+static int is_in(uint64_t lanes, int l)
 {
-    for (int i = 0; i < count; i++) x->ws[(size_t)i * (size_t)x->n + (size_t)l] = ws[i];
-}
-
-static void give_slots(const double *from, int n, int l, double *ws, int count)
-{
-    for (int i = 0; i < count; i++) ws[i] = from[(size_t)i * (size_t)n + (size_t)l];
+    return (int)(lanes >> l & 1);
 }
 
 /* What the steps of a copy leave in it beside its symbols. */
-static void take_rest(perp__lanes *x, int l, const perp__step *s)
+static void take_rest(perp__lanes *x, int l, const perp_simulation *sim)
 {
-    for (int j = 0; j < s->nx; j++)
-        x->history[(size_t)j * (size_t)x->n + (size_t)l] = s->sizes.history[j];
-    for (int p = 0; p < s->np; p++) x->choice[(size_t)p * (size_t)x->n + (size_t)l] = s->choice[p];
+    const perp__step *s = &sim->step;
+    const size_t n = (size_t)x->n, at = (size_t)l;
+    x->ws[SYM_H * n + at] = s->h, x->ws[SYM_THETA * n + at] = s->scheme.theta;
+    x->start[at] = sim->start, x->ticks[at] = (double)(sim->done - sim->since);
+    x->residual[at] = sim->residual, x->worst_error[at] = sim->summary.worst_error;
+    x->worst_residual[at] = sim->summary.worst_residual;
+    x->worst_at[at] = (double)(sim->summary.worst_step - sim->since);
+    for (size_t j = 0; j < (size_t)s->nx; j++) x->history[j * n + at] = s->sizes.history[j];
+    for (size_t k = 0; k < (size_t)s->table.n; k++) x->held[k * n + at] = sim->driven.held[k];
 }
 
-static void give_sides(const perp__lanes *x, int l, perp__step *s)
+/* The steps with the sides that the pairs of a copy were on. */
+static void count_sides(perp__lanes *x, int l, perp_simulation *sim)
 {
-    for (int p = 0; p < s->np; p++) {
-        s->choice[p] = x->choice[(size_t)p * (size_t)x->n + (size_t)l];
-        s->on[p] = x->on[(size_t)p * (size_t)x->n + (size_t)l];
+    const long steps = x->made - x->since[l];
+    for (int i = 0; steps > 0 && i < sim->model->npair; i++) {
+        int side = is_in(x->was[2 * i], l) + 2 * is_in(x->was[2 * i + 1], l);
+        sim->step.sizes.side_now[i] = (char)side;
+        sim->sides[i][side] += steps;
     }
+    x->since[l] = x->made;
 }
 
-static void give_rest(const perp__lanes *x, int l, perp__step *s)
+static void give_rest(perp__lanes *x, int l, perp_simulation *sim)
 {
-    for (int j = 0; j < s->nx; j++)
-        s->sizes.history[j] = x->history[(size_t)j * (size_t)x->n + (size_t)l];
-    give_sides(x, l, s);
+    perp__step *s = &sim->step;
+    const size_t n = (size_t)x->n, at = (size_t)l;
+    const long done = sim->since + (long)x->ticks[at];
+    if (done > sim->done) sim->is_moved = 0;
+    sim->done = done;
+    sim->residual = x->residual[at];
+    sim->summary.worst_error = x->worst_error[at];
+    sim->summary.worst_residual = x->worst_residual[at];
+    sim->summary.worst_step = sim->since + (long)x->worst_at[at];
+    for (size_t j = 0; j < (size_t)s->nx; j++) s->sizes.history[j] = x->history[j * n + at];
+    count_sides(x, l, sim);
 }
 
 /* The same matrices as the first? */
@@ -140,7 +194,7 @@ static int is_alike(const perp__step *a, const perp__step *b)
 {
     size_t values = (size_t)a->row_start[a->nrow] * sizeof(double),
            units = ((size_t)a->ny + (size_t)a->nrow) * sizeof(double);
-    return b->sizes.has_units && memcmp(a->value, b->value, values) == 0 &&
+    return a->h == b->h && memcmp(a->value, b->value, values) == 0 &&
            memcmp(a->sizes.unit, b->sizes.unit, units) == 0;
 }
 
@@ -154,327 +208,274 @@ static void prepare_constants(perp__lanes *x, const perp__step *s)
     x->prepared = x->n;
 }
 
-/* Which substitutions follow a mode depends on the coefficients. */
+/* Modes that were made of other values are forgotten; no lane has one yet. */
 static void keep_values(perp__lanes *x, const perp__step *s)
 {
-    size_t bytes = (size_t)s->row_start[s->nrow] * sizeof(double);
-    if (memcmp(x->value, s->value, bytes) == 0) return;
-    memcpy(x->value, s->value, bytes);
-    for (int i = 0; i < MODES; i++) x->mode[i].n = -1;
+    size_t values = (size_t)s->row_start[s->nrow] * sizeof(double),
+           units = ((size_t)s->ny + (size_t)s->nrow) * sizeof(double);
+    for (int i = 0; i < x->nmode; i++) x->mode[i].lanes = 0;
+    if (memcmp(x->value, s->value, values) == 0 && memcmp(x->unit, s->sizes.unit, units) == 0)
+        return;
+    memcpy(x->value, s->value, values);
+    memcpy(x->unit, s->sizes.unit, units);
+    x->nmode = 0;
 }
 
-/* The copies that can go side by side with the first of them. */
-static void gather(perp__lanes *x, perp_simulation *const *copy, int n, const perp_status *status)
+static void find_sources(perp__lanes *x, const perp__step *s)
+{
+    x->follows = 0;
+    for (int k = 0; k < s->table.n; k++) {
+        const double *held = x->held + (size_t)k * (size_t)x->n;
+        int going = 0, set = 0, has_formula = s->table.formula[k] >= 0;
+        for (int l = 0; l < x->count; l++)
+            if (is_in(x->going, l)) going++, set += !isnan(held[l]);
+        x->source[k] = (char)(set == going ? HELD : set == 0 && has_formula ? FOLLOWS : MIXED);
+        x->follows |= has_formula && set < going;
+    }
+}
+
+/* The mode of a copy's last step, with its guards. */
+static uint64_t key_of(const perp__step *s)
+{
+    uint64_t key = 0;
+    for (int p = 0; p < s->np; p++) {
+        int is_on = s->tape.guard_of[s->pair[p].of] < 0 || s->on[p];
+        key = 3 * key + (uint64_t)(is_on ? s->choice[p] : 2);
+    }
+    return key;
+}
+
+/* There are as many places as lanes. */
+static mode *find_place(perp__lanes *x, uint64_t key)
+{
+    mode *m = NULL;
+    for (int i = 0; i < x->nmode; i++) {
+        if (x->mode[i].key == key) return &x->mode[i];
+        if (x->mode[i].lanes == 0) m = &x->mode[i];
+    }
+    if (x->nmode < LANES) m = &x->mode[x->nmode++];
+    m->key = key, m->lanes = 0, m->is_made = 0;
+    return m;
+}
+
+static int may_go(const perp_simulation *sim, const perp_simulation *first)
+{
+    const perp__step *s = &sim->step;
+    return sim->done > 0 && !sim->sensitivity && s->sizes.has_units && s->h == sim->options.step &&
+           (!first || is_alike(&first->step, s));
+}
+
+/* Which copies can go side by side with the first of them? */
+static uint64_t find_going(perp_simulation *const *copy, int count, const perp_status *status)
 {
     const perp_simulation *first = NULL;
-    x->n = n, x->follows = 0;
-    for (int l = 0; l < n; l++) {
-        const perp_simulation *sim = copy[l];
-        x->follows |= perp__run_follows(sim);
-        const perp__step *s = &sim->step;
-        int may = status[l] == PERP_OK && sim->done > 0 && !sim->sensitivity &&
-                  s->sizes.has_units && s->h == sim->options.step &&
-                  (!first || is_alike(&first->step, s));
-        if (may && !first) first = sim;
-        x->state[l] = may ? READY : ALONE;
-        take_slots(x, l, s->ws, perp__tape_end(&s->sym.varied.tape));
-        if (may) take_rest(x, l, s);
+    uint64_t going = 0;
+    for (int l = 0; l < count; l++) {
+        if (status[l] != PERP_OK || !may_go(copy[l], first)) continue;
+        if (!first) first = copy[l];
+        going |= (uint64_t)1 << l;
     }
-    prepare_constants(x, &copy[0]->step);
-    if (first) keep_values(x, &first->step);
+    return going;
+}
+
+/* The copies of each mode beside each other, then those that do not go. */
+static void put_in_order(perp__lanes *x, perp_simulation *const *copy, uint64_t going)
+{
+    int n = 0;
+    for (int l = 0; l < x->count; l++)
+        if (is_in(going, l)) find_place(x, key_of(&copy[l]->step))->lanes |= (uint64_t)1 << l;
+    for (int i = 0; i < x->nmode; i++) {
+        for (int l = 0; l < x->count && x->mode[i].lanes >> l; l++)
+            if (is_in(x->mode[i].lanes, l)) x->going |= (uint64_t)1 << n, x->place[n++] = l;
+        x->mode[i].lanes = 0;
+    }
+    for (int l = 0; l < x->count; l++)
+        if (!is_in(going, l)) x->place[n++] = l;
+}
+
+/* The copies that can go side by side. In order steps cost less, there and back cost more. */
+static void gather(perp__lanes *x, perp_simulation *const *copy, int count,
+                   const perp_status *status, int in_order)
+{
+    const uint64_t going = find_going(copy, count, status);
+    int first = 0;
+    x->count = count, x->n = (count + WIDEST - 1) / WIDEST * WIDEST;
+    x->going = 0, x->made = 0, x->left = LONG_MAX;
+    if (!going) return;
+    while (!is_in(going, first)) first++;
+    const perp__step *s = &copy[first]->step;
+    keep_values(x, s);
+    if (in_order) {
+        put_in_order(x, copy, going);
+    } else {
+        for (int l = 0; l < count; l++) x->place[l] = l;
+        x->going = going;
+    }
+    for (int l = 0; l < x->n; l++) { /* what is left of a vector is filled with the last */
+        x->copy[l] = copy[x->place[l < count ? l : count - 1]];
+        x->own[l] = x->copy[l]->step.ws;
+    }
+    versions[x->isa]->take(x, perp__tape_end(&s->sym.varied.tape));
+    for (int l = 0; l < x->n; l++) {
+        const long left = x->copy[l]->nstep - x->copy[l]->done;
+        take_rest(x, l, x->copy[l]);
+        x->since[l] = 0;
+        if (is_in(x->going, l) && left < x->left) x->left = left;
+    }
+    x->stale = x->going;
+    x->step = s->h;
+    prepare_constants(x, s);
+    find_sources(x, s);
 }
 
 /* A step ------------------------------------------------------------------------------------------ */
 
-/* Inputs that are tables, or set, at both ends of the step. */
-static void put_inputs(perp__lanes *x, perp_simulation *const *copy)
+/* An input that is neither held in all lanes nor a function of time in all. */
+static void put_mixed(perp__lanes *x, int k)
 {
-    const perp__step *s = &copy[0]->step;
-    size_t n = (size_t)x->n;
-    if (x->follows) perp__tape_eval_many(&s->table.tape, x->ws, x->n);
-    for (int k = 0; k < s->table.n; k++) {
-        double *before = x->ws + (size_t)(s->sym.table_pre + k) * n,
-               *now = x->ws + (size_t)(s->sym.table + k) * n;
-        const int *formula = s->table.tape.out + s->table.formula[k];
-        for (size_t l = 0; l < n; l++) {
-            if (x->state[l] == ALONE) continue;
-            double held = copy[l]->driven.held[k];
-            const perp__table *table = &copy[l]->model->item[PERP_INPUT][s->table.input[k]].table;
-            int *hint = &copy[l]->step.table.hint[k];
-            if (!isnan(held)) {
-                before[l] = isnan(now[l]) ? held : now[l], now[l] = held;
-            } else if (s->table.formula[k] >= 0) {
-                now[l] = x->ws[(size_t)formula[0] * n + l];
-                before[l] = x->ws[(size_t)formula[1] * n + l];
-            } else if (table->n > 0) {
-                before[l] = perp__table_value(table, x->ws[SYM_T_PRE * n + l], hint);
-                now[l] = perp__table_value(table, x->ws[SYM_T * n + l], hint);
-            } else {
-                before[l] = now[l] = (double)NAN;
-            }
+    const perp__step *s = &x->copy[0]->step;
+    const size_t n = (size_t)x->n;
+    const int *formula = s->table.tape.out + s->table.formula[k];
+    double *before = x->ws + (size_t)(s->sym.table_pre + k) * n,
+           *now = x->ws + (size_t)(s->sym.table + k) * n;
+    for (size_t l = 0; l < (size_t)x->count; l++) {
+        double held = x->held[(size_t)k * n + l];
+        const perp__table *table = &x->copy[l]->model->item[PERP_INPUT][s->table.input[k]].table;
+        int *hint = &x->copy[l]->step.table.hint[k];
+        if (!is_in(x->going, (int)l)) continue;
+        if (!isnan(held)) {
+            before[l] = isnan(now[l]) ? held : now[l], now[l] = held;
+        } else if (s->table.formula[k] >= 0) {
+            now[l] = x->ws[(size_t)formula[0] * n + l];
+            before[l] = x->ws[(size_t)formula[1] * n + l];
+        } else if (table->n > 0) {
+            before[l] = perp__table_value(table, x->ws[SYM_T_PRE * n + l], hint);
+            now[l] = perp__table_value(table, x->ws[SYM_T * n + l], hint);
+        } else {
+            before[l] = now[l] = (double)NAN;
         }
     }
 }
 
-/* The mode of the last step, with the guards of now. */
-static void find_keys(perp__lanes *x, const perp__step *s)
+/* Inputs at both ends of the step, but for those that are held. */
+static void put_inputs(perp__lanes *x)
 {
-    size_t n = (size_t)x->n;
-    memset(x->key, 0, n * sizeof *x->key);
-    for (int p = 0; p < s->np; p++) {
-        int g = s->tape.guard_of[s->pair[p].of];
-        const double *guard = g < 0 ? NULL : x->ws + (size_t)s->tape.guards.out[g] * n;
-        const char *choice = x->choice + (size_t)p * n;
-        char *on = x->on + (size_t)p * n;
-        if (!guard) {
-            memset(on, 1, n);
-            for (size_t l = 0; l < n; l++) x->key[l] = 3 * x->key[l] + (uint64_t)choice[l];
-            continue;
-        }
-        for (size_t l = 0; l < n; l++) {
-            on[l] = guard[l] > 0;
-            x->key[l] = 3 * x->key[l] + (uint64_t)(on[l] ? choice[l] : 2);
-        }
+    const perp__step *s = &x->copy[0]->step;
+    const size_t n = (size_t)x->n, row = n * sizeof(double);
+    if (x->follows) perp__tape_eval_many(&s->table.tape, x->ws, x->n);
+    for (int k = 0; k < s->table.n; k++) {
+        const int *formula = s->table.tape.out + s->table.formula[k];
+        if (x->source[k] == MIXED) put_mixed(x, k);
+        if (x->source[k] != FOLLOWS) continue;
+        memcpy(x->ws + (size_t)(s->sym.table + k) * n, x->ws + (size_t)formula[0] * n, row);
+        memcpy(x->ws + (size_t)(s->sym.table_pre + k) * n, x->ws + (size_t)formula[1] * n, row);
     }
 }
 
 /* As perp__run_begin_step, and the beginning of perp__step_solve. */
-static void begin_step(perp__lanes *x, perp_simulation *const *copy)
+static void begin_step(perp__lanes *x)
 {
-    const perp__step *s = &copy[0]->step;
-    size_t n = (size_t)x->n;
-    double *pre = x->ws + (size_t)s->sym.pre * n;
+    const perp__step *s = &x->copy[0]->step;
+    const kernels *kernel = versions[x->isa];
+    const size_t n = (size_t)x->n;
     memcpy(x->old, x->ws, (size_t)s->sym.n * n * sizeof(double));
-    memcpy(pre, x->ws + (size_t)s->sym.y * n, (size_t)s->nx * n * sizeof(double));
-    for (size_t l = 0; l < n; l++) {
-        const perp_simulation *sim = copy[l];
-        if (x->state[l] == TAKEN) x->state[l] = READY;
-        if (x->state[l] == READY && sim->done >= sim->nstep) x->state[l] = REFUSED;
-        x->time[l] = perp__run_time(sim, sim->done + 1);
-        x->ws[SYM_T * n + l] = x->time[l];
-        x->ws[SYM_T_PRE * n + l] = perp__run_time(sim, sim->done);
-    }
-    for (size_t l = 0; l < n; l++) x->ws[SYM_H * n + l] = s->h;
-    for (size_t l = 0; l < n; l++) x->ws[SYM_THETA * n + l] = s->scheme.theta;
-    if (s->table.n) put_inputs(x, copy);
-    for (size_t i = 0; i < (size_t)s->nx * n; i++) {
-        double size = fabs(pre[i]);
-        x->history[i] = size > x->history[i] ? size : x->history[i];
-    }
+    kernel->begin(x, s);
+    put_inputs(x);
     if (s->tape.guards.nout) perp__tape_eval_many(&s->tape.guards, x->ws, x->n);
+    for (int g = 0; g < s->tape.guards.nout; g++) {
+        uint64_t on = kernel->positive(x->ws + (size_t)s->tape.guards.out[g] * n, n);
+        x->stale |= on ^ x->on[g];
+        x->on[g] = on;
+    }
     perp__tape_eval_many(&s->tape.coefficients, x->ws, x->n);
-    find_keys(x, s);
 }
 
-/* The lanes that wait with the mode of the first of them. */
-static int lanes_of_a_mode(perp__lanes *x)
+static void give_guards(const perp__lanes *x, int l, perp__step *s)
 {
-    int many = 0;
-    for (int l = 0; l < x->n; l++)
-        if (x->state[l] == READY && (many == 0 || x->key[l] == x->key[x->lane[0]]))
-            x->lane[many++] = l;
-    return many;
-}
-
-static const settling *find_settling(perp__lanes *x, perp__step *s, const perp__mode *mode,
-                                     uint64_t key)
-{
-    for (int i = 0; i < MODES; i++)
-        if (x->mode[i].n >= 0 && x->mode[i].key == key) return &x->mode[i];
-    settling *made = &x->mode[x->next_mode];
-    x->next_mode = (x->next_mode + 1) % MODES;
-    made->key = key;
-    made->n = perp__step_settling(s, mode->row, made->order);
-    return made;
-}
-
-/* y = S (-c) over the rows of the mode, then what these determine one after the other; many lanes. */
-static inline PERP_INLINE void solve_many(const perp__lanes *x, const perp__step *s,
-                                          const perp__mode *mode, const settling *settle,
-                                          size_t many)
-{
-    size_t ny = (size_t)s->ny;
-    memset(x->y, 0, ny * many * sizeof(double));
-    for (size_t k = 0; k < ny; k++) {
-        const double *restrict c = x->c + (size_t)mode->row[k] * many, *column = mode->S + k * ny;
-        for (size_t i = 0; i < ny; i++) {
-            double *restrict y = x->y + i * many, a = column[i];
-            for (size_t l = 0; a != 0 && l < many; l++) y[l] += (0.0 - c[l]) * a;
-        }
-    }
-    for (int e = 0; e < settle->n; e++) {
-        int r = settle->order[2 * e], j = settle->order[2 * e + 1];
-        double sum[PERP__LANES], own = 0, *restrict y = x->y + (size_t)j * many;
-        memcpy(sum, x->c + (size_t)r * many, many * sizeof(double));
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-            const double *restrict other = x->y + (size_t)s->column[k] * many, a = s->value[k];
-            if (s->column[k] == j)
-                own = a;
-            else
-                for (size_t l = 0; l < many; l++) sum[l] += a * other[l];
-        }
-        for (size_t l = 0; l < many; l++) y[l] = (0.0 - sum[l]) / own;
+    for (int p = 0; s->tape.guards.nout && p < s->np; p++) {
+        int g = s->tape.guard_of[s->pair[p].of];
+        if (g >= 0) s->on[p] = (char)is_in(x->on[g], l);
     }
 }
 
-#define VERSION(isa, target)                                                                       \
-    target static void solve_##isa(const perp__lanes *x, const perp__step *s,                      \
-                                   const perp__mode *mode, const settling *settle, size_t many)    \
-    {                                                                                              \
-        solve_many(x, s, mode, settle, many);                                                      \
-    }
-PERP_ISA_LIST(VERSION)
-#define NAME(isa, target) solve_##isa,
-static void (*const solve_mode[])(const perp__lanes *x, const perp__step *s, const perp__mode *mode,
-                                  const settling *settle, size_t many) = {PERP_ISA_LIST(NAME)};
-
-/* Solve in the mode of some lanes; those whose mode is singular stay as they are. */
-static void solve_lanes(perp__lanes *x, perp_simulation *const *copy, int many)
+static void find_modes(perp__lanes *x)
 {
-    perp__step *s = &copy[x->lane[0]]->step;
-    size_t n = (size_t)x->n;
+    const uint64_t stale = x->stale & x->going;
+    for (int i = 0; x->stale && i < x->nmode; i++) x->mode[i].lanes &= ~x->stale;
+    for (int l = 0; l < x->count && stale >> l; l++) {
+        if (!is_in(stale, l)) continue;
+        give_guards(x, l, &x->copy[l]->step);
+        find_place(x, key_of(&x->copy[l]->step))->lanes |= (uint64_t)1 << l;
+    }
+    x->stale = 0;
+}
+
+/* Which unknowns are read before these have followed one after the other, or do not follow? */
+static void find_first(const perp__step *s, const int *order, int norder, char *is_first)
+{
+    char is_known[MOST_UNKNOWNS] = {0};
+    memset(is_first, 0, MOST_UNKNOWNS);
+    for (int e = 0; e < norder; e++) {
+        int r = order[2 * e], j = order[2 * e + 1];
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+            is_first[s->column[k]] |= s->column[k] != j && !is_known[s->column[k]];
+        is_known[j] = 1;
+    }
+    for (int j = 0; j < s->ny; j++) is_first[j] |= !is_known[j];
+}
+
+/* As the first copy that has the mode makes it. 0: it is singular. */
+static int make_mode(perp__lanes *x, mode *m)
+{
+    char is_first[MOST_UNKNOWNS];
+    int *unknown = m->unknown, *nterm = m->nterm, *of = m->of, l = 0;
+    double *factor = m->factor;
+    while (!is_in(m->lanes, l)) l++;
+    perp__step *s = &x->copy[l]->step;
     const int *out = s->tape.coefficients.out;
-    give_sides(x, x->lane[0], s);
-    const perp__mode *mode = perp__step_mode(s);
-    for (int l = 0; l < many; l++) x->state[x->lane[l]] = mode ? TAKEN : REFUSED;
-    if (!mode) return;
-    const settling *settle = find_settling(x, s, mode, x->key[x->lane[0]]);
-    for (int k = 0; k < s->ny; k++) {
-        double *c = x->c + (size_t)mode->row[k] * (size_t)many;
-        const double *from = x->ws + (size_t)out[mode->row[k]] * n;
-        for (int l = 0; l < many; l++) c[l] = from[x->lane[l]];
-    }
-    solve_mode[x->isa](x, s, mode, settle, (size_t)many);
+    const perp__mode *made = perp__step_mode(s);
+    if (!made) return 0;
+    m->nfollow = perp__step_settling(s, made->row, x->order);
+    find_first(s, x->order, m->nfollow, is_first);
     for (int i = 0; i < s->ny; i++) {
-        const double *y = x->y + (size_t)i * (size_t)many;
-        double *to = x->ws + (size_t)(s->sym.y + i) * n;
-        for (int l = 0; l < many; l++) to[x->lane[l]] = y[l];
-    }
-}
-
-/* Verdict: what perp__step_verify finds without looking at terms; other lanes are REFUSED. ------- */
-
-static inline PERP_INLINE void judge_equations(perp__lanes *x, const perp__step *s)
-{
-    const int *out = s->tape.check.out;
-    const double tol = s->tol;
-    size_t n = (size_t)x->n;
-    double *restrict worst = x->error, *restrict residual = x->residual;
-    for (int i = 0; i < s->nown; i++, out += 2) {
-        const double *left = x->ws + (size_t)out[0] * n, *right = x->ws + (size_t)out[1] * n;
-        for (size_t l = 0; l < n; l++) {
-            double r = fabs(left[l] - right[l]), sure = fabs(left[l]) + fabs(right[l]);
-            double error = r == 0 ? 0 : r / sure;
-            residual[l] = r <= residual[l] ? residual[l] : r; /* also where it is no number */
-            worst[l] = error <= worst[l] ? worst[l] : error;
+        const int *begin = of;
+        if (!is_first[i]) continue;
+        for (int k = 0; k < s->ny; k++) {
+            double a = made->S[(size_t)k * (size_t)s->ny + (size_t)i];
+            if (a != 0) *of++ = out[made->row[k]], *factor++ = a;
         }
+        *unknown++ = i, *nterm++ = (int)(of - begin);
     }
-    for (size_t l = 0; l < n; l++) x->holds[l] = worst[l] <= tol;
-}
-
-static inline PERP_INLINE void judge_pair(const double *a, const double *b, size_t n, char *side,
-                                          char *holds)
-{
-    for (size_t l = 0; l < n; l++) {
-        int p = a[l] > 0, q = b[l] > 0;
-        holds[l] = (char)(holds[l] & (a[l] >= 0) & (b[l] >= 0) & !(p & q));
-        side[l] = (char)(p ? 0 : 1 + q);
-    }
-}
-
-static inline PERP_INLINE void judge_box(const double *const value[4], size_t n, char *side,
-                                         char *holds)
-{
-    for (size_t l = 0; l < n; l++) {
-        double a = value[0][l], e = value[1][l], lo = value[2][l], hi = value[3][l];
-        int is_low = a <= lo, is_high = a >= hi;
-        int at_side = e > 0 ? a == lo : e < 0 ? a == hi : e == 0;
-        holds[l] = (char)(holds[l] & (a >= lo) & (a <= hi) & at_side);
-        side[l] = (char)(e > 0 ? 0 : e < 0 ? 2 : is_low ? 0 : is_high ? 2 : 1);
-    }
-}
-
-static inline PERP_INLINE void judge_pairs(perp__lanes *x, const perp__step *s)
-{
-    const perp_model *m = s->model;
-    const int *out = s->tape.check.out + 2 * s->nown;
-    size_t n = (size_t)x->n;
-    for (int i = 0; i < m->npair; i++) {
-        int two = m->pair[i].two_sided, g = s->tape.guard_of[i];
-        const double *value[4], *guard = g < 0 ? NULL : x->ws + (size_t)s->tape.guards.out[g] * n;
-        char *side = x->side + (size_t)i * n, held[PERP__LANES];
-        for (int k = 0; k < 4; k++) value[k] = x->ws + (size_t)out[k < 2 || two ? k : 0] * n;
-        if (guard) memcpy(held, x->holds, n);
-        if (two)
-            judge_box(value, n, side, x->holds);
-        else
-            judge_pair(value[0], value[1], n, side, x->holds);
-        for (size_t l = 0; guard && l < n; l++)
-            if (!(guard[l] > 0)) x->holds[l] = held[l] && value[0][l] == 0, side[l] = 3;
-        out += two ? 4 : 2;
-    }
-    for (int d = 0; d < s->sym.assigned.n; d++)
-        for (size_t l = 0; l < n; l++)
-            if (!isfinite(x->ws[(size_t)out[d] * n + l])) x->holds[l] = 0;
-}
-
-/* Of the lanes that were taken. */
-static inline PERP_INLINE void count_sides(perp__lanes *x, int npair)
-{
-    size_t n = (size_t)x->n;
-    for (size_t i = 0; i < 4 * (size_t)npair; i++) {
-        const char *restrict side = x->side + i / 4 * n, *restrict taken = x->taken,
-                             k = (char)(i % 4);
-        int *restrict count = x->counts + i * n;
-        for (size_t l = 0; l < n; l++) count[l] += taken[l] & (side[l] == k);
-    }
-}
-
-static inline PERP_INLINE void judge_many(perp__lanes *x, const perp__step *s)
-{
-    for (int l = 0; l < x->n; l++) x->error[l] = x->residual[l] = 0;
-    judge_equations(x, s);
-    judge_pairs(x, s);
-    for (int l = 0; l < x->n; l++) {
-        if (x->state[l] == TAKEN && !x->holds[l]) x->state[l] = REFUSED;
-        x->taken[l] = x->state[l] == TAKEN;
-    }
-    count_sides(x, s->model->npair);
-}
-
-#define JUDGE(isa, target)                                                                         \
-    target static void judge_##isa(perp__lanes *x, const perp__step *s)                            \
-    {                                                                                              \
-        judge_many(x, s);                                                                          \
-    }
-PERP_ISA_LIST(JUDGE)
-#define JUDGE_NAME(isa, target) judge_##isa,
-static void (*const judge[])(perp__lanes *x, const perp__step *s) = {PERP_ISA_LIST(JUDGE_NAME)};
-
-/* The end of perp__run_step. */
-static void note_step(const perp__lanes *x, perp_simulation *sim, int l)
-{
-    perp_simulation_summary *summary = &sim->summary;
-    sim->done++;
-    sim->is_moved = 0;
-    sim->residual = x->residual[l];
-    if (sim->residual > summary->worst_residual)
-        summary->worst_residual = sim->residual, summary->worst_step = sim->done;
-    if (x->error[l] > summary->worst_error) summary->worst_error = x->error[l];
-}
-
-/* What the pairs of a copy were, step by step, and are; nothing is counted any more. */
-static void give_counts(perp__lanes *x, int l, perp_simulation *sim)
-{
-    size_t n = (size_t)x->n;
-    for (size_t i = 0; i < (size_t)sim->model->npair; i++) {
-        sim->step.sizes.side_now[i] = x->side[i * n + (size_t)l];
-        for (size_t k = 0; k < 4; k++) {
-            int *count = &x->counts[(4 * i + k) * n + (size_t)l];
-            sim->sides[i][k] += *count;
-            *count = 0;
+    m->nfirst = (int)(unknown - m->unknown);
+    for (int e = 0; e < m->nfollow; e++) {
+        int r = x->order[2 * e], j = x->order[2 * e + 1];
+        double own = 0;
+        *of++ = out[r];
+        const int *begin = of;
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+            if (s->column[k] == j)
+                own = s->value[k];
+            else
+                *of++ = s->column[k], *factor++ = s->value[k];
         }
+        *factor++ = own;
+        *unknown++ = j, *nterm++ = (int)(of - begin);
     }
+    m->is_made = 1;
+    return 1;
+}
+
+/* Which lanes have modes that are not singular? */
+static uint64_t solve_modes(perp__lanes *x)
+{
+    uint64_t solved = 0;
+    for (int i = 0; i < x->nmode; i++) {
+        mode *m = &x->mode[i];
+        if (m->lanes == 0 || (!m->is_made && !make_mode(x, m))) continue;
+        versions[x->isa]->solve(x, &x->copy[0]->step, m);
+        solved |= m->lanes;
+    }
+    return solved;
 }
 
 static void assign(perp__lanes *x, const perp__step *s)
@@ -483,6 +484,27 @@ static void assign(perp__lanes *x, const perp__step *s)
     const int *out = s->tape.check.out + s->sym.assigned.root;
     for (int d = 0; d < s->sym.assigned.n; d++)
         memcpy(x->ws + (size_t)(s->sym.y + s->ny + d) * n, x->ws + (size_t)out[d] * n, row);
+}
+
+/* Lanes whose run goes on for a step. */
+static uint64_t find_running(const perp__lanes *x)
+{
+    uint64_t running = ~(uint64_t)0;
+    for (int l = 0; x->made >= x->left && l < x->count; l++)
+        if (x->copy[l]->since + (long)x->ticks[l] > x->copy[l]->nstep)
+            running &= ~((uint64_t)1 << l);
+    return running;
+}
+
+/* Of those that took the step. */
+static void note_sides(perp__lanes *x, uint64_t taken)
+{
+    const int n = 2 * x->copy[0]->model->npair;
+    uint64_t other = 0;
+    for (int i = 0; i < n; i++) other |= (x->was[i] ^ x->side[i]) & taken;
+    for (int l = 0; l < x->count && other >> l; l++)
+        if (is_in(other, l)) count_sides(x, l, x->copy[l]);
+    for (int i = 0; i < n; i++) x->was[i] = (x->was[i] & ~taken) | (x->side[i] & taken);
 }
 
 /* The copies -------------------------------------------------------------------------------------- */
@@ -494,57 +516,70 @@ static perp_status step_alone(perp_simulation *sim, perp_status *status, perp_di
 }
 
 /* A lane that was refused takes its step from the beginning, and then joins the others again. */
-static void step_refused(perp__lanes *x, perp_simulation *sim, int l, perp_status *status,
-                         perp_diag *diag)
+static void step_refused(perp__lanes *x, int l, perp_status *status, perp_diag *diag)
 {
-    perp__step *s = &sim->step;
-    give_slots(x->old, x->n, l, s->ws, s->sym.n);
-    give_rest(x, l, s);
-    give_counts(x, l, sim);
-    x->state[l] = step_alone(sim, status, diag) == PERP_OK ? TAKEN : ALONE;
-    take_slots(x, l, s->ws, s->sym.n);
-    take_rest(x, l, s);
-    for (int i = 0; i < sim->model->npair; i++)
-        x->side[(size_t)i * (size_t)x->n + (size_t)l] = s->sizes.side_now[i];
+    perp_simulation *sim = x->copy[l];
+    const size_t n = (size_t)x->n, nsymbol = (size_t)sim->step.sym.n, at = (size_t)l;
+    double *ws = sim->step.ws;
+    x->ticks[at] -= 1;
+    for (size_t i = 0; i < nsymbol; i++) ws[i] = x->old[i * n + at];
+    give_rest(x, l, sim);
+    if (step_alone(sim, status, diag) != PERP_OK) x->going &= ~((uint64_t)1 << l);
+    for (size_t i = 0; i < nsymbol; i++) x->ws[i * n + at] = ws[i];
+    take_rest(x, l, sim);
+    x->since[at] = x->made + 1;
+    x->stale |= (uint64_t)1 << l;
 }
 
-static void step_together(perp__lanes *x, perp_simulation *const *copy, perp_status *status,
-                          perp_diag *diag)
+static void step_together(perp__lanes *x, perp_status *status, perp_diag *diag)
 {
-    const perp__step *s = &copy[0]->step;
-    begin_step(x, copy);
-    for (int many; (many = lanes_of_a_mode(x)) > 0;) solve_lanes(x, copy, many);
+    const perp__step *s = &x->copy[0]->step;
+    const kernels *kernel = versions[x->isa];
+    begin_step(x);
+    find_modes(x);
+    uint64_t taken = x->going & solve_modes(x) & find_running(x);
     perp__tape_eval_many(&s->tape.check, x->ws, x->n);
-    judge[x->isa](x, s);
+    taken &= kernel->judge(x, s);
+    const uint64_t refused = x->going & ~taken;
+    for (int l = 0; l < x->count && refused >> l; l++)
+        if (is_in(refused, l)) x->residual[l] = x->error[l] = 0;
     assign(x, s);
-    for (int l = 0; l < x->n; l++) {
-        if (x->state[l] == TAKEN) note_step(x, copy[l], l);
-        if (x->state[l] == REFUSED) step_refused(x, copy[l], l, &status[l], &diag[l]);
-    }
+    kernel->note(x);
+    note_sides(x, taken);
+    for (int l = 0; l < x->count && refused >> l; l++)
+        if (is_in(refused, l)) step_refused(x, l, &status[x->place[l]], &diag[x->place[l]]);
+    x->made++;
 }
 
+/* Those that cannot go together one after the other. */
+static void step_all(perp__lanes *x, perp_simulation *const *copy, int n, long steps,
+                     perp_status *status, perp_diag *diag)
+{
+    enum { FEW = 16 };
+    uint64_t together = 0;
+    if (x) gather(x, copy, n, status, steps >= FEW);
+    if (x && x->going) {
+        const uint64_t began = x->going;
+        for (int l = 0; l < n; l++) together |= (uint64_t)is_in(began, l) << x->place[l];
+        for (long k = 0; k < steps && x->going; k++) step_together(x, status, diag);
+        versions[x->isa]->give(x, copy[0]->step.sym.n);
+        for (int l = 0; l < n; l++)
+            if (is_in(x->going, l)) give_rest(x, l, x->copy[l]);
+    }
+    for (int l = 0; l < n; l++)
+        for (long k = 0; !is_in(together, l) && k < steps && status[l] == PERP_OK; k++)
+            step_alone(copy[l], &status[l], &diag[l]);
+}
+
+/* The first step of a run has checks of its own. */
 void perp__lanes_step(perp__lanes *x, perp_simulation *const *copy, int n, long steps,
                       perp_status *status, perp_diag *diag)
 {
-    int is_first = 0; /* the first step of a run has checks of its own */
+    enum { STEPS = 64 };
+    int is_first = 0;
     for (int l = 0; l < n; l++) status[l] = PERP_OK, is_first |= copy[l]->done == 0;
-    if (is_first && steps > 0) {
-        for (int l = 0; l < n; l++) step_alone(copy[l], &status[l], &diag[l]);
-        steps--;
-    }
-    int together = x && steps > 0;
-    if (together) {
-        gather(x, copy, n, status);
-        for (long k = 0; k < steps; k++) step_together(x, copy, status, diag);
-    }
-    for (int l = 0; l < n; l++) {
-        if (together && x->state[l] != ALONE) {
-            give_slots(x->ws, n, l, copy[l]->step.ws, copy[l]->step.sym.n);
-            give_rest(x, l, &copy[l]->step);
-            give_counts(x, l, copy[l]);
-            continue;
-        }
-        for (long k = 0; k < steps && status[l] == PERP_OK; k++)
-            step_alone(copy[l], &status[l], &diag[l]);
+    for (long most = is_first ? 1 : STEPS; steps > 0; most = STEPS) {
+        step_all(x, copy, n, steps < most ? steps : most, status, diag);
+        steps -= most;
     }
 }
