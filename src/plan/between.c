@@ -25,6 +25,13 @@ typedef struct reach {
     int is_there; /* 0: nothing of it moves */
 } reach;
 
+/* A node of the graph and how often it counts in a sum; between those that are no sums or differences, which are also rounded. */
+typedef struct addend {
+    perp_expr e;
+    double times;
+    int is_sum;
+} addend;
+
 /* lo <= e <= hi throughout; by numbers where there are no expressions. */
 typedef struct bounded {
     perp_expr e, lo, hi; /* e: -1: a state; lo, hi: -1: the numbers */
@@ -32,8 +39,10 @@ typedef struct bounded {
     int state, phase, at; /* phase: -1: all */
     int row;              /* of `off`; -1: none */
     const char *text;
-    reach reach[2]; /* towards lo, hi */
-    double most;    /* the largest scale at a node */
+    reach reach[2];  /* towards lo, hi */
+    addend *part[2]; /* e - lo, e - hi */
+    int npart[2];
+    double most; /* the largest scale at a node */
 } bounded;
 
 typedef struct looker {
@@ -43,9 +52,10 @@ typedef struct looker {
     double *symbol, *value; /* of the model's symbols and nodes */
     double *size;           /* of the states over the plan */
     int *column;            /* nsymbol: 0 for what moves, states and t; else -1 */
-    char *degree; /* of the graph's nodes: how they depend on what moves, as perp__degree */
-    double *kept; /* n * (SAMPLES + 1) */
-    double *off;  /* by conditions and states, and steps; nullable */
+    char *degree;  /* of the graph's nodes: how they depend on what moves, as perp__degree */
+    double *times; /* of the graph's nodes: work */
+    double *kept;  /* n * (SAMPLES + 1) */
+    double *off;   /* by conditions and states, and steps; nullable */
     perp__plan_gap *worst;
     perp__arena arena;
 } looker;
@@ -98,6 +108,44 @@ static void list(looker *u)
     }
 }
 
+/* The parts of e - lo or e - hi: nodes come behind what they are made of, so that one that is shared is met once, with all that it counts. How
+ * many there are; to: nullable. */
+static int take_apart(const looker *u, const bounded *c, int end, addend *to)
+{
+    const perp__graph *g = &u->plan->model->graph;
+    perp_expr bound = end ? c->hi : c->lo, e = c->e > bound ? c->e : bound;
+    int n = 0;
+    if (c->e >= 0) u->times[c->e] += 1;
+    if (bound >= 0) u->times[bound] -= 1;
+    for (; e >= 0; e--) {
+        const perp__node *node = &g->node[e];
+        double times = u->times[e];
+        int is_difference = node->op == PERP__SUB, is_sum = node->op == PERP__ADD || is_difference;
+        if (times == 0) continue;
+        u->times[e] = 0;
+        if (node->op == PERP__NEG) {
+            u->times[node->a] -= times;
+            continue;
+        }
+        if (to) to[n] = (addend){e, times, is_sum};
+        n++;
+        if (!is_sum) continue;
+        u->times[node->a] += times;
+        u->times[node->b] += is_difference ? -times : times;
+    }
+    return n;
+}
+
+static void take_all_apart(looker *u)
+{
+    for (int i = 0; i < 2 * u->n && !u->arena.failed; i++) {
+        bounded *c = &u->of[i / 2];
+        int end = i % 2, n = take_apart(u, c, end, NULL);
+        PERP_TAKE(&u->arena, c->part[end], n);
+        if (!u->arena.failed) c->npart[end] = take_apart(u, c, end, c->part[end]);
+    }
+}
+
 static int allocate(looker *u)
 {
     const perp_model *m = u->plan->model;
@@ -109,6 +157,7 @@ static int allocate(looker *u)
     PERP_TAKE(&u->arena, u->size, u->plan->program->ns);
     PERP_TAKE(&u->arena, u->column, m->nsymbol + m->plan->nparam);
     PERP_TAKE(&u->arena, u->degree, m->graph.count);
+    PERP_TAKE(&u->arena, u->times, m->graph.count);
     if (u->arena.failed) return 0;
     for (int s = 0; s < m->nsymbol + m->plan->nparam; s++) u->column[s] = -1;
     u->column[PERP__SYM_T] = 0;
@@ -174,43 +223,28 @@ typedef struct terms {
     int moves, is_curved;
 } terms;
 
-static void take_apart(const looker *u, perp_expr e, double sign, terms *of)
-{
-    const perp__node *node = &u->plan->model->graph.node[e];
-    int degree = u->degree[e];
-    if (node->op == PERP__NEG) {
-        take_apart(u, node->a, -sign, of);
-        return;
-    }
-    if (node->op == PERP__ADD || node->op == PERP__SUB) {
-        take_apart(u, node->a, sign, of);
-        take_apart(u, node->b, node->op == PERP__SUB ? -sign : sign, of);
-        return;
-    }
-    of->all += fabs(u->value[e]);
-    if (degree == 2) {
-        of->curved += fabs(u->value[e]);
-        of->is_curved = 1;
-    } else {
-        of->linear += sign * u->value[e];
-        if (degree == 0) of->fixed += fabs(u->value[e]);
-        of->moves |= degree == 1;
-    }
-}
-
 /* e - lo or e - hi where the looker is. */
 static terms terms_of(const looker *u, const bounded *c, int end)
 {
     terms of = {0};
-    perp_expr bound = end ? c->hi : c->lo;
     double number = end ? c->to : c->from;
-    if (c->e >= 0)
-        take_apart(u, c->e, 1, &of);
-    else
-        of.linear = value_of(u, c), of.all = fabs(of.linear), of.moves = 1;
-    if (bound >= 0) {
-        take_apart(u, bound, -1, &of);
-    } else if (isfinite(number)) {
+    if (c->e < 0) of.linear = value_of(u, c), of.all = fabs(of.linear), of.moves = 1;
+    for (int i = 0; i < c->npart[end]; i++) {
+        const addend *q = &c->part[end][i];
+        double x = q->times * u->value[q->e];
+        int degree = u->degree[q->e];
+        of.all += fabs(x);
+        if (q->is_sum) continue;
+        if (degree == 2) {
+            of.curved += fabs(x);
+            of.is_curved = 1;
+        } else {
+            of.linear += x;
+            if (degree == 0) of.fixed += fabs(x);
+            of.moves |= degree == 1;
+        }
+    }
+    if ((end ? c->hi : c->lo) < 0 && isfinite(number)) {
         of.linear -= number;
         of.fixed += fabs(number), of.all += fabs(number);
     }
@@ -386,8 +420,10 @@ int perp__plan_look_between(const perp_plan *plan, double *of_step, double *off,
     *worst = (perp__plan_gap){0};
     if (ok) {
         list(&u);
-        find_scales(&u);
+        take_all_apart(&u);
+        ok = !u.arena.failed;
     }
+    if (ok) find_scales(&u);
     for (u.step = 0; ok && u.step < plan->program->K; u.step++)
         look_at_step(&u, of_step ? &of_step[u.step] : &error);
     perp__arena_clear(&u.arena);

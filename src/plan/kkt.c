@@ -37,7 +37,8 @@ perp__kkt *perp__kkt_create(perp__arena *arena, perp__program *g, const perp__pa
     u->nP = (size_t)g->np;
     u->nR = (size_t)g->nrow * K;
     n = u->nW + u->nP;
-    double **of_n[] = {&u->extent, &u->amplitude, &u->unit, &u->slope, &u->size, &u->floor};
+    double **of_n[] = {&u->extent, &u->amplitude, &u->unit, &u->slope,
+                       &u->size,   &u->floor,     &u->own,  &u->largest};
     for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) PERP_TAKE(arena, *of_n[i], n);
     PERP_TAKE(arena, u->share, u->nR);
     PERP_TAKE(arena, u->reach, u->nR);
@@ -90,6 +91,7 @@ static double size_of_zero(const perp__kkt *u, size_t i)
 static void set_extent(perp__kkt *u, size_t i, double most)
 {
     double zero = size_of_zero(u, i);
+    u->largest[i] = most;
     u->amplitude[i] = fmax(most, AMPLITUDE * zero);
     u->extent[i] = fmax(most, LITTLE * zero);
     u->unit[i] = most > MOVES * zero ? most : zero;
@@ -148,6 +150,38 @@ static void add_curvature(perp__kkt *u)
         }
 }
 
+/* What the cost's slopes make of the unknowns at the point; and what the least of those that it speaks of has in it. */
+static void measure_cost(perp__kkt *u)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    memset(u->own, 0, (u->nW + u->nP) * sizeof *u->own);
+    memcpy(u->own + u->nW, g->cost.time, u->nP * sizeof *u->own);
+    for (int e = 0; e < g->grad.n; e++)
+        for (size_t k = 0; k < K; k++) {
+            long at = index_of(u, g->grad.col[e], k);
+            if (at >= 0) u->own[at] += u->grad[(size_t)e * K + k];
+        }
+    u->pull = 0;
+    for (size_t i = 0; i < u->nW + u->nP; i++) {
+        u->pull += fabs(u->own[i]) * u->largest[i];
+        u->own[i] = fabs(u->own[i]) * u->unit[i];
+    }
+    for (int e = 0; e < g->hess.n; e++)
+        for (size_t k = 0; k < K; k++) {
+            long i = index_of(u, g->hess.row[e], k), j = index_of(u, g->hess.col[e], k);
+            if (i >= 0 && j == i)
+                u->own[i] += fabs(u->hess[(size_t)e * K + k]) * u->unit[i] * u->unit[i];
+        }
+    u->least = INFINITY;
+    for (size_t i = 0; i < u->nW + u->nP;) {
+        double sum = 0;
+        size_t last = i < u->nW ? i + K : i + 1;
+        while (i < last) sum += u->own[i++];
+        if (sum > 0) u->least = fmin(u->least, sum);
+    }
+}
+
 static void measure_rows(perp__kkt *u, const double *lambda)
 {
     const perp__program *g = u->g;
@@ -182,6 +216,7 @@ void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const do
     perp__program_derivatives(g, u->pairing, w, p, lambda, 1, u->jac, u->grad, u->hess);
     add_slopes(u, lambda);
     add_curvature(u);
+    measure_cost(u);
     measure_rows(u, lambda);
 }
 
@@ -204,12 +239,19 @@ static double slope_error(const perp__kkt *u, size_t i, double part, double size
     return fmin(part / (size + u->floor[i]), part * u->amplitude[i] / (NOTICE * u->worth));
 }
 
+/* What the cost is near the point: what its slopes make of the unknowns there, or, where these are 0, of the least of single unknowns. What it is
+ * elsewhere may be any number of times more. */
+static double size_at(const perp__kkt *u)
+{
+    return fmin(u->stake, fmax(u->least, u->pull));
+}
+
 /* A multiplier of a bound: of its sign, and 0 off the bound: the product with the distance, which is a change of
  * the cost, beside what the cost is over the units of its unknowns, or beside the slope. */
 static double gap_error(const perp__kkt *u, size_t i, double z, double size, double distance)
 {
     double gap = fabs(z) * fmax(0, distance), own = (size + u->floor[i]) * u->unit[i];
-    return gap == 0 ? 0 : fmin(gap / own, gap / u->stake) / NOTICE;
+    return gap == 0 ? 0 : fmin(gap / own, gap / size_at(u)) / NOTICE;
 }
 
 static double worst_of(double worst, double x)
@@ -238,7 +280,7 @@ double perp__kkt_stationarity(const perp__kkt *u, const double *w, const double 
         if (lambda[i] == 0 || lo == hi || (isinf(lo) && isinf(hi))) continue;
         double way =
             isfinite(bound) ? fabs(r[i] - bound) : u->reach[i]; /* else of the wrong sign */
-        double gap = way > 0 ? fabs(lambda[i]) * way / (NOTICE * u->stake) : 0;
+        double gap = way > 0 ? fabs(lambda[i]) * way / (NOTICE * size_at(u)) : 0;
         worst = worst_of(worst, fmin(u->share[i], gap));
     }
     return worst;

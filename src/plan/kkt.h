@@ -20,6 +20,12 @@ typedef struct perp__kkt {
     double *reach;        /* nR: sum of |J| extent */
     double worth;         /* of the cost: its slopes and second derivatives, over the amplitudes */
     double stake;         /* the same over the units */
+    double
+        pull; /* the cost's slopes over what the unknowns are at the point: not what it is elsewhere */
+    double
+        least; /* of the unknowns that the cost speaks of, the least stake of one over all steps */
+    double *largest,
+        *own; /* nW + nP: an unknown's size over the steps, as it is; the cost's slope, then its stake: work */
     double *jac, *grad, *hess;
     double *square; /* ncol^2, without pairs */
     double *beside, *before, *bends,

@@ -722,15 +722,15 @@ static int falls_with_horizon(const perp_plan *plan)
     return falls;
 }
 
-/* Does what multipliers leave of the cost of a convex program, which may be that much above its least, not count beside what the cost is over the
- * sizes of the unknowns, whatever constant it has? Where these are far smaller than their units a search may end before that. A cost that is nothing
- * beside what is left, and over these sizes no more, is 0. */
-static int is_closed(const perp_plan *plan, double cost)
+/* What multipliers leave of the cost of a convex program, which may be that much above its least, beside the cost and what its slopes make of the
+ * unknowns at the point, so that no constant counts; where these are 0, beside the least of what single unknowns have in it. What the cost is
+ * elsewhere may be any number of times more and counts for nothing. Below 1 it is nothing. */
+static double gap_left(const perp_plan *plan, double cost)
 {
-    const double LEFT = 1e-6, NOTHING = 1e-3;
-    double worth = plan->kkt->worth,
-           gap = perp__kkt_gap(plan->kkt, plan->w, plan->r, plan->lambda, plan->lower, plan->upper);
-    return gap <= LEFT * worth || (worth <= gap && fabs(cost) <= NOTHING * gap);
+    const double LEFT = 1e-6;
+    const perp__kkt *u = plan->kkt;
+    double gap = perp__kkt_gap(u, plan->w, plan->r, plan->lambda, plan->lower, plan->upper);
+    return gap == 0 ? 0 : gap / (LEFT * fmax(u->least, fmin(u->pull, fabs(cost))));
 }
 
 static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result, int is_refined)
@@ -740,7 +740,7 @@ static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result
         return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_kinked(plan->kkt, plan->w, plan->p, plan->lambda)) return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p))
-        return is_closed(plan, result->cost) ? PERP_PLAN_GLOBAL : PERP_PLAN_FEASIBLE;
+        return gap_left(plan, result->cost) <= 1 ? PERP_PLAN_GLOBAL : PERP_PLAN_FEASIBLE;
     if (result->weak > 0) return plan->last.is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
 }
@@ -962,6 +962,46 @@ static int polish(perp_plan *plan, perp_plan_result *result)
     return verify(plan, result);
 }
 
+/* A convex program whose cost is far more elsewhere than where its minimum is: what the barrier leaves is beside that. Solved again from its answer,
+ * the cost weighed by what was left, until nothing is that counts, or no better is found. holds, or -1: memory. */
+static int close_gap(perp_plan *plan, perp_plan_result *result)
+{
+    enum { MOST_WEIGHED = 4, MOST_ITERATIONS = 60 };
+    const double LEAST_WEIGHT = 100, MOST_WEIGHT = 1e6;
+    perp__ipm_options o = perp__ipm_options_default();
+    double left = gap_left(plan, result->cost);
+    int better = 1;
+    o.tol = plan->options.tol;
+    o.max_iter =
+        plan->options.max_iter < MOST_ITERATIONS ? plan->options.max_iter : MOST_ITERATIONS;
+    o.barrier_min = BARRIER_MIN;
+    o.gap = 0;
+    o.push = o.barrier = 1e-3;
+    o.progress = forward_progress;
+    o.context = plan;
+    for (int i = 0; i < MOST_WEIGHED && better > 0 && !plan->stopped &&
+                    (left > 1 || result->stationarity > STATIONARY);
+         i++) {
+        perp_plan_result now = *result;
+        double before = left;
+        o.weight *= fmax(LEAST_WEIGHT, fmin(10 * left, MOST_WEIGHT));
+        perp__plan_keep_point(plan);
+        run_solver(plan, &o, "cost weighed");
+        now.stationarity = stationarity(plan);
+        better = verify(plan, &now);
+        if (better < 0) return -1;
+        left = gap_left(plan, now.cost);
+        better &= now.cost <= result->cost + CHEAPER * fabs(result->cost) && left < before;
+        if (better) *result = now;
+    }
+    if (!better) {
+        perp__plan_recall_point(plan);
+        result->stationarity = stationarity(plan);
+        return verify(plan, result);
+    }
+    return 1;
+}
+
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
@@ -977,6 +1017,9 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     if (holds == 0 && plan->program->npair == 0 && solved.infeasibility < TOL_BEFORE_SIDES &&
         !plan->stopped)
         holds = polish(plan, result);
+    if (holds == 1 && plan->program->npair == 0 && has_cost(plan) && !plan->stopped &&
+        gap_left(plan, result->cost) > 1)
+        holds = close_gap(plan, result);
     int is_given = plan->has_guess && plan->has_guess != PERP__GUESS_COARSER;
     if (start == 0 && is_given && holds >= 0 && refined >= 0 && !plan->stopped) {
         result->outcome = holds ? PERP_PLAN_FEASIBLE : PERP_PLAN_LIMIT;

@@ -269,6 +269,38 @@ static void between_nodes_no_origin_counts(void **state)
     }
 }
 
+/* A condition of 60 lets, each of which is three times the one before, is looked at once for each: there are 3^60 ways down to x. */
+static void what_lets_share_is_looked_at_once(void **state)
+{
+    char lets[4096] = "let y1 = v + v - v\n";
+    double cost;
+    (void)state;
+    for (int i = 2; i <= 60; i++) {
+        size_t n = strlen(lets);
+        snprintf(lets + n, sizeof lets - n, "let y%d = y%d + y%d - y%d\n", i, i - 1, i - 1, i - 1);
+    }
+    char text[8192];
+    for (int k = 0; k < 2; k++) { /* kept, and broken between two nodes */
+        refined u = {0};
+        snprintf(text, sizeof text,
+                 "model lets\ninput a in [-40, 40]\nstate z = 0.6, v = -5\n%sder(z) = v\n"
+                 "der(v) = a - 10\nplan {\nhorizon 1\nnodes 4\nmethod radau3\ninputs held\n"
+                 "minimize integral(a^2)\n%s\nat end: z = 0.6, v = 0\n}\n",
+                 lets, k ? "z + y60 - v >= 0" : "y60 >= -6");
+        assert_int_equal(perp_model_parse(text, strlen(text), "lets", &u.model, &u.diag), PERP_OK);
+        perp_plan_options o = perp_plan_options_default(u.model);
+        assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        if (k) {
+            assert_true(near(u.r.between, broken_with_floor("z >= H", 0, &cost), 1e-5));
+            assert_true(near(u.r.cost, cost, 1e-6));
+        } else {
+            assert_true(u.r.between == 0);
+        }
+        clear(&u);
+    }
+}
+
 /* A cost with a pole that the nodes pass by is not the motion's, which has none that is finite. */
 static void a_pole_between_nodes_is_no_cost(void **state)
 {
@@ -562,6 +594,7 @@ int main(void)
         cmocka_unit_test(inputs_that_swing_are_held),
         cmocka_unit_test(what_is_broken_between_nodes_is_seen),
         cmocka_unit_test(between_nodes_no_origin_counts),
+        cmocka_unit_test(what_lets_share_is_looked_at_once),
         cmocka_unit_test(a_pole_between_nodes_is_no_cost),
         cmocka_unit_test(a_cost_that_swings_within_steps_is_not_counted),
         cmocka_unit_test(a_cost_that_is_not_shown_to_stay_is_one_of_its_mesh),

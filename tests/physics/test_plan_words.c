@@ -95,6 +95,29 @@ static void minima_are_called_what_is_shown(void **state)
            " at end: x = 1\n}\n");
 }
 
+#define PLANE(cost)                                                                                \
+    "input u in [-2, 2], w in [-1, 1]\nstate x = 0, y = 0\nder(x) = u\nder(y) = w\nplan {\n "      \
+    "horizon 1\n nodes 2\n minimize " cost "\n}\n"
+
+/* A cost that is 1e10 times larger elsewhere hides nothing of what it is where its minimum is. */
+static void a_cost_that_is_large_elsewhere_hides_nothing(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_GLOBAL, 0, PLANE("end(1e12*(x - 1)^2 + (y - 0.5)^2)"));
+    expect(PERP_PLAN_GLOBAL, -1, PLANE("end(1e10*(x - 1)^2 - y)"));
+    expect(PERP_PLAN_GLOBAL, -1, PLANE("end(1e10*x - y) - 1e10*integral(u)")); /* which cancel */
+    expect(PERP_PLAN_GLOBAL, -1, PLANE("1e10*end(abs(x - 1)) - end(y)"));
+    expect(PERP_PLAN_GLOBAL, -1, PLANE("1e10*end(max(x, 0)) - end(y)"));
+    expect(PERP_PLAN_GLOBAL, 1e9 - 1, PLANE("end(1e9 + (x - 1)^2 - y)"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 2,
+           "input u in [-1, 1]\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\nplan {\n"
+           " horizon free in [0.1, 10] guess 3\n nodes 21\n method radau3\n inputs held\n"
+           " minimize time + 1e9*end(cosh(x - 1) - 1 + v^2)\n}\n");
+    perp_plan_result r = plan_text(PLANE("end(1e10*(cosh(x - 1) - 1) - y + 2*y^2)"), NULL);
+    if (r.outcome < PERP_PLAN_FEASIBLE && !(fabs(r.cost + 0.125) <= 1e-6))
+        fail_msg("%s, cost %.9g for -0.125", perp_plan_outcome_name(r.outcome), r.cost);
+}
+
 /* At a corner slopes are those of one side or a mean, and behind a jump the cost is another one: neither proves anything. */
 static void corners_and_jumps_of_a_cost_prove_nothing(void **state)
 {
@@ -879,6 +902,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maxima_and_saddles_are_left),
         cmocka_unit_test(minima_are_called_what_is_shown),
+        cmocka_unit_test(a_cost_that_is_large_elsewhere_hides_nothing),
         cmocka_unit_test(corners_and_jumps_of_a_cost_prove_nothing),
         cmocka_unit_test(minima_on_corners_of_a_cost_are_shown),
         cmocka_unit_test(room_for_corners_is_not_counted),
