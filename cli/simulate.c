@@ -713,26 +713,43 @@ static char *estimate(const run *u, const perp_model *model, const perp_simulati
     return text;
 }
 
-/* What derivatives are where they are not those of the motion both ways. */
+/* What derivatives are where they are not those of the motion. */
+static void print_steps(FILE *out, const perp_simulation *sim, const followed *f)
+{
+    double since = (double)INFINITY, at;
+    int n = 0;
+    for (int k = 0; k < f->n; k++) {
+        if (perp_simulation_derivative_kind(sim, k, &at) != PERP_DERIVATIVE_OF_STEPS) continue;
+        since = fmin(since, at), n++;
+    }
+    if (!n) return;
+    fprintf(out, "derivatives");
+    for (int k = 0, said = 0; k < f->n && n < f->n; k++)
+        if (perp_simulation_derivative_kind(sim, k, NULL) == PERP_DERIVATIVE_OF_STEPS)
+            fprintf(out, "%s%s", said++ ? ", " : " by ", f->name[k]);
+    fprintf(out,
+            ": from t = %g on of the steps, not of the motion: a guard switches there, or choose, "
+            "floor, mod or sign jump, and these miss that it is sooner or later%s\n",
+            since,
+            perp_simulation_method(sim) < PERP_RADAU3
+                ? "; through guards --method radau5 has those of the motion"
+                : "");
+}
+
+/* ... or not those both ways. */
 static void print_kinds(FILE *out, const perp_simulation *sim, const followed *f)
 {
-    int is_said = 0;
+    print_steps(out, sim, f);
     for (int k = 0; k < f->n; k++) {
         double since;
         perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
-        if (kind == PERP_DERIVATIVE_OF_STEPS && !is_said++)
-            fprintf(out,
-                    "derivatives: from t = %g on of the steps, not of the motion: a guard switches "
-                    "there, and these miss that it does so sooner or later; --method radau5 has "
-                    "those of the motion\n",
-                    since);
         if (kind > PERP_DERIVATIVE_NONE && kind < PERP_DERIVATIVE_OF_STEPS)
             fprintf(out,
                     kind == PERP_DERIVATIVE_NO_SIDE
                         ? "derivatives by %s: from t = %g on not known (%s): both sides of a pair "
                           "are 0 there, or a guard is on its bound\n"
                         : "derivatives by %s: from t = %g on one-sided, %s: both sides of a pair "
-                          "are 0 there, or a guard is on its bound\n",
+                          "are 0 there, a guard is on its bound, or the row falls on an event\n",
                     f->name[k], since, perp_derivative_kind_name(kind));
     }
 }

@@ -331,7 +331,7 @@ typedef enum perp_derivative_kind {
     PERP_DERIVATIVE_NO_SIDE, ///< where both sides of a pair were 0, or a guard was on its bound, they are of a choice that may hold neither for an increase nor for a decrease; with fixed steps also: of one side, and a guard has switched
     PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, or a guard was on its bound, and these hold for an increase; or the row falls on an event, which comes later then
     PERP_DERIVATIVE_DECREASE, ///< the same for a decrease
-    PERP_DERIVATIVE_OF_STEPS, ///< fixed steps: a guard has switched, as at an impact; they are those of the steps as taken, not of the motion
+    PERP_DERIVATIVE_OF_STEPS, ///< fixed steps: a guard has switched, as at an impact; any: a choose, floor, mod or sign jumped, and what decides that moves; they are those of the steps as taken, not of the motion
     PERP_DERIVATIVE_TWO_SIDED, ///< none of these
     PERP_DERIVATIVE_KIND_COUNT
 } perp_derivative_kind;

@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs and assigned vars, initial values of the states; its
- * what is compared in guards (nbound); its columns: states before the step (nx), parameters (nfollowed), given symbols (ngiven), and, for outputs only,
- * unknowns (ny). Behind it the tape has of each guard whether it is on without what is on its bound, with that, and as taken, and of each comparison its two numbers. */
+ * what decides jumps (njump), what is compared in guards (nbound); its columns: states before the step (nx), parameters (nfollowed), given symbols (ngiven), and, for outputs and jumps only,
+ * unknowns (ny). Behind it the tape has of each guard whether it is on without what is on its bound, with that, and as taken, of each comparison its two numbers, and what jumps. */
 struct perp__sensitivity {
     perp__step *step;
     int np, noutput; /* directions: parameters, then initial values of states */
@@ -23,13 +23,15 @@ struct perp__sensitivity {
     perp__tape tape;    /* the nonzeros, row by row */
     int *start, *column;
     int tells_bounds, nguard, nbound, *guard_of; /* nbound: which guard a comparison is in */
-    char *is_curved;                             /* nbound: its slopes are not numbers */
-    double *ws;                                  /* the step's symbols, parameters, then the tape */
-    double *before;                              /* nx x np, by rows */
-    double *of_given;                            /* ngiven x np, by rows */
-    double *now, *next;                          /* ny x np, by rows */
-    double *output;                              /* noutput x np, by rows */
-    double *b;                                   /* ny */
+    int njump;          /* comparisons, floors, signs in rows and outputs */
+    double *jump;       /* njump: what they were at the last row */
+    char *is_curved;    /* nbound: its slopes are not numbers */
+    double *ws;         /* the step's symbols, parameters, then the tape */
+    double *before;     /* nx x np, by rows */
+    double *of_given;   /* ngiven x np, by rows */
+    double *now, *next; /* ny x np, by rows */
+    double *output;     /* noutput x np, by rows */
+    double *b;          /* ny */
     int ncolumn;
     double *move; /* the directions: of all columns each */
     double *seed; /* nfollowed: the parameters' part of the only direction; NULL: unit vectors */
@@ -38,6 +40,7 @@ struct perp__sensitivity {
         doubt; /* np: signs of a change that they do not hold for; behind them, of each pair: was its guard on? 2: not known */
     int *row_doubt;             /* np: the same, of the present row alone */
     double *since, since_steps; /* np: that; and a guard switched; NaN: not */
+    double *since_jump;         /* np: and what direction j moves decided a jump */
     double *lu, *unit,
         *work; /* of the dense path: ny x ny; factors of columns, then of rows; scratch */
     int *swap;
@@ -86,6 +89,38 @@ static int add_bounds(perp__sensitivity *x, const perp__guard_bounds *bounds, pe
     return 1;
 }
 
+/* What decides about a node that jumps; -1: this one does not. */
+static perp_expr decider(perp__graph *g, perp_expr e)
+{
+    const perp__node node = g->node[e];
+    if (node.op == PERP__LE || node.op == PERP__LT) return perp__sub(g, node.b, node.a);
+    return node.op == PERP__FLOOR || node.op == PERP__SIGN ? node.a : -1;
+}
+
+/* The nodes of n formulas that jump; malloc'ed. NULL: memory is out. */
+static int *find_jumps(perp__graph *g, const perp_expr *formula, int n, int *count)
+{
+    int *reach = perp__graph_reach(g, formula, n, &n);
+    *count = 0;
+    for (int k = 0; reach && k < n; k++)
+        if (decider(g, reach[k]) >= 0) reach[(*count)++] = reach[k];
+    return reach;
+}
+
+/* Of those jumps that something decides which may move: rows, and what jumps is left in the list. */
+static int add_jumps(perp__sensitivity *x, perp__graph *g, int *jump, const int *column_of,
+                     perp__sparse_row *scratch, perp_expr **root, int *n, int *capacity)
+{
+    int found = x->njump, first = x->step->nrow + x->noutput + x->step->nx, ok = 1;
+    x->njump = 0;
+    for (int k = 0; ok && k < found; k++) {
+        x->start[first + x->njump] = *n;
+        ok = add_row(x, g, decider(g, jump[k]), column_of, scratch, root, n, capacity);
+        if (scratch->count > 0) jump[x->njump++] = jump[k];
+    }
+    return ok;
+}
+
 static int is_curved(const perp__graph *g, const perp__sparse_row *row)
 {
     int found = 0;
@@ -94,7 +129,7 @@ static int is_curved(const perp__graph *g, const perp__sparse_row *row)
 }
 
 /* formula: rows of the step, outputs, initial values. */
-static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula,
+static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula, int *jump,
                   const perp__guard_bounds *bounds)
 {
     const perp__step *s = x->step;
@@ -114,6 +149,9 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
         x->start[r] = n;
         ok = add_row(x, g, formula[r], column_of, &scratch, &root, &n, &capacity);
     }
+    for (int i = 0; ok && i < s->ny; i++) column_of[s->sym.y + i] = unknowns_of(x) + i;
+    ok = ok && add_jumps(x, g, jump, column_of, &scratch, &root, &n, &capacity);
+    total += x->njump;
     for (int i = 0; ok && i < s->ny; i++) column_of[s->sym.y + i] = -1;
     for (int k = 0; ok && k < x->nbound; k++) {
         x->start[total + k] = n;
@@ -123,7 +161,9 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
     }
     x->start[total + x->nbound] = n;
     ok = ok && add_bounds(x, bounds, &root, &n, &capacity) &&
-         perp__tape_compile(&x->tape, g, root, n, nsymbol);
+         perp__grow(&root, &capacity, n + x->njump + 1, sizeof *root);
+    for (int k = 0; ok && k < x->njump; k++) root[n++] = jump[k];
+    ok = ok && perp__tape_compile(&x->tape, g, root, n, nsymbol);
     perp__sparse_row_clear(&scratch);
     free(root);
     free(column_of);
@@ -138,7 +178,7 @@ static void forget_guards(perp__sensitivity *x)
 
 static void forget_kinks(perp__sensitivity *x)
 {
-    for (int j = 0; j < x->np; j++) x->doubt[j] = 0, x->since[j] = (double)NAN;
+    for (int j = 0; j < x->np; j++) x->doubt[j] = 0, x->since[j] = x->since_jump[j] = (double)NAN;
     perp__sensitivity_next_row(x);
     x->since_steps = (double)NAN;
     forget_guards(x);
@@ -160,9 +200,10 @@ static int allocate(perp__sensitivity *x, int is_one)
     x->b = x->output + nout * np;
     x->move = x->b + ny;
     x->doubt = calloc(2 * np + (size_t)s->np + 1, sizeof *x->doubt);
-    x->since = calloc(np + 1, sizeof *x->since);
+    x->since = calloc(2 * np + (size_t)x->njump + 1, sizeof *x->since);
     if (!x->doubt || !x->since) return 0;
     x->row_doubt = x->doubt + np + s->np;
+    x->since_jump = x->since + np, x->jump = x->since_jump + np;
     forget_kinks(x);
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
     x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + (size_t)x->nfollowed + 1) * sizeof(double));
@@ -200,6 +241,30 @@ static int list_symbols(perp__sensitivity *x, const perp__followed *by)
     return 1;
 }
 
+static void evaluate(perp__sensitivity *x)
+{
+    memcpy(x->ws, x->step->ws, (size_t)x->step->sym.n * sizeof(double));
+    perp__tape_eval(&x->tape, x->ws);
+}
+
+static double jump_now(const perp__sensitivity *x, int k)
+{
+    return x->ws[x->tape.out[x->tape.nout - x->njump + k]];
+}
+
+/* Where the run is now, which is where the next step begins. */
+static void see_jumps(perp__sensitivity *x)
+{
+    const perp__step *s = x->step;
+    double *ws = x->ws;
+    memcpy(ws, s->ws, (size_t)s->sym.n * sizeof(double));
+    ws[SYM_T_PRE] = ws[SYM_T];
+    for (int i = 0; i < s->nx; i++) ws[s->sym.pre + i] = ws[s->sym.y + i];
+    for (int k = 0; k < s->table.n; k++) ws[s->sym.table_pre + k] = ws[s->sym.table + k];
+    perp__tape_eval(&x->tape, ws);
+    for (int k = 0; k < x->njump; k++) x->jump[k] = jump_now(x, k);
+}
+
 perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed *by)
 {
     int noutput = s->tape.outputs.nout + s->sym.assigned.n;
@@ -208,7 +273,7 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
     perp__guard_bounds bounds = {0};
     perp__sensitivity *x = calloc(1, sizeof *x);
     perp_expr *formula = malloc((total + 1) * sizeof *formula);
-    int ok = x && formula;
+    int ok = x && formula, *jump = NULL;
     if (ok) {
         *x = (perp__sensitivity){.step = s,
                                  .np = by->is_one ? 1 : by->nparam + by->nstate,
@@ -220,17 +285,21 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
              perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + s->nrow,
                                  formula + s->nrow + noutput, by->tells_bounds ? &bounds : NULL);
         x->nguard = bounds.nguard, x->nbound = bounds.n;
-        x->start = malloc((total + 2 * (size_t)x->nbound + 1) * sizeof(int));
+        jump = ok ? find_jumps(&graph, formula, by->tells_bounds ? s->nrow + noutput : 0, &x->njump)
+                  : NULL;
+        x->start = malloc((total + (size_t)x->njump + 2 * (size_t)x->nbound + 1) * sizeof(int));
         x->is_curved = malloc((size_t)x->nbound + 1);
-        x->guard_of = x->start ? x->start + total + x->nbound + 1 : NULL;
-        ok = ok && x->start && x->is_curved && derive(x, &graph, formula, &bounds) &&
+        x->guard_of = x->start ? x->start + total + x->njump + x->nbound + 1 : NULL;
+        ok = jump && x->start && x->is_curved && derive(x, &graph, formula, jump, &bounds) &&
              allocate(x, by->is_one);
     }
     perp__graph_clear(&graph);
     perp__guard_bounds_clear(&bounds);
     free(formula);
+    free(jump);
     if (ok) {
         perp__sensitivity_revalue(x);
+        see_jumps(x);
         return x;
     }
     perp__sensitivity_destroy(x);
@@ -281,7 +350,7 @@ void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
     perp__pass_doubles(pass, x->output, (size_t)x->noutput * np);
     perp__pass_ints(pass, &x->known, 1, 0, 1);
     perp__pass_ints(pass, x->doubt, 2 * np + (size_t)x->step->np, 0, 3);
-    perp__pass_doubles(pass, x->since, np);
+    perp__pass_doubles(pass, x->since, 2 * np + (size_t)x->njump); /* and what jumps */
     perp__pass_doubles(pass, &x->since_steps, 1);
     if (pass->mode == PERP__LOAD) perp__sensitivity_revalue(x);
 }
@@ -304,12 +373,6 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
 }
 
 /* Steps --------------------------------------------------------------------------------------- */
-
-static void evaluate(perp__sensitivity *x)
-{
-    memcpy(x->ws, x->step->ws, (size_t)x->step->sym.n * sizeof(double));
-    perp__tape_eval(&x->tape, x->ws);
-}
 
 /* Direction j, but for the unknowns: states before, a unit vector of the parameters or the seed, what is given. */
 static double *put_direction(perp__sensitivity *x, int j)
@@ -353,6 +416,7 @@ void perp__sensitivity_restart(perp__sensitivity *x)
     }
     x->known = 1;
     forget_kinks(x);
+    see_jumps(x);
 }
 
 static double row_value(const perp__step *s, int r)
@@ -578,7 +642,7 @@ double *perp__sensitivity_seed(perp__sensitivity *x)
 static void report(perp__sensitivity *x)
 {
     int np = x->np;
-    for (int j = 0; j < np && x->noutput > 0; j++) {
+    for (int j = 0; j < np && x->noutput + x->njump > 0; j++) {
         double *move = x->move + (size_t)j * (size_t)x->ncolumn;
         double *unknown = move + x->ncolumn - x->step->ny;
         for (int i = 0; i < x->step->ny; i++) unknown[i] = x->now[i * np + j];
@@ -640,7 +704,7 @@ static int is_zero(perp__step *s, int r, double *data, int *has_sizes)
 /* The row of comparison k; behind the last, the first root of what tells of bounds. */
 static int row_of_bound(const perp__sensitivity *x, int k)
 {
-    return x->step->nrow + x->noutput + x->step->nx + k;
+    return x->step->nrow + x->noutput + x->step->nx + x->njump + k;
 }
 
 static double steepest(const perp__sensitivity *x, int r)
@@ -716,6 +780,21 @@ static void note_kinks(perp__sensitivity *x)
     }
 }
 
+/* Rows that choose, floor, mod or sign make jump, when what decides that comes to its value: a change that moves this has it do so sooner or later. */
+static void note_jumps(perp__sensitivity *x)
+{
+    int first = x->step->nrow + x->noutput + x->step->nx;
+    for (int k = 0; k < x->njump; k++) {
+        double was = x->jump[k], now = x->jump[k] = jump_now(x, k);
+        if (isnan(was) || isnan(now) || now == was || x->step->model->kind == PERP_DISCRETE)
+            continue;
+        for (int j = 0; j < x->np; j++)
+            if (isnan(x->since_jump[j]) &&
+                along(x, first + k, x->move + (size_t)j * (size_t)x->ncolumn) != 0)
+                x->since_jump[j] = x->step->ws[SYM_T];
+    }
+}
+
 void perp__sensitivity_forget_doubts(perp__sensitivity *x)
 {
     memset(x->doubt, 0, (size_t)x->np * sizeof *x->doubt);
@@ -748,10 +827,11 @@ perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, d
                                                  PERP_DERIVATIVE_DECREASE, PERP_DERIVATIVE_INCREASE,
                                                  PERP_DERIVATIVE_NO_SIDE};
     int j = x->place[k], bits = x->doubt[j] | x->row_doubt[j];
-    *since = bits == x->doubt[j] ? (bits ? x->since[j] : x->since_steps) : x->step->ws[SYM_T];
+    double since_steps = fmin(x->since_steps, x->since_jump[j]);
+    *since = bits == x->doubt[j] ? (bits ? x->since[j] : since_steps) : x->step->ws[SYM_T];
     if (!x->known) return PERP_DERIVATIVE_NONE;
-    if (bits && !isnan(x->since_steps)) return PERP_DERIVATIVE_NO_SIDE; /* there is no word */
-    return bits || isnan(x->since_steps) ? kinds[bits] : PERP_DERIVATIVE_OF_STEPS;
+    if (bits && !isnan(since_steps)) return PERP_DERIVATIVE_NO_SIDE; /* there is no word */
+    return bits || isnan(since_steps) ? kinds[bits] : PERP_DERIVATIVE_OF_STEPS;
 }
 
 void perp__sensitivity_advance(perp__sensitivity *x)
@@ -770,6 +850,7 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     note_kinks(x);
     note_bounds(x);
     report(x);
+    note_jumps(x);
 }
 
 const double *perp__sensitivity_of_sides(perp__sensitivity *x)
@@ -808,6 +889,7 @@ void perp__sensitivity_put(perp__sensitivity *x, const double *before, const dou
     evaluate(x);
     for (int j = 0; j < x->np; j++) put_direction(x, j);
     report(x);
+    note_jumps(x);
 }
 
 void perp__sensitivity_here(perp__sensitivity *x)

@@ -826,6 +826,119 @@ static void gradients_of_rows_on_events_are_of_one_side(void **state)
     perp_model_destroy(model);
 }
 
+/* What jumps at 0.513 or beside it, with no event there; by what the time of that moves, and by what it does not. */
+static const struct {
+    const char *text, *by, *not_by;
+} jumping[] = {
+    {"param T = 0.513, m = 2\ninput u = choose(t < T, 1, 0)\nstate v = 0\nm*der(v) = u\n", "T",
+     "m"},
+    {"param T = 0.513, m = 2\nstate v = 0\nm*der(v) = t\noutput w = v*floor(t/T)\n", "T", "m"},
+    {"param T = 0.513, m = 2\nstate v = 0\nvar u\nm*der(v) = u\nu = mod(t, T)\n", "T", "m"},
+    {"param T = 0.513, m = 2\nstate v = 0, w = 1\nm*der(v) = w\nder(w) = sign(t - T)\n", "T", "m"},
+    {"param c = 0.5\nstate x = 0, v = 1, y = 0\nder(x) = v\nder(v) = 0\nder(y) = "
+     "choose(pre(x) > c and t > 0, 1, 0)\n",
+     "v", "y"},
+    {"param c = 0.6446\nstate x = 0, v = 1\nder(x) = v\nder(v) = -sign(x - c)\n", "v", NULL},
+};
+
+static perp_simulation *begin_jumping(int i, perp_integrator method, perp_model **model)
+{
+    perp_simulation *sim;
+    *model = parse_model(jumping[i].text);
+    perp_simulation_options o = perp_simulation_options_default(*model);
+    o.integrator = method, o.to = 1, o.step = 0.02, o.nparameter = PERP_ALL;
+    assert_int_equal(perp_simulation_create(*model, &o, &sim, NULL), PERP_OK);
+    return sim;
+}
+
+static perp_derivative_kind kind_at(const perp_simulation *sim, int k, int is_wanted, double *since)
+{
+    return is_wanted ? perp_simulation_derivative_kind(sim, k, since) : PERP_DERIVATIVE_TWO_SIDED;
+}
+
+static void expect_jump(int i, perp_integrator method)
+{
+    perp_model *model;
+    perp_simulation *sim = begin_jumping(i, method, &model), *clone;
+    double since;
+    const char *by[2] = {jumping[i].by, jumping[i].not_by};
+    int two = by[1] != NULL;
+    assert_int_equal(perp_simulation_follow(sim, 1 + two, by, NULL), PERP_OK);
+    for (int k = 0; k < 22; k++) {
+        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(kind_at(sim, 0, 1, &since), PERP_DERIVATIVE_TWO_SIDED);
+    }
+    assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
+    for (int k = 0; k < 6; k++) assert_int_equal(perp_simulation_step(clone, NULL, NULL), PERP_OK);
+    perp_derivative_kind kind = kind_at(clone, 0, 1, &since);
+    if (kind != PERP_DERIVATIVE_OF_STEPS || !(fabs(since - 0.51) < 0.04))
+        fail_msg("%d by %s: %s since %g", i, perp_integrator_name(method),
+                 perp_derivative_kind_name(kind), since);
+    assert_int_equal(kind_at(clone, 1, two, &since), PERP_DERIVATIVE_TWO_SIDED);
+    perp_simulation_reset(clone);
+    assert_int_equal(perp_simulation_step(clone, NULL, NULL), PERP_OK);
+    assert_int_equal(kind_at(clone, 0, 1, &since), PERP_DERIVATIVE_TWO_SIDED);
+    perp_simulation_destroy(sim);
+    perp_simulation_destroy(clone);
+    perp_model_destroy(model);
+}
+
+/* The first model's gradient over steps of which the first has the jump in it, or the last has not yet. */
+static void expect_jump_of_stretch(perp_integrator method, int before, int steps, int has_jump)
+{
+    perp_model *model;
+    perp_simulation *sim = begin_jumping(0, method, &model);
+    const int by[2] = {0, 1};
+    double row[16] = {0}, weight[16] = {0, 1}, value[2] = {1, 0};
+    perp_derivative_kind kind;
+    const perp_run_stretch of = {
+        .size = sizeof of, .steps = steps, .nparameter = 2, .parameter = by, .kind = &kind};
+    const perp_run_change change = {.parameter = value};
+    for (int k = 0; k < before; k++)
+        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+    size_t size = perp_simulation_snapshot_size(sim);
+    void *bytes = malloc(size);
+    assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
+    perp_derivative_kind wanted = has_jump ? PERP_DERIVATIVE_OF_STEPS : PERP_DERIVATIVE_TWO_SIDED;
+    assert_int_equal(perp_simulation_jvp(sim, &of, &change, row, NULL), PERP_OK);
+    assert_int_equal(kind, wanted);
+    assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
+    value[0] = 0, value[1] = 1;
+    assert_int_equal(perp_simulation_jvp(sim, &of, &change, row, NULL), PERP_OK);
+    assert_int_equal(kind, PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_vjp(sim, &of, weight, &change, NULL), PERP_OK);
+    assert_int_equal(kind, wanted);
+    free(bytes);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
+static void what_jumps_with_no_event_has_derivatives_of_the_steps(void **state)
+{
+    (void)state;
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_RADAU3,
+                                              PERP_RADAU5};
+    for (int m = 0; m < 4; m++) {
+        for (int i = 0; i < (int)(sizeof jumping / sizeof *jumping); i++)
+            expect_jump(i, methods[m]);
+        expect_jump_of_stretch(methods[m], 0, 30, 1);
+        expect_jump_of_stretch(methods[m], 25, 1, 1);
+        expect_jump_of_stretch(methods[m], 0, 25, 0);
+        expect_jump_of_stretch(methods[m], 26, 10, 0);
+    }
+    perp_model *model = parse_model("param c = 3\nstate x = 0\nnext(x) = x + choose(t < c, 1, 2)\n"
+                                    "simulate to 10 step 1\n");
+    perp_simulation *sim; /* steps are the model */
+    const char *by = "c";
+    assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_follow(sim, 1, &by, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_TWO_SIDED);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 static void stretches_say_that_a_guard_was_touched(void **state)
 {
     (void)state;
@@ -863,6 +976,7 @@ int main(void)
         cmocka_unit_test(fixed_steps_say_that_a_guard_was_touched),
         cmocka_unit_test(what_lifts_off_has_both_sides),
         cmocka_unit_test(gradients_of_rows_on_events_are_of_one_side),
+        cmocka_unit_test(what_jumps_with_no_event_has_derivatives_of_the_steps),
         cmocka_unit_test(stretches_say_that_a_guard_was_touched),
     };
     return run_all(tests);
