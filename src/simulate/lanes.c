@@ -16,6 +16,7 @@
 
 enum { MOST_UNKNOWNS = 24, MOST_PAIRS = 40 }; /* 3^40 < 2^64 */
 enum { LANES = PERP__LANES, WIDEST = 16 };    /* two vectors of the widest */
+enum { PATIENCE = 4 };
 
 /* A mode, the lanes that have it, and what solves it. First come unknowns by its inverse, each a sum of terms factor * (-c), then those that
  * follow from the rows, one after the other (perp__step_settling): -(c + the sum of factor * unknown) / own. What follows before anything
@@ -33,11 +34,12 @@ enum { HELD, FOLLOWS, MIXED };
 
 /* Values of lane l are at [.. * n + l]; a set of lanes is a number whose bit l says whether l is in it. */
 struct perp__lanes {
-    int count, n;    /* copies now; the stride, a multiple of WIDEST */
-    int prepared;    /* the stride that the constants in ws are for */
-    int follows;     /* is an input of some copy a function of time now? */
-    uint64_t going;  /* lanes that go together */
-    uint64_t stale;  /* those that may have another mode than before */
+    int count, n;               /* copies now; the stride, a multiple of WIDEST */
+    int prepared;               /* the stride that the constants in ws are for */
+    int follows;                /* is an input of some copy a function of time now? */
+    uint64_t going;             /* lanes that go together */
+    uint64_t refused[PATIENCE]; /* in the last step, in the last two, .. */
+    uint64_t stale;             /* those that may have another mode than before */
     long made, left; /* steps since the copies were gathered; as many are left in all runs */
     perp_simulation *copy[LANES]; /* those of a mode beside each other; */
     int place[LANES];             /* where they are among all */
@@ -301,6 +303,7 @@ static void gather(perp__lanes *x, perp_simulation *const *copy, int count,
     int first = 0;
     x->count = count, x->n = (count + WIDEST - 1) / WIDEST * WIDEST;
     x->going = 0, x->made = 0, x->left = LONG_MAX;
+    memset(x->refused, 0, sizeof x->refused);
     if (!going) return;
     while (!is_in(going, first)) first++;
     const perp__step *s = &copy[first]->step;
@@ -531,6 +534,18 @@ static void step_refused(perp__lanes *x, int l, perp_status *status, perp_diag *
     x->stale |= (uint64_t)1 << l;
 }
 
+/* Lanes that were refused in so many steps, one after the other, go on alone. */
+static void leave(perp__lanes *x, uint64_t refused)
+{
+    for (int i = 0; i < PATIENCE; i++) {
+        const uint64_t before = x->refused[i];
+        x->refused[i] = refused;
+        refused &= before;
+    }
+    x->going &= ~x->refused[PATIENCE - 1];
+    x->stale |= x->refused[PATIENCE - 1];
+}
+
 static void step_together(perp__lanes *x, perp_status *status, perp_diag *diag)
 {
     const perp__step *s = &x->copy[0]->step;
@@ -548,6 +563,7 @@ static void step_together(perp__lanes *x, perp_status *status, perp_diag *diag)
     note_sides(x, taken);
     for (int l = 0; l < x->count && refused >> l; l++)
         if (is_in(refused, l)) step_refused(x, l, &status[x->place[l]], &diag[x->place[l]]);
+    leave(x, refused);
     x->made++;
 }
 
@@ -556,18 +572,17 @@ static void step_all(perp__lanes *x, perp_simulation *const *copy, int n, long s
                      perp_status *status, perp_diag *diag)
 {
     enum { FEW = 16 };
-    uint64_t together = 0;
+    long end[LANES];
+    for (int l = 0; l < n; l++) end[l] = copy[l]->done + steps;
     if (x) gather(x, copy, n, status, steps >= FEW);
     if (x && x->going) {
-        const uint64_t began = x->going;
-        for (int l = 0; l < n; l++) together |= (uint64_t)is_in(began, l) << x->place[l];
-        for (long k = 0; k < steps && x->going; k++) step_together(x, status, diag);
+        while (x->going && x->made < steps) step_together(x, status, diag);
         versions[x->isa]->give(x, copy[0]->step.sym.n);
         for (int l = 0; l < n; l++)
             if (is_in(x->going, l)) give_rest(x, l, x->copy[l]);
     }
     for (int l = 0; l < n; l++)
-        for (long k = 0; !is_in(together, l) && k < steps && status[l] == PERP_OK; k++)
+        while (status[l] == PERP_OK && copy[l]->done < end[l])
             step_alone(copy[l], &status[l], &diag[l]);
 }
 
