@@ -61,6 +61,7 @@ struct perp__saltation {
     int is_fresh;                   /* no step was taken since the sides were found */
     int has_jumped;                 /* there */
     int is_start; /* what short steps find now is no event: the run begins, or was moved */
+    int has_held; /* there is an equation of states alone, which a change of the start may break */
     perp__arena arena;
 };
 
@@ -85,6 +86,15 @@ static int take_memory(perp__saltation *s)
     PERP_TAKE(a, s->jumped, np + 1);
     PERP_TAKE(a, s->opens, s->slopes->at->model->npair + 1);
     return !a->failed;
+}
+
+/* Does row r, of the last point, read states of that point alone? */
+static int reads_states_alone(const perp__collocation *a, int r)
+{
+    int first = (a->scheme.npoint - 1) * (a->nx + a->nv), alone = a->start[r] < a->start[r + 1];
+    for (int k = a->start[r]; k < a->start[r + 1]; k++)
+        alone &= a->column[k] >= first && a->column[k] < first + a->nx;
+    return alone;
 }
 
 /* Symbols of a short step that move with time: its ends, then tables at both. */
@@ -119,6 +129,8 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
                                .is_untold = by->is_untold,
                                .is_new = by->is_one};
         s->nx = at->nx, s->nv = at->nv;
+        for (int i = 0; i < at->neq; i++)
+            s->has_held |= reads_states_alone(at, (at->scheme.npoint - 1) * at->nrow + i);
         s->slopes = perp__collocation_slopes_create(at, by->param, by->nparam);
         for (int k = 0; k < 2; k++) s->probe[k] = perp__sensitivity_create(&probe[k], &short_by);
     }
@@ -176,10 +188,11 @@ void perp__saltation_pass(perp__saltation *s, perp__pass *pass)
 void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
 {
     const double *state = perp__sensitivity_states(s->run);
+    s->is_start = is_start;
     if (s->back) s->back->mark = s->back->records.size;
     if (s->back) return;
     s->known = perp__sensitivity_known(s->run);
-    s->is_start = is_start, s->ntouched = is_start ? -1 : 0;
+    s->ntouched = is_start ? -1 : 0;
     s->has_jumped = 0;
     if (is_moved) perp__saltation_forget(s);
     if (is_start) memset(s->most, 0, (size_t)s->nx * (size_t)s->np * sizeof *s->most);
@@ -743,11 +756,9 @@ static int jumps(const perp__saltation *s, const double *a, const double *b, int
     return 0;
 }
 
-void perp__saltation_settle(perp__saltation *s, int has_jumped)
+static void note_settled(perp__saltation *s)
 {
     const perp__collocation *a = s->slopes->at;
-    if (has_jumped) s->has_jumped |= s->is_start;
-    if (has_jumped || !s->known || s->back || s->is_untold) return;
     for (int p = 0; p < a->model->npair; p++)
         if (a->gap[p]) return; /* velocities jump with the rounding of how gaps move */
     for (int j = 0; j < s->np; j++)
@@ -756,16 +767,39 @@ void perp__saltation_settle(perp__saltation *s, int has_jumped)
                                     s->step->ws[SYM_T_PRE]);
 }
 
-void perp__saltation_jump(perp__saltation *s)
+/* Two short steps, from what is before them. */
+static void pass_jump(perp__saltation *s)
 {
     if (s->back) {
         perp__backward_note_short(s->back, PERP__NOTED_JUMP, 0);
         return;
     }
-    if (s->known && !s->is_untold) find_touched(s);
-    perp__sensitivity_forget_doubts(s->probe[1]);
     for (int k = 0; k < 2 && s->known; k++) s->known = advance_short(s, k);
-    if (!s->known) return;
+}
+
+static void take_jump(perp__saltation *s)
+{
+    const double *a = perp__sensitivity_states(s->probe[0]),
+                 *b = perp__sensitivity_states(s->probe[1]);
+    for (int i = 0; i < s->nx * s->np; i++) s->dx[i] = 2 * b[i] - a[i];
+}
+
+void perp__saltation_settle(perp__saltation *s, int has_jumped)
+{
+    if (has_jumped) s->has_jumped |= s->is_start;
+    if (has_jumped) return;
+    if (s->known && !s->back && !s->is_untold) note_settled(s);
+    if (!s->is_start || !s->has_held) return;
+    pass_jump(s); /* places that were moved to where they must be have left speeds behind */
+    if (s->known && !s->back) take_jump(s);
+}
+
+void perp__saltation_jump(perp__saltation *s)
+{
+    if (s->known && !s->back && !s->is_untold) find_touched(s);
+    if (!s->back) perp__sensitivity_forget_doubts(s->probe[1]);
+    pass_jump(s);
+    if (!s->known || s->back) return;
     const double *a = perp__sensitivity_states(s->probe[0]),
                  *b = perp__sensitivity_states(s->probe[1]);
     for (int j = 0; j < s->np && s->is_start && !s->is_untold; j++) {
@@ -777,7 +811,7 @@ void perp__saltation_jump(perp__saltation *s)
                                     s->step->ws[SYM_T_PRE]);
     }
     for (int j = 0; j < s->np && !s->is_untold; j++) s->jumped[j] = (char)jumps(s, a, b, j, LITTLE);
-    for (int i = 0; i < s->nx * s->np; i++) s->dx[i] = 2 * b[i] - a[i];
+    take_jump(s);
 }
 
 void perp__saltation_short(perp__saltation *s, int is_given)

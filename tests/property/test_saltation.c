@@ -939,6 +939,47 @@ static void what_jumps_with_no_event_has_derivatives_of_the_steps(void **state)
     perp_model_destroy(model);
 }
 
+/* A pendulum whose start a change takes off its circle: a pair that is far from closed changes nothing. What takes the place back leaves no speed behind. */
+static void places_off_an_equation_leave_no_speed_behind(void **state)
+{
+    (void)state;
+    static const char *const by[] = {"l", "x", "y", "u"};
+    enum { N = 4, STATES = 4 };
+    double d[2][7 * N], gradient[STATES], l[1], weight[7] = {0, 0, 1};
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "param l = 0.5\nstate x = 0.3, y = 0.4, u = 0, v = 0\nvar f%s\nder(x) = u\n"
+                 "der(y) = v\nder(u) = f*x\nder(v) = f*y - 9.81\nx^2 + y^2 = l^2\n%s",
+                 i ? ", n" : "", i ? "0 <= n perp n + y + 5 >= 0\n" : "");
+        perp_model *model = parse_model(text);
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp_simulation *sim;
+        const int param[] = {0};
+        o.integrator = PERP_RADAU5, o.to = 0.3, o.step = 0.01, o.nparameter = PERP_ALL;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_columns(sim), 7 + i);
+        assert_int_equal(perp_simulation_follow(sim, N, by, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        double *derivative = malloc((size_t)(7 + i) * N * sizeof *derivative);
+        assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_OK);
+        for (int j = 0; j < N; j++)
+            memcpy(d[i] + 7 * j, derivative + (7 + i) * j, 6 * sizeof(double));
+        free(derivative);
+        perp_simulation_reset(sim);
+        const perp_run_stretch of = {
+            .size = sizeof of, .steps = 30, .nparameter = 1, .parameter = param};
+        const perp_run_change back = {.state = gradient, .parameter = l};
+        assert_int_equal(perp_simulation_vjp(sim, &of, weight, &back, NULL), PERP_OK);
+        assert_near(l[0], d[i][2], 1e-8);
+        for (int j = 1; j < N; j++) assert_near(gradient[j - 1], d[i][7 * j + 2], 1e-8);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+    for (int k = 0; k < 7 * N; k++)
+        if (k % 7 > 0 && k % 7 < 5) assert_near(d[1][k], d[0][k], 1e-3 * (2 + fabs(d[0][k])));
+}
+
 static void stretches_say_that_a_guard_was_touched(void **state)
 {
     (void)state;
@@ -977,6 +1018,7 @@ int main(void)
         cmocka_unit_test(what_lifts_off_has_both_sides),
         cmocka_unit_test(gradients_of_rows_on_events_are_of_one_side),
         cmocka_unit_test(what_jumps_with_no_event_has_derivatives_of_the_steps),
+        cmocka_unit_test(places_off_an_equation_leave_no_speed_behind),
         cmocka_unit_test(stretches_say_that_a_guard_was_touched),
     };
     return run_all(tests);
