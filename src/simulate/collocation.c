@@ -61,6 +61,7 @@ static int make_instant(writing *w)
     if (!perp__instant_create(at, m, g, &a->scheme, a->nsymbol, a->nsymbol + a->nx + w->nparam))
         return 0;
     at->is_limit = 1;
+    at->by_differences = 1;
     at->start = perp__symbol(g, START);
     at->h = perp__symbol(g, LENGTH);
     at->theta = perp__const(g, 1);
@@ -105,16 +106,16 @@ static perp_expr switching(writing *w, perp_expr e, int c)
                : perp__sub(g, to[0], perp__const(g, 0.5)); /* of 0 or 1 */
 }
 
-/* h times the slope of state i at point c */
+/* h times the slope of state i at point c, as perp__instant has it */
 static perp_expr slope(writing *w, int c, int i)
 {
     const perp__collocation *a = w->at;
     perp__graph *g = &w->graph;
-    const double *D = a->scheme.D[c];
-    perp_expr sum = perp__mul(g, perp__const(g, D[0]), w->instant.before[i]);
-    for (int j = 0; j < a->scheme.npoint; j++)
-        sum = perp__add(g, sum,
-                        perp__mul(g, perp__const(g, D[j + 1]), w->instant.state[j * a->nx + i]));
+    perp_expr sum = perp__const(g, 0), before = w->instant.before[i];
+    for (int j = 0; j < a->scheme.npoint; j++) {
+        perp_expr moved = perp__sub(g, w->instant.state[j * a->nx + i], before);
+        sum = perp__add(g, sum, perp__mul(g, perp__const(g, a->scheme.D[c][j + 1]), moved));
+    }
     return sum;
 }
 
@@ -641,13 +642,63 @@ static int only_unknown(const perp__collocation *a, int i)
     return only;
 }
 
+/* Row i of the mode without its unknowns that are not known; *terms: of all. */
+static double row_of_known(const perp__collocation *a, int i, double *terms)
+{
+    const double *y = a->ws + a->y;
+    double sum = a->rest[i];
+    for (int k = a->start[a->active[i]]; k < a->start[a->active[i] + 1]; k++) {
+        double term = a->value[k] * y[a->column[k]];
+        *terms += fabs(term);
+        if (a->known[a->column[k]]) sum += term;
+    }
+    return sum;
+}
+
+/* The only state of which condition i, at all points, has values that are not known; -1: there are none or several, or a var. */
+static int only_state(const perp__collocation *a, int i)
+{
+    int only = -1, n = a->neq + a->model->npair;
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        int r = a->active[c * n + i];
+        for (int k = a->start[r]; k < a->start[r + 1]; k++) {
+            int state = a->state_of[a->column[k]];
+            if (a->known[a->column[k]] || a->value[k] == 0) continue;
+            if (state == a->nx || (only >= 0 && only != state)) return -1;
+            only = state;
+        }
+    }
+    return only;
+}
+
+/* A state that is 0 and that a condition keeps as it is, such as a gap at rest, is 0 at all points. Was there one? *moves: it was not. */
+static int settle_at_zero(perp__collocation *a, int *moves)
+{
+    int found = 0, n = a->neq + a->model->npair;
+    for (int i = 0; i < n; i++) {
+        int state = only_state(a, i), is_kept = state >= 0 && a->ws[a->before + state] == 0;
+        for (int c = 0; c < a->scheme.npoint && is_kept; c++) {
+            double terms = 0, of_known = row_of_known(a, c * n + i, &terms);
+            is_kept = fabs(of_known) <= PERP_ROUNDING * terms;
+        }
+        for (int c = 0; c < a->scheme.npoint && is_kept; c++) {
+            int j = c * point_size(a) + state;
+            *moves |= a->ws[a->y + j] != 0;
+            a->ws[a->y + j] = 0, a->known[j] = 1;
+        }
+        found |= is_kept;
+    }
+    return found;
+}
+
 /* What rows determine one after the other, a force that is 0, then the friction that it bounds, is put there: a solve leaves the
  * rounding of other rows in it. Does any of it move? */
 static int settle(perp__collocation *a)
 {
     double *y = a->ws + a->y;
-    int moves = 0;
+    int moves = 0, has_zero = 0;
     memset(a->known, 0, (size_t)a->n);
+    for (int i = 0; i < a->nx; i++) has_zero |= a->ws[a->before + i] == 0;
     for (int i = 0; i < a->n; i++) { /* the rest of each row is constant, so near to its end */
         a->rest[i] = row_value(a, a->active[i]);
         for (int k = a->start[a->active[i]]; k < a->start[a->active[i] + 1]; k++)
@@ -666,6 +717,7 @@ static int settle(perp__collocation *a)
             *unknown = is;
             more = a->known[a->column[only]] = 1;
         }
+        if (!more && has_zero) more = settle_at_zero(a, &moves);
     }
     return moves;
 }

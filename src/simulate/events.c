@@ -22,6 +22,9 @@
 /* A state jumps whose change in half a short step is more than this part of that in a whole one: else it is one half, or less. */
 #define JUMP 0.75
 
+/* ... where another one does, one that changes by more than this part of that at once, by three short steps. */
+#define BESIDE 1e-3
+
 /* A side is negative below this part of its terms, */
 #define NEGATIVE 1e-13
 
@@ -53,7 +56,10 @@ enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 /* Its slope and bend at its end lead to a rough one up to so many times as long. */
 #define AHEAD 3
 
-enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
+enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PROBES = 3 };
+
+/* A step may have so many parts, and so many more for each pair: a ball of e = 0.99 hits the floor 400 times before its impacts are seen to accumulate. */
+enum { PARTS = 1000, PARTS_OF_PAIR = 20 };
 
 /* Events at once, one after the other: a cube that comes to rest on its corners has 61, a roof of 18 pairs 78. */
 enum { AT_ONE_TIME = 100 };
@@ -77,7 +83,7 @@ enum { REASONS = PERP__LEFT_REASONS };
 struct perp__events {
     perp__collocation *at;
     const perp_model *model;
-    perp__step probe[2]; /* short steps, of h and h/2 */
+    perp__step probe[PROBES]; /* short steps, of h, h/2 and h/4 */
     perp__step limit; /* judges points where conditions read pre(x), which is x there (has_pre) */
     perp__saltation *saltation; /* NULL: derivatives are not followed */
     perp__saltation *followed;  /* during a stretch, or a pause: the run's own */
@@ -266,7 +272,7 @@ double perp__events_work(const perp__events *e)
         AGAIN = 50,
         ALONG = 20
     }; /* of a point, in an iteration of Newton's; without new factors; of a direction */
-    return e->probe[0].count.work + e->probe[1].count.work +
+    return e->probe[0].count.work + e->probe[1].count.work + e->probe[2].count.work +
            (double)e->at->n * (AN_UNKNOWN * (double)e->at->iterations +
                                AGAIN * (double)e->at->again + ALONG * (double)e->at->along);
 }
@@ -310,11 +316,11 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
         take_memory(e) && held >= 0 ? check_model(e, o.integrator, diag) : PERP_ERR_MEMORY;
     if (status != PERP_OK) return status;
     o.integrator = PERP_BACKWARD_EULER;
-    for (int k = 0; k < 2 && status == PERP_OK; k++) {
-        o.step = e->short_h / (1 + k);
+    for (int k = 0; k < PROBES && status == PERP_OK; k++) {
+        o.step = ldexp(e->short_h, -k);
         status = perp__step_create(&e->probe[k], model, &o, changes, diag);
     }
-    for (int k = 0; k < 2; k++) e->probe[k].tape.held = e->held;
+    for (int k = 0; k < PROBES; k++) e->probe[k].tape.held = e->held;
     if (status == PERP_OK && e->has_pre)
         status = perp__step_create_limit(&e->limit, &e->probe[0], e->step);
     if (status != PERP_OK) return status;
@@ -336,8 +342,8 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     perp_status status = take_memory(e) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) memcpy(e->past, of->past, (size_t)e->model->npair);
     if (status == PERP_OK) memcpy(e->closed, of->closed, (size_t)e->model->npair);
-    for (int k = 0; k < 2 && status == PERP_OK; k++) {
-        o.step = e->short_h / (1 + k);
+    for (int k = 0; k < PROBES && status == PERP_OK; k++) {
+        o.step = ldexp(e->short_h, -k);
         status = perp__step_share(&e->probe[k], &of->probe[k], &o);
         e->probe[k].tape.held = e->held;
     }
@@ -353,7 +359,7 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
                        void (*pass_step)(perp__step *step, perp__pass *pass))
 {
     int np = e->model->npair;
-    for (int k = 0; k < 2; k++) pass_step(&e->probe[k], pass);
+    for (int k = 0; k < PROBES; k++) pass_step(&e->probe[k], pass);
     if (e->has_pre) pass_step(&e->limit, pass);
     perp__pass_ints(pass, &e->has_mode, 1, 0, 1);
     perp__pass_ints(pass, &e->was_in_mode, 1, 0, 1);
@@ -420,7 +426,7 @@ void perp__events_destroy(perp__events *e)
 {
     if (!e) return;
     perp__saltation_destroy(e->saltation);
-    for (int k = 0; k < 2; k++) perp__step_clear(&e->probe[k]);
+    for (int k = 0; k < PROBES; k++) perp__step_clear(&e->probe[k]);
     if (e->has_pre) perp__step_clear(&e->limit);
     perp__collocation_destroy(e->at);
     perp__arena_clear(&e->arena);
@@ -430,7 +436,7 @@ void perp__events_destroy(perp__events *e)
 void perp__events_forget(perp__events *e)
 {
     if (!e) return;
-    for (int k = 0; k < 2; k++) perp__step_forget(&e->probe[k]);
+    for (int k = 0; k < PROBES; k++) perp__step_forget(&e->probe[k]);
     if (e->has_pre) perp__step_forget(&e->limit);
     for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
@@ -577,22 +583,48 @@ static double least_jump(const perp__events *e)
     return 64 * DBL_EPSILON * largest / e->short_h;
 }
 
-/* Add to the states what two short steps say that they do at once. Was there such a thing? */
-static int jump(perp__events *e)
+/* Do two short steps say that state i jumps by so much? */
+static int does_jump(perp__events *e, int i, double by, double least)
 {
     perp__step *s = &e->probe[0];
-    const double *a = s->ws + s->sym.y, *b = e->probe[1].ws + e->probe[1].sym.y;
-    int jumped = 0, is_sized = 0;
+    double x = e->x[i], a = s->ws[s->sym.y + i], b = e->probe[1].ws[s->sym.y + i];
+    double size = fmax(fabs(x), s->sizes.history[i]);
+    return fabs(b - x) > JUMP * fabs(a - x) && fabs(by) > 16 * DBL_EPSILON * size + least;
+}
+
+/* A third short step, from where the two began, in the sides of these; NULL: it cannot be had, or tells no more than rounding. */
+static const double *probe_again(perp__events *e, double least, int *solves)
+{
+    perp__step *s = &e->probe[2], *like = &e->probe[1];
+    size_t np = (size_t)s->np;
+    if (least > 0 || memcmp(like->on, e->probe[0].on, 2 * np) != 0) return NULL;
+    memcpy(s->on, like->on, 2 * np);
+    memcpy(s->sizes.history, like->sizes.history, (size_t)s->nx * sizeof(double));
+    perp__step_result r = probe(e, 2, ldexp(e->short_h, -2));
+    *solves += r.solves;
+    int is_like = r.outcome == PERP_SOLVED && memcmp(like->on, s->on, 2 * np) == 0;
+    return is_like ? s->ws + s->sym.y : NULL;
+}
+
+/* Add to the states what short steps say that they do at once: the limit of two, of the order of their square, or of three. Was there such a thing? */
+static int jump(perp__events *e, int *solves)
+{
+    perp__step *s = &e->probe[0];
+    const double *a = s->ws + s->sym.y, *b = e->probe[1].ws + e->probe[1].sym.y, *c = NULL;
+    int jumped = 0;
     double least = least_jump(e);
+    for (int i = 0; i < e->at->nx && !jumped; i++)
+        jumped = does_jump(e, i, 2 * b[i] - a[i] - e->x[i], least);
+    if (!jumped) return 0;
+    perp__step_size(s);
+    c = probe_again(e, least, solves);
+    jumped = 0;
     for (int i = 0; i < e->at->nx; i++) {
-        double x = e->x[i], at_once = 2 * b[i] - a[i] - x;
-        double size = fmax(fabs(x), s->sizes.history[i]);
-        if (fabs(b[i] - x) <= JUMP * fabs(a[i] - x) ||
-            fabs(at_once) <= 16 * DBL_EPSILON * size + least)
-            continue;
-        if (!is_sized++) perp__step_size(s);
-        if (fabs(at_once) <= PERP_TOL_SAME * s->sizes.own[i]) continue; /* what forces leave */
-        e->x[i] = 2 * b[i] - a[i];
+        double x = e->x[i], two = 2 * b[i] - a[i], to = c ? (8 * c[i] - 6 * b[i] + a[i]) / 3 : two;
+        int does = does_jump(e, i, two - x, least) || (c && fabs(to - x) > BESIDE * fabs(a[i] - x));
+        if (!does || fabs(to - x) <= PERP_TOL_SAME * s->sizes.own[i])
+            continue; /* what forces leave */
+        e->x[i] = to;
         jumped = 1;
     }
     return jumped;
@@ -670,7 +702,9 @@ static perp__step_result pass(perp__events *e, double t1)
         r = take_short_step(e, t, t >= t1);
         if (r.outcome != PERP_SOLVED) return r;
     }
-    memset(e->held, 0, (size_t)e->model->npair);
+    read_mode(e, &e->probe[0], 0);
+    e->was_in_mode = 1,
+    e->hit = -1; /* what rests there, its guard off by rounding, goes on resting */
     e->passed++;
     e->is_short = 1;
     e->pass *= 2;
@@ -697,7 +731,7 @@ static perp__step_result find_mode(perp__events *e, double t1)
     if (np) memset(e->on, 0, np);
     for (int k = 0; !is_settled; k++) {
         for (int i = 0; i < 2; i++) {
-            r = probe(e, i, e->short_h / (1 + i));
+            r = probe(e, i, ldexp(e->short_h, -i));
             solves += r.solves;
             if (r.outcome != PERP_SOLVED) return r;
         }
@@ -706,7 +740,7 @@ static perp__step_result find_mode(perp__events *e, double t1)
         read_vars(e, &e->probe[1]);
         read_guards(e);
         if (e->saltation) perp__saltation_jump(e->saltation);
-        is_settled = !jump(e);
+        is_settled = !jump(e, &solves);
         if (e->saltation) perp__saltation_settle(e->saltation, !is_settled);
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */
@@ -1038,18 +1072,10 @@ static void take_sizes(perp__events *e)
             e->at->size[i] = fmax(e->at->size[i], fabs(perp__collocation_point(e->at, c)[i]));
 }
 
-/* Do the conditions hold at all points? A rough step is not judged. */
-static int holds(perp_simulation *sim, perp__step_result *r)
+/* Do the conditions hold at points up to the last? */
+static int hold_at(perp__events *e, perp__step *s, perp__step_result *r)
 {
-    perp__events *e = sim->events;
-    if (e->at->is_rough) {
-        take_sizes(e);
-        return 1;
-    }
-    perp__step *s = e->has_pre ? &e->limit : &sim->step;
-    int last = e->at->scheme.npoint - 1;
-    take_length(s, e->step);
-    for (int c = 0; c <= last; c++) {
+    for (int c = 0; c < e->at->scheme.npoint; c++) {
         put_point(e, c, s);
         perp__step_linearise(s);
         perp__verdict v = perp__step_verify(s);
@@ -1058,11 +1084,38 @@ static int holds(perp_simulation *sim, perp__step_result *r)
         r->error = fmax(r->error, v.error);
         r->residual = fmax(r->residual, v.residual);
     }
-    if (e->has_pre) {
-        put_point(e, last, &sim->step);
+    return 1;
+}
+
+/* In what follows rounding is counted of the slopes of a whole step, not of those of this one, which may be short. */
+static void put_sizes(const perp__events *e, perp__step *s)
+{
+    const perp__collocation *at = e->at;
+    for (int i = 0; i < at->nx; i++) {
+        double terms;
+        perp__collocation_slope(at, at->scheme.npoint - 1, i, &terms);
+        s->sizes.history[i] = fmax(at->size[i], 2 * perp__collocation_length(at) * terms);
+    }
+}
+
+/* At all points? A rough step is not judged. */
+static int holds(perp_simulation *sim, perp__step_result *r)
+{
+    perp__events *e = sim->events;
+    if (e->at->is_rough) {
+        take_sizes(e);
+        return 1;
+    }
+    perp__step *s = e->has_pre ? &e->limit : &sim->step;
+    take_length(s, e->step);
+    int hold = hold_at(e, s, r);
+    if (hold && e->has_pre) {
+        put_point(e, e->at->scheme.npoint - 1, &sim->step);
         memcpy(sim->step.sizes.side_now, s->sizes.side_now, (size_t)e->model->npair);
     }
-    return 1;
+    put_sizes(e, s);
+    if (s != &sim->step) put_sizes(e, &sim->step);
+    return hold;
 }
 
 /* One step -------------------------------------------------------------------------------------- */
@@ -1408,8 +1461,8 @@ static int take_parameters(perp_simulation *sim)
     perp__events *e = sim->events;
     int n = sim->step.sym.varied.n, has_changed = 0;
     const double *now = sim->step.ws + perp__step_parameter(&sim->step, 0);
-    perp__step *all[] = {&e->probe[0], &e->probe[1], &e->limit};
-    for (int k = 0; k < 2 + e->has_pre && n; k++) {
+    perp__step *all[] = {&e->probe[0], &e->probe[1], &e->probe[2], &e->limit};
+    for (int k = 0; k < PROBES + e->has_pre && n; k++) {
         perp__step *s = all[k];
         double *was = s->ws + perp__step_parameter(s, 0);
         if (memcmp(was, now, (size_t)n * sizeof *now) == 0) continue;
@@ -1436,7 +1489,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     fails(e, NO_STEP, -1);
     int idle = 0;
     for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {
-        if (k > PARTS * (1 + e->model->npair) || idle > AT_ONE_TIME) {
+        if (k > PARTS + PARTS_OF_PAIR * e->model->npair || idle > AT_ONE_TIME) {
             fails(e, TOO_MANY, -1);
             sum.outcome = PERP_LIMIT, sum.fault = PERP__NOT_PASSED;
             break;
@@ -1451,7 +1504,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
         if (e->first_end && sum.outcome == PERP_SOLVED && e->t - t0 > AT_ONCE * (t1 - t0))
             t1 = *e->first_end = fmin(e->t, t1);
     }
-    for (int k = 0; k < 2; k++) s->out_of_memory |= e->probe[k].out_of_memory;
+    for (int k = 0; k < PROBES; k++) s->out_of_memory |= e->probe[k].out_of_memory;
     s->out_of_memory |= e->limit.out_of_memory;
     if (sum.outcome == PERP_SOLVED) e->left.next_wait = 0;
     if (sum.outcome == PERP_SOLVED && e->passed == passed && e->pass > PASS) e->pass /= 2;

@@ -744,14 +744,16 @@ static int advance_short(perp__saltation *s, int k)
     return perp__sensitivity_known(s->probe[k]);
 }
 
-/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)? Beside its own motion, or this part of the largest. */
+/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)? Beside its own motion, or this part of the largest, and what short steps
+ * leave of what was the largest: of a mass that sticks, and did not all along, nothing else is there. */
 static int jumps(const perp__saltation *s, const double *a, const double *b, int j, double part)
 {
-    double most = 0;
-    for (int i = j; i < s->nx * s->np; i += s->np) most = fmax(most, fabs(s->dx[i]));
+    double least = 0;
+    for (int i = j; i < s->nx * s->np; i += s->np)
+        least = fmax(least, fmax(part * fabs(s->dx[i]), KEPT * s->most[i]));
     for (int i = j; i < s->nx * s->np; i += s->np) {
         double whole = fabs(a[i] - s->dx[i]), half = fabs(b[i] - s->dx[i]);
-        if (half > fmax(1e-9 * fabs(s->dx[i]), part * most) && half > 0.75 * whole) return 1;
+        if (half > fmax(1e-9 * fabs(s->dx[i]), least) && half > 0.75 * whole) return 1;
     }
     return 0;
 }

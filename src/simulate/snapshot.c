@@ -189,7 +189,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 13, ORDER = 0x01020304 };
+enum { VERSION = 14, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)

@@ -135,6 +135,66 @@ static void events_keep_the_order(void **state)
     }
 }
 
+/* Where the other steps of a run are smooth, the error falls by the order of the method with each halving of the step until nothing but rounding is left, which does not grow with
+ * the number of steps: slopes are sums of differences. The example of FESD (Nurkanovic, Sperl, Albrecht, Diehl 2024), against its closed form. */
+static void a_switch_keeps_the_order_down_to_rounding(void **state)
+{
+    (void)state;
+    static const struct {
+        perp_integrator by;
+        double order, least; /* above this there is no rounding in the error */
+    } cases[] = {{PERP_RADAU3, 3, 1e-6}, {PERP_RADAU5, 5, 1e-12}, {PERP_RADAU7, 7, 1e-12}};
+    const double pi = 3.141592653589793, T = pi / 2;
+    perp_model *model = load_data("spirals");
+    for (int i = 0; i < 3; i++) {
+        double before = 0;
+        print_message("spirals by %s:", perp_integrator_name(cases[i].by));
+        for (int n = 16; n <= 1024; n *= 2) {
+            double x[2];
+            end_of(model, cases[i].by, T, T / n, x);
+            double off = hypot(x[0] - exp(T - 1) * cos(2 * pi * (T - 1)),
+                               x[1] - exp(T - 1) * sin(2 * pi * (T - 1)));
+            print_message(" %.1e", off);
+            if (n > 16 && before > ldexp(cases[i].least, (int)cases[i].order) &&
+                !(log2(before / off) > cases[i].order - 0.15))
+                fail_msg("%d steps: order %g", n, log2(before / off));
+            before = off;
+        }
+        print_message("\n");
+        if (!(before < 2 * cases[i].least)) fail_msg("off by %g", before);
+        if (cases[i].by == PERP_RADAU7) assert_true(before < 1e-13);
+    }
+    perp_model_destroy(model);
+}
+
+/* From z = 1 with v = 0.3: what a ball does through all its impacts, in steps as long as many of them, or as the last but some. */
+static void impacts_accumulate_within_a_step(void **state)
+{
+    (void)state;
+    static const double e[] = {0.3, 0.8, 0.95, 0.99};
+    for (int i = 0; i < 4; i++) {
+        char text[256];
+        double v = sqrt(0.09 + 2 * 9.81),
+               rest = (0.3 + v) / 9.81 + 2 * v / 9.81 * e[i] / (1 - e[i]);
+        snprintf(text, sizeof text,
+                 "state z = 1, v = 0.3\nvar p\nder(z) = v\nder(v) = p - 9.81\n"
+                 "0 <= p perp v + %g*pre(v) >= 0 when z <= 0\n",
+                 e[i]);
+        perp_model *model = parse_model(text);
+        for (int n = 32; n <= 512; n *= 4) {
+            double to = 1.02 * rest;
+            run r = run_by(model, PERP_RADAU5, to, to / n);
+            const double *last = r.value + (r.nrow - 1) * r.ncolumn;
+            if (perp_simulation_steps_by_euler(r.sim, NULL) > 0 || !(fabs(last[1]) < 1e-8) ||
+                !(fabs(last[2]) < 1e-8))
+                fail_msg("e = %g, %d steps: off by %g, %g", e[i], n, last[1], last[2]);
+            perp_simulation_destroy(r.sim);
+            free(r.value);
+        }
+        perp_model_destroy(model);
+    }
+}
+
 /* A ball with e = 0.8 that slides while it bounces: at rest from T0 = v0/g (1 + 2 e/(1 - e)) on, when friction, whose impulses are mu
  * times those of the contact, has taken mu g T. */
 static void a_ball_comes_to_rest_through_infinitely_many_impacts(void **state)
@@ -378,6 +438,65 @@ static void what_has_no_instant_is_refused(void **state)
                    "round friction cone");
 }
 
+/* An event 1e-10 s before the end of a step: of the slopes of so short a part rounding is counted of 1e9 times the states. In what follows, which has no derivative and no solution by
+ * backward Euler, it counted, too, so that x stood still, "verified". */
+static void a_short_part_lends_no_rounding_to_what_follows(void **state)
+{
+    (void)state;
+    expect_refusal("state x = 0.9, y = 0, z = 0.1 - 1.2e-10\nvar p\nder(x) = 1\n"
+                   "der(y) = acos(max(-1, min(1, x)))\nder(z) = p - 1\n0 <= p perp z >= 0\n",
+                   "is not a number");
+}
+
+/* Straight flight is exact, so that nothing but impacts can be off: by a ball that meets a floor that swings, and a bowl z = x^2/2. Free flight from each impact to the next, whose time
+ * is a root found by halving. */
+static void impacts_are_right_to_rounding(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "state x = 0, z = 1, u = 0, w = 0\nvar p\nlet r = w - 0.5*cos(5*t)\nder(x) = u\n"
+        "der(z) = w\nder(u) = 0\nder(w) = p - 9.81\n"
+        "0 <= p perp r + 0.8*pre(w - 0.5*cos(5*t)) >= 0 when z <= 0.1*sin(5*t)\n",
+        "state x = 0.3, z = 1, u = 0.2, w = 0\nvar p\nder(x) = u\nder(z) = w\nder(u) = -p*x\n"
+        "der(w) = p - 9.81\n0 <= p perp w - x*u + 0.8*pre(w - x*u) >= 0 when z <= x^2/2\n"};
+    for (int i = 0; i < 2; i++) {
+        perp_model *model = parse_model(texts[i]);
+        double x = i ? 0.3 : 0, z = 1, u = i ? 0.2 : 0, w = 0, t = 0, to = i ? 1.8 : 2.6;
+        for (int n = 0;; n++) {
+            double a = n > 0 ? 1e-6 : 0, b = a, gap = 1;
+            while (gap > 0 && t + b < to) {
+                a = b, b += 1e-3;
+                gap = z + w * b - 9.81 * b * b / 2 -
+                      (i ? (x + u * b) * (x + u * b) / 2 : 0.1 * sin(5 * (t + b)));
+            }
+            for (int k = 0; k < 60 && gap <= 0; k++) {
+                double s = (a + b) / 2;
+                double at = z + w * s - 9.81 * s * s / 2 -
+                            (i ? (x + u * s) * (x + u * s) / 2 : 0.1 * sin(5 * (t + s)));
+                if (at > 0)
+                    a = s;
+                else
+                    b = s;
+            }
+            double s = gap <= 0 && t + b < to ? b : to - t;
+            x += u * s, z += w * s - 9.81 * s * s / 2, w -= 9.81 * s, t += s;
+            if (t >= to - 1e-12) break;
+            double fall = i ? w - x * u : w - 0.5 * cos(5 * t),
+                   p = 1.8 * fall / (i ? 1 + x * x : 1);
+            if (i) u += p * x;
+            w -= p;
+        }
+        for (double h = to / 8; h > to / 200; h /= 4) {
+            double end[4];
+            end_of(model, PERP_RADAU5, to, h, end);
+            double off = fmax(fmax(fabs(end[0] - x), fabs(end[1] - z)),
+                              fmax(fabs(end[2] - u), fabs(end[3] - w)));
+            if (!(off < 2e-13)) fail_msg("floor %d, h = %g: off by %g", i, h, off);
+        }
+        perp_model_destroy(model);
+    }
+}
+
 /* x is pushed through its bound at t = 1. */
 static void what_cannot_go_on_is_told_with_its_time(void **state)
 {
@@ -546,6 +665,8 @@ int main(void)
         cmocka_unit_test(smooth_motion_has_the_order_of_the_method),
         cmocka_unit_test(a_pendulum_keeps_its_energy_and_its_period),
         cmocka_unit_test(events_keep_the_order),
+        cmocka_unit_test(a_switch_keeps_the_order_down_to_rounding),
+        cmocka_unit_test(impacts_accumulate_within_a_step),
         cmocka_unit_test(a_ball_comes_to_rest_through_infinitely_many_impacts),
         cmocka_unit_test(a_mass_on_a_spring_stops_where_friction_holds_it),
         cmocka_unit_test(a_stop_closes_and_opens),
@@ -559,6 +680,8 @@ int main(void)
         cmocka_unit_test(friction_keeps_the_guard_of_its_contact),
         cmocka_unit_test(currents_end_at_zero),
         cmocka_unit_test(what_has_no_instant_is_refused),
+        cmocka_unit_test(a_short_part_lends_no_rounding_to_what_follows),
+        cmocka_unit_test(impacts_are_right_to_rounding),
         cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
         cmocka_unit_test(a_switch_by_what_was_before_has_the_order_of_the_method),
         cmocka_unit_test(a_loop_turns_back_under_friction),

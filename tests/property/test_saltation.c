@@ -1001,9 +1001,39 @@ static void stretches_say_that_a_guard_was_touched(void **state)
     perp_model_destroy(model);
 }
 
+/* Where a mass leaves its belt, one short step may slip and the other not: what they leave is no jump beside what derivatives were before they were 0 there. */
+static void what_leaves_its_belt_has_both_sides(void **state)
+{
+    (void)state;
+    static const char *const by[] = {"k", "m", "mu_s", "mu_d", "belt"};
+    static const scene belt = {.name = "belt", .text = "oscillator", .to = 12};
+    unsigned seed = 3;
+    for (int i = 0; i < 20; i++) {
+        perp_model *model = model_of(&belt);
+        for (int k = 0; k < 5; k++) {
+            seed = seed * 1664525u + 1013904223u;
+            set_value(model, by[k],
+                      value_of(model, by[k]) * (1 + 0.1 * (seed / 4294967296.0 - 0.5)));
+        }
+        perp_simulation *sim = begin(&belt, model, 0.1);
+        assert_int_equal(perp_simulation_follow(sim, 5, by, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        for (int k = 0; k < 5; k++) {
+            double since;
+            perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
+            if (kind != PERP_DERIVATIVE_TWO_SIDED)
+                fail_msg("belt %d, by %s: %s from t = %g on", i, by[k],
+                         perp_derivative_kind_name(kind), since);
+        }
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_leaves_its_belt_has_both_sides),
         cmocka_unit_test(two_elastic_balls_exchange_what_they_are),
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
