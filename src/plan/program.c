@@ -702,6 +702,12 @@ static void relax_products(const perp__program *g, double eps, double *r)
         double unit = g->unit.differ ? g->unit.r[row] : g->pair[i].scale;
         for (int k = 0; k < g->K; k++) r[at(g, row, k)] -= unit * eps;
     }
+    for (int i = 0; i < PERP__KEPT * g->npair && eps > 0; i++) {
+        int row = g->pair[i / PERP__KEPT].kept + i % PERP__KEPT;
+        double unit = g->unit.differ ? g->unit.r[row] : 1;
+        for (int k = 0; k < g->K && g->pair[i / PERP__KEPT].kept >= 0; k++)
+            r[at(g, row, k)] -= unit * eps;
+    }
 }
 
 void perp__program_values(perp__program *g, const perp__pairing *pairing, const double *w,

@@ -28,12 +28,16 @@ typedef struct perp__plan_pair {
     int parts; /* of a two-sided pair: the row that its second side has its parts in; else -1 */
     int half;  /* of a two-sided pair: 0 at lo, 1 at hi */
     int switched, kept,
-        minus; /* of one that is switched: the pair of its guard's parts, off where the second of these is 0, or -1; the row of
-                                  what must not be there together; the unknown that its second side falls short of 0 by */
+        minus; /* of one that is switched: the pair of its guard's parts, off where the second of these is 0, or -1; the first row of
+                                  what must not be there together (perp__kept); the unknown that its second side falls short of 0 by */
     int is_guard; /* of the pair behind it */
     int is_cone; /* an exact friction cone (cones.c), whose unknowns are d[2] and, as w[1], s; and its rows: */
     int force[2], slip[2], speed; /* f + bound d, v - s d, s - |v| */
 } perp__plan_pair;
+
+/* What must not be there together of a pair that is switched, a row each, since each product is of another kind: the first side and above, it and
+ * minus, minus and below, minus and plus. */
+enum { PERP__KEPT = 4 };
 
 /* A corner of the cost that is an unknown: corners.c. */
 typedef struct perp__plan_corner {

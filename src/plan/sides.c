@@ -106,9 +106,12 @@ static int has_relaxed_guard(const perp__sides *s, const perp__plan_pair *pair, 
 static void hold_parts(perp__bounds *b, const perp__plan_pair *pair, int off, size_t K, size_t k)
 {
     size_t minus = (size_t)pair->minus * K + k, plus = (size_t)pair->w[1] * K + k,
-           parts = (size_t)pair->parts * K + k, kept = (size_t)pair->kept * K + k;
-    b->rlo[kept] = -INFINITY;
-    b->rhi[kept] = INFINITY;
+           parts = (size_t)pair->parts * K + k;
+    for (int i = 0; i < PERP__KEPT; i++) {
+        size_t kept = (size_t)(pair->kept + i) * K + k;
+        b->rlo[kept] = -INFINITY;
+        b->rhi[kept] = INFINITY;
+    }
     b->wlo[minus] = b->whi[minus] = 0;
     if (!off) return;
     b->wlo[plus] = b->whi[plus] = 0;

@@ -348,16 +348,18 @@ static void add_guarded(perp__transcriber *t, perp__plan_pair pair, const perp__
     perp_expr above = part[0], below = part[1], plus = part[2], minus = part[3];
     perp_expr gap = perp__sub(graph, left, right), gap_parts = perp__sub(graph, above, below),
               side_parts = perp__sub(graph, plus, minus),
-              kept = perp__add(graph, perp__mul(graph, a, perp__add(graph, above, minus)),
-                               perp__mul(graph, minus, perp__add(graph, below, plus)));
+              kept[PERP__KEPT] = {perp__mul(graph, a, above), perp__mul(graph, a, minus),
+                                  perp__mul(graph, minus, below), perp__mul(graph, minus, plus)};
     int of_gap = perp__add_row(t, perp__sub(graph, gap, gap_parts), 0, 0, of->text, of->at, -1);
     int of_side = perp__add_row(t, perp__sub(graph, b, side_parts), 0, 0, of->text, of->at, -1);
-    kept = perp__sub(graph, kept, perp__symbol(graph, g->sym.relaxation));
     pair.is_guard = 1;
     int switched = join_parts(t, pair, of, above, below, of_gap, 1);
     pair.is_guard = 0;
     pair.switched = switched;
-    pair.kept = perp__add_row(t, kept, -INFINITY, 0, of->text, of->at, -1);
+    for (int i = 0; i < PERP__KEPT; i++) {
+        int row = perp__add_row(t, kept[i], -INFINITY, 0, of->text, of->at, -1);
+        if (i == 0) pair.kept = row;
+    }
     pair.minus = first + 3;
     join_parts(t, pair, of, a, plus, of_side, 0);
 }

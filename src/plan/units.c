@@ -217,6 +217,10 @@ static void measure_step(sizer *u, const double *jac, size_t k)
         if (g->pair[i].product >= 0)
             memset(u->net + (size_t)g->pair[i].product * (size_t)u->nkind, 0,
                    (size_t)u->nkind * sizeof *u->net);
+    for (int i = 0; i < g->npair; i++)
+        if (g->pair[i].kept >= 0)
+            memset(u->net + (size_t)g->pair[i].kept * (size_t)u->nkind, 0,
+                   PERP__KEPT * (size_t)u->nkind * sizeof *u->net);
 }
 
 /* Size the kinds that are still unknown by rows in which at most so many are: the least, over these, of the largest known term of the row (or given,
@@ -327,6 +331,17 @@ static void set_units(const sizer *u)
         if (g->pair[i].product >= 0)
             g->unit.r[g->pair[i].product] =
                 unit_of_side(g, &g->pair[i], 0) * unit_of_side(g, &g->pair[i], 1);
+    for (int i = 0; i < g->npair; i++) {
+        const perp__plan_pair *pair = &g->pair[i];
+        if (pair->kept < 0) continue;
+        const perp__plan_pair *guard = &g->pair[pair->switched];
+        double side = unit_of_side(g, pair, 0), minus = g->unit.w[pair->minus],
+               *of = g->unit.r + pair->kept;
+        of[0] = side * unit_of_side(g, guard, 0);
+        of[1] = side * minus;
+        of[2] = minus * unit_of_side(g, guard, 1);
+        of[3] = minus * unit_of_side(g, pair, 1);
+    }
 }
 
 /* Balance --------------------------------------------------------------------------------------- */
@@ -359,6 +374,7 @@ static int find_constants(sizer *u, perp__arena *arena, const double *w, const d
     for (int i = 0; i < g->npair; i++) {
         const perp__plan_pair *pair = &g->pair[i];
         if (pair->product >= 0) constant[pair->product] = 0;
+        for (int j = 0; j < PERP__KEPT && pair->kept >= 0; j++) constant[pair->kept + j] = 0;
         if (pair->is_cone)
             constant[pair->speed] = constant[pair->slip[0]] = constant[pair->slip[1]] = 0;
     }
