@@ -377,16 +377,18 @@ static int reads_what_moves(const perp__saltation *s, int r, int j)
 }
 
 /* The least by which a guard is moved: states that are kept where they are move by what short steps leave of what they have been moved by, and by the rounding of
- * what moves far. */
+ * what moves far, and of their speed, with the time of the step's end. */
 static double least_move(const perp__saltation *s, int r, int j)
 {
     const perp__collocation *a = s->slopes->at;
-    double sum = 0, far = 0;
+    const double *y = perp__collocation_point(a, 0);
+    double sum = 0, far = 0, ends = fabs(s->dh[j]) / a->step;
     for (int i = 0; i < a->n; i++) far = fmax(far, fabs(s->dY[i * s->np + j]));
     for (int e = a->start[r]; e < a->start[r + 1]; e++) {
         int i = a->state_of[a->column[e]];
         if (i < a->nx)
-            sum += fabs(a->value[e]) * fmax(KEPT * s->most[i * s->np + j], LITTLE * STANDS * far);
+            sum += fabs(a->value[e]) * fmax(KEPT * s->most[i * s->np + j],
+                                            LITTLE * STANDS * (far + ends * fabs(y[a->column[e]])));
     }
     return sum;
 }
