@@ -58,6 +58,9 @@ enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 
 enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PROBES = 3 };
 
+/* Checks are looked at in so many equal parts of a step. */
+enum { SAMPLES = 8 };
+
 /* A step may have so many parts, and so many more for each pair: a ball of e = 0.99 hits the floor 400 times before its impacts are seen to accumulate. */
 enum { PARTS = 1000, PARTS_OF_PAIR = 20 };
 
@@ -108,6 +111,7 @@ struct perp__events {
     char *closed, *on, *tied, *sinks, *off; /* sinks, off: scratch */
     int *group;                             /* the first pair with the same guard */
     double t, *x, *var;
+    double between[SAMPLES + 1][PERP__MOST_POINTS]; /* what the points count at the samples */
     double *at_lo; /* CHECKS of each pair, where the search has no event */
     double *last;  /* pair -> the time of its last event, */
     int *quick;    /* ... and how many came in a row so near to each other */
@@ -301,6 +305,13 @@ static int take_memory(perp__events *e)
     return !e->arena.failed;
 }
 
+static void find_samples(perp__events *e)
+{
+    double through[PERP__MOST_POINTS + 1];
+    for (int s = 0; s <= SAMPLES; s++)
+        perp__scheme_basis(&e->at->scheme, (double)s / SAMPLES, through, e->between[s]);
+}
+
 perp_status perp__events_create(const perp_model *model, const perp_simulation_options *options,
                                 const perp__changes *changes, const perp__driven *driven,
                                 perp__events **events, perp_diag *diag)
@@ -327,6 +338,7 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     e->at = perp__collocation_create(model, &scheme, e->step, changes);
     if (!e->at) return PERP_ERR_MEMORY;
     e->at->may.driven = driven;
+    find_samples(e);
     perp__events_forget(e);
     return perp__step_compiler(&e->probe[0]) ? perp__collocation_compile(e->at, diag) : PERP_OK;
 }
@@ -351,6 +363,7 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     if (status == PERP_OK) e->at = perp__collocation_share(of->at);
     if (status != PERP_OK || !e->at) return PERP_ERR_MEMORY;
     e->at->may.driven = driven;
+    memcpy(e->between, of->between, sizeof e->between);
     perp__events_forget(e);
     return PERP_OK;
 }
@@ -875,26 +888,94 @@ static int is_no_tie(perp__events *e)
                -perp__collocation_noise(e->at, last, p, PERP__ROW_GUARD);
 }
 
-/* Where between the points, as a part of the step, a check seems to be violated, by the polynomial through its values there; 1: nowhere. */
+/* How row k of pair p goes along a step: by the polynomial through its values at the points. */
+static void sample(const perp__events *e, int p, int k, double *at)
+{
+    for (int s = 0; s <= SAMPLES; s++) {
+        at[s] = 0;
+        for (int c = 0; c < e->at->scheme.npoint; c++)
+            at[s] += e->between[s][c] * perp__collocation_side(e->at, c, p, k);
+    }
+}
+
+/* A guard, whose slopes are known there, by cubics from point to point. */
+static void sample_guard(const perp__events *e, int p, double *at)
+{
+    const perp__scheme *scheme = &e->at->scheme;
+    for (int s = 0, c = 0; s <= SAMPLES; s++) {
+        double share = (double)s / SAMPLES;
+        while (c + 2 < scheme->npoint && share > scheme->c[c + 1]) c++;
+        double width = scheme->c[c + 1] - scheme->c[c], u = (share - scheme->c[c]) / width;
+        double a = perp__collocation_side(e->at, c, p, PERP__ROW_GUARD),
+               b = perp__collocation_side(e->at, c + 1, p, PERP__ROW_GUARD),
+               da = width * perp__collocation_side(e->at, c, p, PERP__ROW_GUARD_RATE),
+               db = width * perp__collocation_side(e->at, c + 1, p, PERP__ROW_GUARD_RATE);
+        at[s] = a + u * (da + u * (3 * (b - a) - 2 * da - db + u * (2 * (a - b) + da + db)));
+    }
+}
+
+/* Where, behind `first`, samples are below -nothing, or the parabola through three of them is: behind where it comes there, and before its lowest place. As a part of the step; 1: nowhere. */
+static double lowest(const double *at, double nothing, double first)
+{
+    for (int k = 1; k < SAMPLES; k++) {
+        double before = at[k - 1], x = at[k], behind = at[k + 1];
+        double bend = before - 2 * x + behind, slope = (behind - before) / 2;
+        double below = slope * slope / (2 * bend) - x, place = k - slope / bend;
+        double least = fmax(k > 1 ? k - 0.5 : 0, first * SAMPLES),
+               most = k + 1 < SAMPLES ? k + 0.5 : SAMPLES;
+        if (bend > 0 && below > nothing && place > least && place < most)
+            return fmax(place - 0.5 * sqrt(2 * below / bend), place / 2) / SAMPLES;
+        if (x < -nothing && k > first * SAMPLES) return (double)k / SAMPLES;
+    }
+    return 1;
+}
+
+static double most_terms(const perp__events *e, int p, int k)
+{
+    double most = 0;
+    for (int c = 0; c < e->at->scheme.npoint; c++)
+        most = fmax(most, perp__collocation_terms(e->at, c, p, k));
+    return most;
+}
+
+/* Where row k of an open pair, or a side of a closed one, seems to be below 0 between the points. */
+static double dip_of(const perp__events *e, int p, int k, int is_minus)
+{
+    double at[SAMPLES + 1];
+    sample(e, p, k, at);
+    for (int s = 0; s <= SAMPLES && is_minus; s++) at[s] = -at[s];
+    return lowest(at, DIPS * most_terms(e, p, k), e->at->scheme.c[0]);
+}
+
+/* Where the guard of an open pair seems to come on for a while, its second side below 0. */
+static double dip_of_guard(const perp__events *e, int p)
+{
+    double at[SAMPLES + 1], side[SAMPLES + 1];
+    sample_guard(e, p, at);
+    for (int s = 0; s <= SAMPLES; s++) at[s] = -at[s];
+    double nothing = DIPS * most_terms(e, p, PERP__ROW_GUARD);
+    int is_two_sided = e->model->pair[p].two_sided;
+    if (at[0] < -nothing) return is_two_sided ? 1 : dip_of(e, p, PERP__ROW_B, 0);
+    double share = lowest(at, nothing, 0);
+    if (share == 1 || is_two_sided) return share;
+    sample(e, p, PERP__ROW_B, side);
+    return side[(int)(share * SAMPLES)] < 0 ? share : 1;
+}
+
+/* Where between the points, as a part of the step, a check seems to be violated; 1: nowhere. */
 static double dip(const perp__events *e)
 {
-    enum { SAMPLES = 8 };
-    const perp__scheme *scheme = &e->at->scheme;
-    double value[PERP__MOST_POINTS], first = 1;
+    double first = 1;
     for (int i = 0; i < CHECKS * e->model->npair; i++) {
-        int row = row_of_check(e, i / CHECKS, i % CHECKS);
-        double largest = 0, nothing = 0;
-        if (row == PERP__ROW_GUARD && e->mode[i / CHECKS] != PERP__ROW_A) continue; /* drifts */
-        for (int c = 0; c < scheme->npoint; c++) {
-            nothing = fmax(nothing, DIPS * perp__collocation_terms(e->at, c, i / CHECKS, row));
-            value[c] = check(e, c, i / CHECKS, i % CHECKS);
-            largest = fmax(largest, fabs(value[c]));
-        }
-        for (int k = 1; k < SAMPLES && isfinite(largest); k++) {
-            double share = scheme->c[0] + (1 - scheme->c[0]) * k / SAMPLES;
-            double x = perp__scheme_between(scheme, value, share);
-            if (x < -nothing) first = fmin(first, share);
-        }
+        int p = i / CHECKS, row = row_of_check(e, p, i % CHECKS),
+            is_open = e->mode[p] == PERP__ROW_A;
+        int is_off = is_open && e->model->pair[p].guard >= 0 && e->held[p] <= 0 && e->tied[p] != 1;
+        if ((row == PERP__ROW_GUARD && !is_open) || /* drifts */
+            isinf(check(e, 0, p, i % CHECKS)))
+            continue;
+        first = fmin(first, is_off ? dip_of_guard(e, p)
+                                   : dip_of(e, p, row,
+                                            row == PERP__ROW_GUARD || e->mode[p] == PERP__ROW_HI));
     }
     return first;
 }

@@ -281,6 +281,33 @@ static void what_happens_between_points_is_seen(void **state)
     perp_model_destroy(model);
 }
 
+/* A ball thrown at 5 m/s meets a ceiling that is `below` its apex: for 1e-3 s, of 1e-6 m, somewhere within a step, also before its first point. */
+static void a_guard_that_is_on_for_a_moment_is_seen(void **state)
+{
+    (void)state;
+    static const double below[] = {1e-2, 1e-4, 1e-6};
+    for (int i = 0; i < 3; i++) {
+        char text[256];
+        double g = 9.81, c = 12.5 / g - below[i], up = sqrt(2 * g * below[i]), t = (5 - up) / g;
+        double v = -0.5 * up - g * (1 - t), z = c - 0.5 * up * (1 - t) - g * (1 - t) * (1 - t) / 2;
+        snprintf(text, sizeof text,
+                 "param c = %.17g\nstate z = 0, v = 5\nvar p\nder(z) = v\nder(v) = -p - 9.81\n"
+                 "0 <= p perp -v - 0.5*pre(v) >= 0 when z >= c\n",
+                 c);
+        perp_model *model = parse_model(text);
+        for (int by = PERP_RADAU3; by <= PERP_RADAU7; by++) {
+            for (int n = 1; n <= 20; n++) {
+                double x[2];
+                end_of(model, (perp_integrator)by, 1, 1.0 / n, x);
+                if (!(fabs(x[0] - z) < 1e-10 && fabs(x[1] - v) < 1e-10))
+                    fail_msg("%g below the apex, %d steps of radau%d: off by %g", below[i], n,
+                             2 * (by - PERP_RADAU3) + 3, x[1] - v);
+            }
+        }
+        perp_model_destroy(model);
+    }
+}
+
 static double largest_drift(const run *r, const char *name)
 {
     double first = at(r, 0, name), worst = 0;
@@ -673,6 +700,7 @@ int main(void)
         cmocka_unit_test(a_bead_slides_down_a_hoop_and_leaves_it),
         cmocka_unit_test(a_block_falls_off_its_table),
         cmocka_unit_test(what_happens_between_points_is_seen),
+        cmocka_unit_test(a_guard_that_is_on_for_a_moment_is_seen),
         cmocka_unit_test(elastic_balls_keep_their_energy),
         cmocka_unit_test(tables_have_no_kink_within_a_step),
         cmocka_unit_test(a_run_goes_on_from_a_snapshot),
