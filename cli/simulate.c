@@ -747,7 +747,7 @@ static void print_kinds(FILE *out, const perp_simulation *sim, const followed *f
             fprintf(out,
                     kind == PERP_DERIVATIVE_NO_SIDE
                         ? "derivatives by %s: from t = %g on not known (%s): both sides of a pair "
-                          "are 0 there, or a guard is on its bound\n"
+                          "are 0 there, a guard is on its bound, or impacts coincide\n"
                         : "derivatives by %s: from t = %g on one-sided, %s: both sides of a pair "
                           "are 0 there, a guard is on its bound, or the row falls on an event\n",
                     f->name[k], since, perp_derivative_kind_name(kind));

@@ -544,6 +544,38 @@ static void note_coming_events(perp__saltation *s)
     }
 }
 
+/* An event ended the step, and contact p closes there, too. It is met with the event; a change that moves it beside that has the one before the other, and what is
+ * behind both is another motion, whichever it is. */
+static void note_coinciding(perp__saltation *s, int p)
+{
+    const perp__collocation *a = s->slopes->at;
+    const perp__pair *pair = &a->model->pair[p];
+    int last = a->scheme.npoint - 1, is_given = pair->guard >= 0,
+        k = is_given ? PERP__ROW_GUARD : PERP__ROW_B, r = perp__collocation_row(a, last, p, k);
+    int zero = a->active[last * (a->neq + a->model->npair) + a->neq + p] -
+               perp__collocation_row(a, last, p, 0);
+    double rate = rate_of(s, r), b = perp__collocation_side(a, last, p, PERP__ROW_B), size;
+    int is_coming = (is_given ? rate > 0 : rate < 0) &&
+                    fabs(perp__collocation_side(a, last, p, k)) <= no_time(a) * fabs(rate);
+    if (zero != PERP__ROW_A || pair->two_sided ||
+        (is_given && b > s->step->tol * terms_of(a, last, p, PERP__ROW_B)) || !is_coming)
+        return;
+    for (int j = 0; j < s->np; j++) {
+        double moves = moves_at(s, r, j, &size);
+        if (fabs(moves) > least_move(s, r, j) && perp__against(moves, size))
+            perp__sensitivity_doubt(s->run, j, PERP__NOT_UP | PERP__NOT_DOWN,
+                                    a->ws[a->time + last]);
+    }
+}
+
+static void note_coinciding_events(perp__saltation *s, int row)
+{
+    const perp__collocation *a = s->slopes->at;
+    int k = row - (a->scheme.npoint - 1) * a->nrow - a->neq;
+    for (int p = 0; p < a->model->npair; p++)
+        if (p != k / PERP__PAIR_ROWS) note_coinciding(s, p);
+}
+
 /* What this is at the start of the step, by the polynomial through its points; 0 where it is little beside what it is there, or its terms are. */
 static double at_start(const perp__saltation *s, const double *value, double terms)
 {
@@ -703,6 +735,7 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
         if (tied >= 0) note_tie(s, tied);
         if (row >= 0) note_opening(s, row);
         if (row < 0) note_coming_events(s);
+        if (row >= 0) note_coinciding_events(s, row);
         if (is_fresh) note_start(s, is_start);
     }
     if (s->known && states) memcpy(s->dx, s->dY + (size_t)last * np, states * sizeof(double));

@@ -990,6 +990,58 @@ static void places_off_an_equation_leave_no_speed_behind(void **state)
         if (k % 7 > 0 && k % 7 < 5) assert_near(d[1][k], d[0][k], 1e-3 * (2 + fabs(d[0][k])));
 }
 
+#define ROW_OF_BALLS                                                                               \
+    "param r = 0.05\nstate x[3] = [0, 0.5, %g], v[3] = [1, 0, %g]\nvar p[2]\nder(x) = v\n"         \
+    "der(v[1]) = -p[1]\nder(v[2]) = p[1] - p[2]\nder(v[3]) = p[2]\nfor i in 1..2 {\n"              \
+    "0 <= p[i] perp v[i+1] - v[i] + pre(v[i+1] - v[i]) >= 0 when x[i+1] - x[i] <= 2*r\n}\n"
+
+/* Impacts at one time, of bodies that have to do with each other or not, and of one that touches another. */
+static void impacts_at_one_time_have_derivatives_where_they_stay_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double a, b;
+        const char *by;
+        int is_known;
+    } at_once[] = {
+        {ROW_OF_BALLS, 1, -1, "x[1]", 0},
+        {ROW_OF_BALLS, 1, -1, "v[3]", 0},
+        {ROW_OF_BALLS, 1, -1, "r", 1},
+        {ROW_OF_BALLS, 1.02, -1, "x[1]", 1},
+        {ROW_OF_BALLS, 0.6, 0, "x[3]", 0}, /* touches */
+        {ROW_OF_BALLS, 0.6, 0, "x[1]", 1},
+        {ROW_OF_BALLS, 0.61, 0, "x[3]", 1},
+        {"param g = 9.81\nstate z[2] = [%g, 1], v[2] = %g\nvar p[2]\nder(z) = v\nder(v) = p - g\n"
+         "0 <= p perp v + 0.7*pre(v) >= 0 when z <= 0\n",
+         1, 0, "z[1]", 0},
+        {"param g = 9.81\nstate z[2] = [%g, 1], v[2] = %g\nvar p[2]\nder(z) = v\nder(v) = p - g\n"
+         "0 <= p perp v + 0.7*pre(v) >= 0 when z <= 0\n",
+         1, 0, "g", 1},
+        {"param g = 9.81\nstate z[2] = [%g, 1], v[2] = %g\nvar p[2]\nder(z) = v\nder(v) = p - g\n"
+         "0 <= p perp v + 0.7*pre(v) >= 0 when z <= 0\n",
+         1.01, 0, "z[1]", 1},
+        {"state x[2] = [0.2, %g], v[2] = %g\nvar p[2]\nder(x) = v\nder(v) = p\n0 <= p perp x >= "
+         "0\n",
+         0.2, -1, "x[2]", 0}, /* by positions */
+        {"state x[2] = [0.2, %g], v[2] = %g\nvar p[2]\nder(x) = v\nder(v) = p\n0 <= p perp x >= "
+         "0\n",
+         0.21, -1, "x[2]", 1},
+    };
+    for (int i = 0; i < 3 * (int)(sizeof at_once / sizeof *at_once); i++) {
+        char text[512];
+        double row[16];
+        int k = i / 3;
+        snprintf(text, sizeof text, at_once[k].text, at_once[k].a, at_once[k].b);
+        strcat(text, "simulate to 0.5 step 0.03\n");
+        perp_derivative_kind kind =
+            kind_of(text, (perp_integrator)(PERP_RADAU3 + i % 3), at_once[k].by, row);
+        if (kind != (at_once[k].is_known ? PERP_DERIVATIVE_TWO_SIDED : PERP_DERIVATIVE_NO_SIDE))
+            fail_msg("%s\nby %s, method %d: %s", text, at_once[k].by, i % 3,
+                     perp_derivative_kind_name(kind));
+    }
+}
+
 static void stretches_say_that_a_guard_was_touched(void **state)
 {
     (void)state;
@@ -1059,6 +1111,7 @@ int main(void)
         cmocka_unit_test(gradients_of_rows_on_events_are_of_one_side),
         cmocka_unit_test(what_jumps_with_no_event_has_derivatives_of_the_steps),
         cmocka_unit_test(places_off_an_equation_leave_no_speed_behind),
+        cmocka_unit_test(impacts_at_one_time_have_derivatives_where_they_stay_so),
         cmocka_unit_test(stretches_say_that_a_guard_was_touched),
     };
     return run_all(tests);
