@@ -120,6 +120,8 @@ def identify(model: Model, runs: Iterable[Any], given: Mapping[str, Any]) -> Fit
             options.method = find("method", value, lib.perp_estimator_find, lib.PERP_ESTIMATOR_COUNT, lib.perp_estimator_name)
         elif name == "derivatives":
             options.derivatives = find(name, value, lib.perp_derivatives_find, lib.PERP_DERIVATIVES_COUNT, lib.perp_derivatives_name)
+        elif name == "integrator":
+            options.integrator = find(name, value, lib.perp_integrator_find, lib.PERP_INTEGRATOR_COUNT, lib.perp_integrator_name)
         else:
             setattr(options, name, value)
     handle = ffi.new_handle(progress)

@@ -396,6 +396,9 @@ def test_parameters_are_identified():
     assert low < fit.mu < high and fit.parameters["mu"].has_interval and fit.covariance.shape == (2, 2)
     data = perp.read(EXAMPLES / "identify" / "block.csv")
     assert m.identify([{c: data[c] for c in data}]).mu == fit.mu
+    assert m.identify(EXAMPLES / "identify" / "block.csv", integrator="theta").mu != fit.mu
+    with pytest.raises(perp.ArgumentError, match="unknown integrator 'thet'; did you mean 'theta'"):
+        m.identify(EXAMPLES / "identify" / "block.csv", integrator="thet")
     with pytest.raises(perp.DataError):
         m.identify([{"t": [0, 1, 0.5], "x": [0, 0, 0]}])
 
