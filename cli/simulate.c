@@ -603,11 +603,12 @@ static void print_errors(FILE *out, const perp_model *model, int n, const double
                          const double *unsure)
 {
     double least = 0;
+    int is_later = 0;
     for (int k = 0, above = n; above > MAX_PLOTTED && k < 2000; k++) {
         above = 0, least = ldexp(1, k - 1000);
         for (int i = 0; i < n; i++) above += error[i] + unsure[i] >= least;
     }
-    for (int i = 0, is_later = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         perp_symbol state = perp_model_symbol(model, PERP_STATE, i);
         int is_known = error[i] > 3 * unsure[i];
         if (error[i] + unsure[i] < least) continue;
@@ -615,7 +616,7 @@ static void print_errors(FILE *out, const perp_model *model, int n, const double
                 is_known ? error[i] : error[i] + unsure[i], state.unit[0] ? " " : "", state.unit);
         is_later = 1;
     }
-    if (least > 0) fprintf(out, "; of the others < %.1e", least);
+    if (least > 0) fprintf(out, "%s < %.1e", is_later ? "; of the others" : " of all", least);
 }
 
 /* How far the states at the end are from the motion, a line of text without its end; the caller frees. NULL: memory is out. */

@@ -913,6 +913,27 @@ double perp__run_work(const perp_simulation *sim)
     return sim->step.count.work + (sim->events ? perp__events_work(sim->events) : 0);
 }
 
+/* Of a step without pairs that does not hold, where it begins: which forces lie in its null space, such as those of a loop that is closed twice. Nothing keeps its place. */
+static void say_undetermined(perp_simulation *sim, perp_diag *diag)
+{
+    perp__step *s = &sim->step;
+    const perp__item *item = s->model->item[PERP_VAR];
+    int n = s->model->nitem[PERP_VAR], found = 0;
+    char is_open = 0, *var = s->A && s->np == 0 && s->ncone == 0 ? malloc((size_t)n + 1) : NULL;
+    if (!var) return;
+    memcpy(s->ws + s->sym.y, sim->before + s->sym.y, (size_t)s->ny * sizeof(double));
+    for (int i = s->nx; i < s->ny; i++) s->ws[s->sym.y + i] = 0;
+    perp__step_linearise(s);
+    perp__step_fill(s);
+    int is_known = perp__step_undetermined(s, &is_open, var);
+    for (int i = 0; i < n && is_known; i++)
+        if (var[i])
+            perp__diag_append(diag, found++ ? ", '%s'" : "  nothing determines '%s'", item[i].name);
+    if (found)
+        perp__diag_append(diag, "; equations say the same twice there, or nearly the same\n");
+    free(var);
+}
+
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
                            perp_diag *diag)
 {
@@ -939,6 +960,8 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
         perp_status status = s->out_of_memory  ? perp__out_of_memory(diag, sim->model->source.name)
                              : sim->is_stopped ? PERP_ERR_STOPPED
                                                : explain(sim, &r, diag);
+        if (status == PERP_ERR_NO_SOLUTION && r.fault == PERP__UNVERIFIED)
+            say_undetermined(sim, diag);
         memcpy(s->ws, sim->before, symbols);
         s->gaps.closed = closed;
         perp__impulses_undo(sim);

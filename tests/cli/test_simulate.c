@@ -210,6 +210,10 @@ static void the_summary_says_the_error_at_the_end(void **state)
         free(text);
         cli_free(&r);
     }
+    strcpy(file, cli_file("many.perp", "state x[12] = 1\nder(x) = -x + sin(x)^2\n"
+                                       "simulate to 5 step 0.02 method radau5\n"));
+    cli_expect(0, "error at the end: of all < ", NULL, "simulate '%s' --no-plot", file);
+    strcpy(file, cli_path("springs.perp"));
     cli_result r = cli_run("simulate '%s' -o '%s' --estimate full", file, out);
     char *text = cli_read(out);
     assert_non_null(strstr(text, "\n# error at the end: x[1] < "));
@@ -384,7 +388,8 @@ static void usage_faults_exit_1(void **state)
     cli_expect(1, NULL, "is a var", "simulate " PARTICLE " --set p=1");
     cli_expect(1, NULL, "no input of this name", "simulate " BLOCK " --input F=x.csv");
     cli_expect(1, NULL, "unknown method 'eule'", "simulate " PARTICLE " --method eule");
-    cli_expect(1, NULL, "--method euler is for robot files", "simulate " PARTICLE " --method euler");
+    cli_expect(1, NULL, "--method euler is for robot files",
+               "simulate " PARTICLE " --method euler");
     cli_expect(1, NULL, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     cli_expect(
         1, NULL,
@@ -653,6 +658,22 @@ static void what_is_no_number_is_named_with_its_line(void **state)
     expect_model(3, "model.perp:4: 0 <= y*sqrt(x) perp N >= 0",
                  "state x = 0.05, y = 1\nvar N\nder(x) = -1\n0 <= y*sqrt(x) perp N >= 0\n"
                  "der(y) = N\nsimulate to 1 step 0.05\n");
+}
+
+/* A pendulum whose bar is there twice: what holds it is not one force. */
+static void forces_that_nothing_determines_are_named(void **state)
+{
+    (void)state;
+    static const char bar[] =
+        "state x = 0.6, y = -0.8, u = 0, v = 0\nvar s, r\nder(x) = u\nder(y) = v\n"
+        "der(u) = -s*x - r*x\nder(v) = -s*y - r*y - 9.81\nx^2 + y^2 = 1\n%s\n"
+        "simulate to 1 step 0.01 method %s\n";
+    static const char *const methods[] = {"backward-euler", "theta", "radau5"};
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text, bar, "2*x^2 + 2*y^2 = 2", methods[i]);
+        expect_model(3, "  nothing determines 's', 'r'; equations say the same twice", text);
+    }
 }
 
 static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
@@ -999,6 +1020,7 @@ int main(void)
         cmocka_unit_test(a_table_may_be_large_and_a_model_may_not),
         cmocka_unit_test(the_output_does_not_overwrite_what_the_run_reads),
         cmocka_unit_test(what_is_no_number_is_named_with_its_line),
+        cmocka_unit_test(forces_that_nothing_determines_are_named),
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
