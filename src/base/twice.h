@@ -30,4 +30,10 @@ static inline double perp__product_error(double a, double b, double p)
     return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
+/* At most 26 digits: a sum, a quotient or a decimal fraction that was rounded has more, but by chance. */
+static inline int perp__is_short(double x)
+{
+    return x == perp__upper_half(x);
+}
+
 #endif

@@ -105,8 +105,8 @@ INLINE void K(look_at_row)(const K(lanes) * v, int n, int i, VEC *off, VEC *S)
     *off = PICK(LESS((VEC){0}, v->z[i]), SIZE(w), -w) + rho * s, *S = s;
 }
 
-/* Where a row is left open by its own data: does it hold by what the others give it, too? A row without terms, none of which has
- * underflowed, is 0 = 0. */
+/* Where a row is left open by its own data: does it hold by what the others give it, too? One with data that rounding may hide is not
+ * judged here. A row without terms, none of which has underflowed, is 0 = 0. */
 TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM *is_good)
 {
     const double noise = (PERP__LCP_NOISE + 1) * ((n + 4) * (DBL_EPSILON / 2));
@@ -126,8 +126,9 @@ TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM 
         K(look_at_row)(v, n, i, &off, &S);
         VEC rounding = noise * S, seen = v->tol * own;
         VEC most = PICK(LESS(rounding, PERP__LCP_SEEN * seen), PERP__LCP_SEEN * seen, rounding);
-        CLAIM is_redundant = OF(AT_MOST(off, most) & AT_MOST(S / PERP__LCP_GROWTH, D) &
-                                AT_MOST(off, v->tol * PICK(LESS(S, D), S, D)));
+        CLAIM is_redundant =
+            OF(AT_MOST(own, zero) & AT_MOST(off, most) & AT_MOST(S / PERP__LCP_GROWTH, D) &
+               AT_MOST(off, v->tol * PICK(LESS(S, D), S, D)));
         holds = OF(holds & (AT_MOST(off, seen) | is_redundant) & AT_MOST(zero, v->z[i]));
         holds = OF(holds & (AT_MOST(zero + PERP__UNDERFLOW, S) |
                             (AT_MOST(S, zero) & AT_MOST(parts, zero))));

@@ -22,6 +22,9 @@ static const double RATIO = 1e-9, MOST_DENOMINATOR = 1e7, MOST_COMMON = 1e12;
  * sums that should be 0 is PUSH of the largest: it costs that much of q'u, and covers the rounding of ten digits. */
 static const double GAIN = 1e-12, NOTHING = 1e-11, PUSH = 1e-6;
 
+/* A nearest point that is off by less than the root of this is the target. */
+static const double OFF = 1e-12;
+
 /* Exact signs ------------------------------------------------------------------------------------ */
 
 /* A sum of doubles without rounding, as parts that do not overlap (Shewchuk 1997): 2098 bits need 40 of them. */
@@ -179,38 +182,51 @@ static int row_proves(perp_lcp_solver *s, const perp_lcp *lcp, int i)
 
 /* Nonnegative least squares ---------------------------------------------------------------------- */
 
-/* The problem with rows and columns scaled near 1, and q to 1. */
+/* The problem with rows and columns scaled near 1, and the point that is to be reached, q or w at some z, to 1. */
 typedef struct scaled {
     const perp_lcp *lcp;
-    double *R, *C; /* powers of two */
-    double unit;   /* largest |R q| */
+    const double *target;
+    double *R, *C;                /* powers of two; 0: the row is not looked at */
+    double unit;                  /* largest |R target| */
+    const unsigned char *is_open; /* nullable: of which z may change either way */
+    int equations;                /* ... and w of these has to be 0 */
 } scaled;
 
-/* Entry i of generator k: the unit vectors, then the columns of -M. */
+/* Generators: the unit vectors, the columns of -M, those of M where z may become less. */
+static int is_there(const scaled *p, int k)
+{
+    int n = p->lcp->n, is_open = p->is_open && p->is_open[k % n];
+    return k < n ? p->R[k] != 0 && !(is_open && p->equations) : k < 2 * n || is_open;
+}
+
+/* Entry i of generator k. */
 static double generator(const scaled *p, int k, int i)
 {
-    int n = p->lcp->n;
-    return k < n ? (i == k ? 1.0 : 0.0) : -perp__column(p->lcp, k - n)[i] * p->R[i] * p->C[k - n];
+    int n = p->lcp->n, j = k % n;
+    if (k < n) return i == k ? 1.0 : 0.0;
+    double x = perp__column(p->lcp, j)[i] * p->R[i] * p->C[j];
+    return k < 2 * n ? -x : x;
 }
 
 /* g'x of generator k, x given as R x. */
 static double inner(const scaled *p, int k, const double *x)
 {
     enum { STRANDS = 4 };
-    int n = p->lcp->n, i = 0;
+    int n = p->lcp->n, i = 0, j = k % n;
     if (k < n) return x[k] / p->R[k];
-    const double *column = perp__column(p->lcp, k - n);
+    const double *column = perp__column(p->lcp, j);
     double sum[STRANDS] = {0};
     for (; i + STRANDS <= n; i += STRANDS) {
         for (int l = 0; l < STRANDS; l++) sum[l] += column[i + l] * x[i + l];
     }
     for (; i < n; i++) sum[0] += column[i] * x[i];
-    return -(sum[0] + sum[1] + sum[2] + sum[3]) * p->C[k - n];
+    double product = (sum[0] + sum[1] + sum[2] + sum[3]) * p->C[j];
+    return k < 2 * n ? -product : product;
 }
 
 static double given(const scaled *p, int i)
 {
-    return p->lcp->q[i] * p->R[i] / p->unit;
+    return p->target[i] * p->R[i] / p->unit;
 }
 
 /* One more generator in the normal equations, which stay factored: L in s->lu.values, what they ask in s->fine. 0 if it depends on
@@ -218,7 +234,7 @@ static double given(const scaled *p, int i)
 static int take(perp_lcp_solver *s, const scaled *p, int k, int m)
 {
     int n = p->lcp->n;
-    double *L = s->lu.values, *row = s->w2, *x = s->z2;
+    double *L = s->lu.values, *row = s->w2, *x = s->along;
     size_t ld = (size_t)n;
     for (int i = 0; i < n; i++) x[i] = given(p, i) * p->R[i];
     s->fine[m] = inner(p, k, x);
@@ -272,7 +288,7 @@ static void add_generator(const scaled *p, int k, double f, double *u)
     for (int i = 0; i < n && k >= n; i++) u[i] += f * generator(p, k, i);
 }
 
-/* u = nearest - q for the weights x of m generators. */
+/* u = nearest - target for the weights x of m generators. */
 static void difference(const perp_lcp_solver *s, const scaled *p, int m, const double *x, double *u)
 {
     for (int i = 0; i < p->lcp->n; i++) u[i] = -given(p, i);
@@ -290,15 +306,15 @@ static void push(perp_lcp_solver *s, const scaled *p, int m, double *x, double *
     for (int a = 0; a < m; a++) add_generator(p, s->lu.rows[a], x[a], u);
 }
 
-/* The generator that u = nearest - q asks for most; -1 where none gains. */
+/* The generator that u = nearest - target asks for most; -1 where none gains. */
 static int most_wanted(const perp_lcp_solver *s, const scaled *p, int m, const double *u)
 {
     int n = p->lcp->n, best = -1;
-    double largest = GAIN, *x = s->z2;
+    double largest = GAIN, *x = s->along;
     for (int i = 0; i < n; i++) x[i] = u[i] * p->R[i];
-    for (int k = 0; k < 2 * n; k++) {
+    for (int k = 0; k < (p->is_open ? 3 : 2) * n; k++) {
         int is_in = 0;
-        double gain = -inner(p, k, x);
+        double gain = is_there(p, k) ? -inner(p, k, x) : 0;
         if (!(gain > largest)) continue;
         for (int a = 0; a < m; a++) is_in |= s->lu.rows[a] == k;
         if (!is_in) largest = gain, best = k;
@@ -346,7 +362,7 @@ static void unscale(const scaled *p, const double *u, double *out)
 static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
-    scaled p = {lcp, s->lu.row_scale, s->lu.column_scale, 0};
+    scaled p = {lcp, lcp->q, s->lu.row_scale, s->lu.column_scale, 0, NULL, 0};
     double *u = s->data, *x = s->correction;
     size_t bytes = (size_t)n * sizeof(double);
     for (int i = 0; i < n; i++) p.R[i] = p.C[i] = 1;
@@ -363,6 +379,166 @@ static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
     push(s, &p, m, x, u);
     unscale(&p, u, s->certificate);
     return perp_lcp_is_infeasible(lcp, s->certificate, 0);
+}
+
+/* A point that rounding breaks ------------------------------------------------------------------- */
+
+static void scale_by_terms(perp_lcp_solver *s, scaled *p)
+{
+    int n = p->lcp->n;
+    for (int i = 0; i < n; i++) {
+        double S = s->terms[i];
+        p->R[i] = S > PERP_TINY && S < PERP_HUGE ? 1 / perp__power_below(S) : 0;
+    }
+    for (int j = 0; j < n; j++) {
+        const double *column = perp__column(p->lcp, j);
+        double largest = 0;
+        for (int i = 0; i < n; i++) largest = fmax(largest, fabs(column[i] * p->R[i]));
+        p->C[j] = largest > PERP_TINY && largest < PERP_HUGE ? 1 / perp__power_below(largest) : 0;
+    }
+}
+
+static void scale_by_entries(scaled *p)
+{
+    for (int i = 0; i < p->lcp->n; i++) p->R[i] = p->C[i] = 1;
+    perp__equilibrate(p->lcp->n, p->lcp->M, p->lcp->ldm, p->R, p->C);
+}
+
+/* Rows that z leaves far from 0, as s->part says, are not looked at. 0 where the others leave nothing. */
+static int look_near(const perp_lcp_solver *s, scaled *p)
+{
+    p->unit = 0;
+    for (int i = 0; i < p->lcp->n; i++) {
+        if (!s->needy[i]) p->R[i] = 0;
+        p->unit = fmax(p->unit, fabs(p->target[i] * p->R[i]));
+    }
+    return p->unit > PERP_TINY && p->unit < PERP_HUGE;
+}
+
+/* Is the nearest point so far off that no rounding of the terms explains it, whatever z is near? */
+static int is_beyond_rounding(const perp_lcp_solver *s, const scaled *p)
+{
+    const double *u = s->certificate;
+    double off = 0, terms = 0;
+    for (int i = 0; i < p->lcp->n; i++) {
+        off -= u[i] * p->target[i] * p->R[i];
+        terms += fabs(u[i]) * s->terms[i] * p->R[i];
+    }
+    return off > PERP__LCP_ROUNDINGS * (DBL_EPSILON / 2) * terms;
+}
+
+/* Do the rows that are looked at leave something of the target? */
+static int is_off(perp_lcp_solver *s, const scaled *p)
+{
+    double square = 0;
+    if (nearest(s, p) < 0) return 0;
+    for (int i = 0; i < p->lcp->n; i++) square += s->certificate[i] * s->certificate[i];
+    return square > OFF;
+}
+
+/* What is left of the target as the target: what is small beside that has its digits then. */
+static int look_again(perp_lcp_solver *s, scaled *p)
+{
+    double unit = p->unit;
+    if (nearest(s, p) < 0) return 0;
+    p->unit = 0;
+    for (int i = 0; i < p->lcp->n; i++) {
+        s->target[i] = p->R[i] != 0 ? -s->certificate[i] * unit / p->R[i] : 0;
+        p->unit = fmax(p->unit, fabs(s->target[i] * p->R[i]));
+    }
+    return p->unit > PERP_TINY;
+}
+
+/* Does u prove it, or that of as few rows as it takes (deletion filter, Chinneck and Dravnieks 1991)? These have ratios of integers
+ * where M has integers. */
+static int rows_prove(perp_lcp_solver *s, scaled *p)
+{
+    enum { FILTER_UP_TO = 16 };
+    int n = p->lcp->n;
+    if (!look_again(s, p) || !is_off(s, p)) return 0;
+    unscale(p, s->certificate, s->certificate);
+    if (proves(s, p->lcp)) return 1;
+    for (int i = 0; i < n && n <= FILTER_UP_TO; i++) {
+        double R = p->R[i];
+        p->R[i] = 0;
+        if (R != 0 && !is_off(s, p)) p->R[i] = R;
+    }
+    if (n > FILTER_UP_TO || !is_off(s, p)) return 0;
+    unscale(p, s->certificate, s->certificate);
+    return proves(s, p->lcp);
+}
+
+/* By more than the tolerance of the data that stand in it? */
+static int is_wide(const perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    double sum = 0, terms = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double term = lcp->q[i] * s->certificate[i];
+        sum += term, terms += fabs(term);
+    }
+    return -sum > s->options.tol * terms;
+}
+
+/* Rows that z leaves near 0 into s->needy; by how many roundings of its terms is one off at most? */
+static double find_near(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    double most = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double w = s->w2[i], S = s->terms[i] * (DBL_EPSILON / 2), off = z[i] > 0 ? fabs(w) : -w;
+        s->needy[i] = (unsigned char)(z[i] > 0 || w <= s->options.tol * s->terms[i]);
+        if (off > most * S) most = off / S;
+    }
+    return most;
+}
+
+/* Of these, those with short entries: numbers that are meant, not computed. How many? */
+static int keep_short(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    int many = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        for (int j = 0; j < lcp->n && s->needy[i]; j++)
+            s->needy[i] = (unsigned char)perp__is_short(perp__column(lcp, j)[i]);
+        many += s->needy[i];
+    }
+    return many;
+}
+
+/* What is near z, with s->part: which z may change either way. */
+static scaled near_point(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    memcpy(s->target, s->w2, (size_t)lcp->n * sizeof *s->target);
+    for (int i = 0; i < lcp->n; i++) s->part[i] = z[i] > 0;
+    return (scaled){lcp, s->target, s->lu.row_scale, s->lu.column_scale, 0, s->part, 0};
+}
+
+int perp__lcp_is_disproved(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    scaled p = near_point(s, lcp, z);
+    int attempts = find_near(s, lcp, z) > 0 && keep_short(s, lcp) > 1 ? 2 : 0;
+    for (int by_entries = 0; by_entries < attempts && !s->has_certificate; by_entries++) {
+        if (by_entries)
+            scale_by_entries(&p);
+        else
+            scale_by_terms(s, &p);
+        s->has_certificate = look_near(s, &p) && rows_prove(s, &p) && is_wide(s, lcp);
+    }
+    s->lu.n = -1;
+    return s->has_certificate;
+}
+
+int perp__lcp_is_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    enum { SEARCH_UP_TO = 200 };
+    int is_so = 0;
+    if (s->has_certificate || lcp->n > SEARCH_UP_TO) return s->has_certificate;
+    scaled p = near_point(s, lcp, z);
+    if (find_near(s, lcp, z) > PERP__LCP_ROUNDINGS) {
+        p.equations = 1;
+        scale_by_terms(s, &p);
+        is_so = look_near(s, &p) && nearest(s, &p) >= 0 && is_beyond_rounding(s, &p);
+        memcpy(s->w2, s->target, (size_t)lcp->n * sizeof *s->w2);
+    }
+    return perp__lcp_is_disproved(s, lcp, z) || is_so;
 }
 
 /* In the units at hand; the ray belongs to them. */

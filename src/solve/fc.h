@@ -119,6 +119,10 @@ typedef struct perp__fc_sums {
 double perp__fc_judge(const perp__fc *fc, const perp_fc *problem, double tol, double *r,
                       perp__fc_sums sums, double *error);
 
+/* Of r that holds, u = W r + q: does no r, though, by a proof from normal rows that rounding or a tolerance hides? Then how far these are off beside
+ * their own data, more than tol; else 0. */
+double perp__fc_contradiction(const perp_fc *problem, const double *r, const double *u, double tol);
+
 /* perp_fc_residual where u is known. */
 double perp__fc_residual_of(const perp_fc *problem, const double *r, const double *u);
 

@@ -1000,7 +1000,9 @@ static double judge(perp_fc_solver *s, const perp_fc *view, double *r)
         perp__fc part = component(s, c);
         find_normal_data(&part);
     }
-    return perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
+    error = perp__fc_judge(fc, view, s->options.tol, r, s->sums, s->error);
+    if (!(error <= s->options.tol)) return error;
+    return perp__larger(error, perp__fc_contradiction(view, r, s->sums.u, s->options.tol));
 }
 
 /* Mark the components whose methods took for solved what is not: now they know the data of normal rows, and where these do not tell, rounding

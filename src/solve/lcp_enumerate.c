@@ -349,7 +349,7 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
         return PERP_ERR_ARG;
     if (lcp->n > MOST) return PERP_ERR_DIM;
     int n = lcp->n;
-    double room[9][MOST] = {{0}}, lo[MOST], R[MOST], C[MOST], M[MOST * MOST], q[MOST];
+    double room[12][MOST] = {{0}}, lo[MOST], R[MOST], C[MOST], M[MOST * MOST], q[MOST];
     double factors[MOST * MOST];
     unsigned char marks[3][MOST];
     int places[3][MOST];
@@ -370,6 +370,9 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
                              .fine = room[4],
                              .w2 = room[5],
                              .correction = room[6],
+                             .certificate = room[9],
+                             .target = room[10],
+                             .along = room[11],
                              .basis = marks[0],
                              .needy = marks[1],
                              .part = marks[2],

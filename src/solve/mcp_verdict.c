@@ -186,12 +186,6 @@ static int is_right(const perp_mcp_solver *s, int i, const double *z)
     return (at_lo && at_hi) || (at_lo && s->w[i] >= s->rho[i]) || (at_hi && -s->w[i] >= s->rho[i]);
 }
 
-/* At most 26 digits: a sum, a quotient or a decimal fraction that was rounded has more, but by chance. */
-static int is_short(double x)
-{
-    return x == perp__upper_half(x);
-}
-
 /* F, J and the rounding at the point nearest to 0 within the bounds, y. Returns J there; NULL: it is not known. */
 static const double *probe(perp_mcp_solver *s, double *y, double *w, double *rho)
 {
@@ -231,7 +225,7 @@ static double learn_data(perp_mcp_solver *s, const double *z)
             int i = row(s, j, e);
             double x = s->J[e] * z[j], next = sum[i] + x;
             is_affine[i] &= J[e] == s->J[e];
-            is_exact[i] &= is_short(J[e]) && (y[j] == 0 || J[e] == 0);
+            is_exact[i] &= perp__is_short(J[e]) && (y[j] == 0 || J[e] == 0);
             low[i] += perp__product_error(s->J[e], z[j], x) + perp__sum_error(sum[i], x, next);
             sum[i] = next;
             c[i] -= J[e] * y[j];

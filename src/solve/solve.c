@@ -49,7 +49,7 @@ static int allocate(perp_lcp_solver *s)
 {
     const perp__solver *method = methods[s->method];
     size_t n = (size_t)s->n_max + 1;
-    s->z = calloc(16 * n + n * n, sizeof(double));
+    s->z = calloc(18 * n + n * n, sizeof(double));
     s->basis = calloc(4 * n, 1);
     s->lu.swap = calloc(3 * n, sizeof(int));
     s->own.block = malloc(perp__own_units_doubles(s->n_max) * sizeof(double));
@@ -63,7 +63,8 @@ static int allocate(perp_lcp_solver *s)
     s->kept = s->scratch + n, s->correction = s->kept + n, s->terms = s->correction + n;
     s->data = s->terms + n;
     s->low = s->data + n, s->lu.row_scale = s->low + n, s->lu.column_scale = s->lu.row_scale + n;
-    s->fine = s->lu.column_scale + n, s->lu.values = s->fine + n;
+    s->fine = s->lu.column_scale + n, s->target = s->fine + n, s->along = s->target + n;
+    s->lu.values = s->along + n;
     s->wrong = s->basis + n, s->needy = s->wrong + n, s->part = s->needy + n;
     s->lu.rows = s->lu.swap + n, s->lu.order = s->lu.rows + n;
     if (!perp__lcp_parts_create(s)) return 0;
@@ -166,7 +167,9 @@ perp_outcome perp__lcp_run(perp_lcp_solver *s, const perp__solver *method, const
                                 : method->solve(s, lcp, attempt, iterations);
         if (word == PERP_INFEASIBLE || (word == PERP_SOLVED && method->is_driver)) return word;
         int is_guess = *iterations == before && attempt + 1 < method->attempts;
-        if (perp__lcp_verify(s, lcp, is_guess)) {
+        int holds = perp__lcp_verify(s, lcp, is_guess);
+        if (s->has_certificate) return PERP_INFEASIBLE;
+        if (holds) {
             s->has_ray = 0; /* of an attempt before */
             return PERP_SOLVED;
         }

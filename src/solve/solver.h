@@ -37,6 +37,7 @@ struct perp_lcp_solver {
     double *kept;        /* n: the best point of auto */
     double *scratch, *correction, *fine; /* n each: the driver's */
     double *terms, *data, *low;          /* n each: S and D of each row, see verdict.c; scratch */
+    double *target, *along;              /* n each: of farkas.c */
     unsigned char
         *basis; /* n: 1 where z_i is basic; a pivoting method leaves its own and sets has_basis */
     unsigned char *wrong;        /* n: 1 where that is wrong */
@@ -96,6 +97,9 @@ typedef struct perp__solver {
 #define PERP__LCP_NOISE  32
 #define PERP__LCP_SEEN   10
 #define PERP__LCP_GROWTH 32
+
+/* What no z near makes of such rows but by so many roundings of their terms is no rounding of M and q. */
+#define PERP__LCP_ROUNDINGS 4
 
 /* Bounds of a pair, which the problem may leave out. */
 static inline double perp__lo(const perp_lcp *lcp, int i)
@@ -218,6 +222,13 @@ void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C);
 /* farkas.c: a proof that the pure problem has no solution into solver->certificate, from a row or the ray; with `search`
  * also by nonnegative least squares. Sets and returns has_certificate. */
 int perp__lcp_prove(perp_lcp_solver *solver, const perp_lcp *lcp, int search);
+
+/* The same of a point z that is no solution but for rounding; w2 and the terms are those of z: does no other near it do better, by more than
+ * rounding, or is there a proof, into certificate, which sets has_certificate? */
+int perp__lcp_is_contradicted(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
+
+/* The second alone. */
+int perp__lcp_is_disproved(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
 /* own_units.c: a problem without bounds in units of its own; z or a ray there and back, by the units last made. */
 size_t perp__own_units_doubles(int n);

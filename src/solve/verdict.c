@@ -965,6 +965,15 @@ static int is_noise(const perp_lcp_solver *s, const perp_lcp *lcp, int i, double
     return off <= PERP__LCP_NOISE * rounding_of_sum(lcp->n) * s->terms[i];
 }
 
+/* What is off by `most` of its terms: is it more than little of the data of some row, in its terms? */
+static int may_hide_data(const perp_lcp_solver *s, const perp_lcp *lcp, double most)
+{
+    for (int i = 0; i < lcp->n && most > 0; i++) {
+        if (lcp->q[i] != 0 && most * s->terms[i] > s->options.tol * fabs(lcp->q[i])) return 1;
+    }
+    return 0;
+}
+
 /* What the data of rows with z > 0 make of each row, one by one. */
 static void find_asked(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *D)
 {
@@ -1006,17 +1015,20 @@ static int are_asked_by(perp_lcp_solver *s, int n, const double *D)
 /* Without bounds: are needy rows broken by rounding alone, and their terms asked for by the data of rows with z > 0? After find_needy. */
 static int are_redundant(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
-    double *D = s->low;
+    double *D = s->low, most = 0;
     for (int i = 0; i < lcp->n; i++) {
         double off = distance(lcp, i, z[i], s->w2[i]);
         s->needy[i] &= !is_seen(s, lcp, i, off);
         if (s->needy[i] && !is_noise(s, lcp, i, off)) return 0;
+        if (s->needy[i] && off > most * s->terms[i]) most = off / s->terms[i];
     }
     find_asked(s, lcp, z, D);
     carry_data(lcp, s->terms, D, s->scratch);
-    if (are_asked_by(s, lcp->n, D)) return 1;
-    find_asked_together(s, lcp, z, D);
-    return are_asked_by(s, lcp->n, D);
+    if (!are_asked_by(s, lcp->n, D)) {
+        find_asked_together(s, lcp, z, D);
+        if (!are_asked_by(s, lcp->n, D)) return 0;
+    }
+    return !may_hide_data(s, lcp, most) || !perp__lcp_is_contradicted(s, lcp, z);
 }
 
 /* With bounds: are they broken by rounding alone, and their terms determined? The data of a row at a bound, whose sign is asked for, decide
@@ -1307,7 +1319,7 @@ static int has_entry(const perp_lcp *lcp, int i, int many, const int *columns)
 /* Row i, open by its own data: is it broken by rounding alone, and its terms asked for by what others give it? As few of these as it takes. used: -1, or how many z are not 0, in
  * lu.order. */
 static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i, giver *last,
-                            int *used)
+                            int *used, int *hides)
 {
     double S = s->terms[i], own = fabs(lcp->q[i]), open = s->low[i], tol = s->options.tol;
     if (!(open <= DBL_MAX)) {
@@ -1319,18 +1331,27 @@ static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i
         larger((PERP__LCP_NOISE + 1) * rounding_of_sum(lcp->n) * S, PERP__LCP_SEEN * tol * own);
     if (s->takes_rounded) most = off, enough = off / tol;
     if (!(off <= most && enough <= S)) return 0;
+    *hides |= own > 0;
     enough *= 1 + 4 * DBL_EPSILON;
     return carried_to(lcp, i, own, lcp->q, s->takes_rounded ? NULL : s->z, enough, last) >= enough;
 }
 
-static int rows_hold(const perp_lcp_solver *s, const perp_lcp *lcp)
+/* Where rounding may hide a datum: is it no more than rounding? */
+static PERP_APART int is_rounding(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    kernel[s->isa].twice(lcp, s->z, s->fine, s->w2, s->terms, s->low);
+    return !perp__lcp_is_contradicted(s, lcp, s->z);
+}
+
+static int rows_hold(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     giver last = {NULL, 0};
-    int used = -1;
+    int used = -1, hides = 0; /* rounding may hide a datum */
     for (int i = 0; i < lcp->n; i++) {
-        if (!(s->low[i] <= 0) && !row_holds(s, lcp, i, &last, &used)) return 0;
+        if (!(s->low[i] <= 0) && !row_holds(s, lcp, i, &last, &used, &hides)) return 0;
     }
-    return 1;
+    return !hides || s->takes_rounded || is_rounding(s, lcp);
 }
 
 /* Do all rows hold by what others give them, where rows that have none get some level by level? Less than is found by what follows, at
@@ -1339,7 +1360,7 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
     giver last = {NULL, 0};
-    int before, many = 0;
+    int before, many = 0, hides = 0;
     for (int i = 0; i < lcp->n; i++) {
         if (!(s->low[i] <= 0)) s->lu.order[many++] = i;
     }
@@ -1362,6 +1383,7 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
                 is_small = s->data[i] != 0 || v + rho * S <= MORE_THAN_ROUNDING * rho * S;
             s->data[i] = D;
             if (!is_small) return 0;
+            hides |= lcp->q[i] != 0;
             if (D == 0 && S > 0)
                 s->lu.order[many++] = i;
             else if (!(v + rho * S <= tol * (S < D ? S : D)) ||
@@ -1369,7 +1391,7 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
                 return 0;
         }
     } while (many > 0 && many < before);
-    return many == 0;
+    return many == 0 && (!hides || s->takes_rounded || is_rounding(s, lcp));
 }
 
 /* Do all rows hold by q alone? */
@@ -1451,6 +1473,17 @@ static int holds_by_others(perp_lcp_solver *s, const perp_lcp *lcp)
     return holds_by_data(s, lcp) && keeps_data_of(s, lcp);
 }
 
+/* What is refused though it is off by little of its terms: by how much of a row's own data at most? */
+static double error_of_data(const perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    double error = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double v = violation(lcp, i, s->z[i], s->w[i]);
+        if (v > error * fabs(lcp->q[i])) error = v / fabs(lcp->q[i]);
+    }
+    return error > s->options.tol ? error : (double)INFINITY;
+}
+
 int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp, int is_guess)
 {
     if (!lcp->lo && !lcp->hi) {
@@ -1465,5 +1498,7 @@ int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp, int is_guess)
     s->residual = residual_of(lcp, s->z, s->w);
     if ((lcp->lo || lcp->hi) && hold_in_bounds(s, lcp)) return 1;
     find_all_data(s, lcp, s->z);
-    return (holds_by_data(s, lcp) && keeps_data_of(s, lcp)) || settle(s, lcp);
+    if ((holds_by_data(s, lcp) && keeps_data_of(s, lcp)) || settle(s, lcp)) return 1;
+    if (s->error <= s->options.tol) s->error = error_of_data(s, lcp);
+    return 0;
 }

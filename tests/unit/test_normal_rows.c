@@ -112,9 +112,9 @@ static perp_outcome solve_pile(const problem *p, double *r)
     return info.outcome;
 }
 
-/* Beyond 30 times the tolerance of all normal data. What is left: where normal data of 1e12 that press ask for terms beside which it is nothing
- * (docs/adr/069-normal-rows.md). Judged beside the tangents, two answers in five are claimed. */
-static void what_contradicts_itself_is_rarely_solved(void **state)
+/* Beyond 30 times the tolerance of all normal data. Without proofs (docs/adr/127-proofs-beside-large-numbers.md) 68 are solved, judged beside the
+ * tangents two in five. */
+static void what_contradicts_itself_is_never_solved(void **state)
 {
     (void)state;
     static const double from[] = {0, 1, 1e5, 1e9, 1e13, 1e16, 1e20};
@@ -135,8 +135,7 @@ static void what_contradicts_itself_is_rarely_solved(void **state)
     }
     printf("%d of %d answers to %d problems are claimed to be solutions, %d of %d piles\n", solved,
            answers, problems, piles_solved, piles);
-    assert_true(problems > 400 && 50 * solved <= answers && piles > 100 &&
-                20 * piles_solved <= piles);
+    assert_true(problems > 400 && solved == 0 && piles > 100 && piles_solved == 0);
 }
 
 /* Opposite normals on one body, both closing, tangents that move on their own: no number that they carry makes it solved, nor rows in other
@@ -195,7 +194,7 @@ static void redundant_contacts_are_solved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_contradicts_itself_is_rarely_solved),
+        cmocka_unit_test(what_contradicts_itself_is_never_solved),
         cmocka_unit_test(tangents_do_not_stand_for_a_normal_row),
         cmocka_unit_test(redundant_contacts_are_solved),
     };
