@@ -289,8 +289,8 @@ PERP_API size_t perp_simulation_snapshot_size(const perp_simulation *simulation)
 PERP_API perp_status perp_simulation_snapshot(const perp_simulation *simulation, void *bytes,
                                               size_t size);
 
-/// Go on from a snapshot of this simulation, or of another of the same model text with the same options, parameters that are numbers and
-/// input tables (`from` and `to` may differ): not a bit of what follows is another than after the snapshot. Bytes are for
+/// Go on from a snapshot of this simulation, or of another of the same model text with the same options, parameters that are numbers,
+/// input tables and names followed (`from` and `to` may differ): not a bit of what follows is another than after the snapshot. Bytes are for
 /// the same version of perp and kind of machine. A matrix that the run needs is made again. May allocate room for modes that this
 /// simulation has not met.
 ///

@@ -225,8 +225,13 @@ static uint64_t problem_of(const perp_simulation *sim)
         sum = mix(sum, table->time, (size_t)table->n * sizeof(double));
         sum = mix(sum, table->value, (size_t)table->n * sizeof(double));
     }
-    if (sim->sensitivity) sum = mix(sum, "followed", 8);
-    return sum;
+    if (!sim->sensitivity) return sum;
+    perp__followed by = perp__sensitivity_followed(sim->sensitivity);
+    int count[] = {by.nparam, by.nstate};
+    sum = mix(sum, count, sizeof count);
+    sum = mix(sum, by.param, (size_t)by.nparam * sizeof(int));
+    sum = mix(sum, by.state, (size_t)by.nstate * sizeof(int));
+    return mix(sum, by.place, (size_t)(by.nparam + by.nstate) * sizeof(int));
 }
 
 /* A pass only reads what is const here. */
@@ -282,8 +287,8 @@ static const char *fault_of(const perp_simulation *sim, const unsigned char *byt
     if (h.order != ORDER || h.version != VERSION)
         return "a snapshot of another version of perp, or of another kind of machine";
     if (h.problem != problem_of(sim))
-        return "a snapshot of another model, or of a simulation with other options, parameters or "
-               "input tables";
+        return "a snapshot of another model, or of a simulation with other options, parameters, "
+               "input tables or derivatives";
     if (h.size != perp_simulation_snapshot_size(sim) || size < h.size)
         return "a snapshot that is not complete";
     if (h.sum != mix(h.problem, bytes + sizeof h, (size_t)h.size - sizeof h))

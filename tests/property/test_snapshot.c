@@ -374,6 +374,42 @@ static void what_is_no_snapshot_of_this_simulation_is_refused(void **state)
     free(wrong);
 }
 
+/* Derivatives are by the names that a simulation follows, in its order. */
+static void snapshots_are_of_simulations_that_follow_the_same(void **state)
+{
+    (void)state;
+    static const char *const by[][2] = {{"m", "mu"}, {"m", "mu"}, {"mu", "m"}, {"m", "k"},
+                                        {"m", "x"},  {"x", "v"},  {"v", "x"},  {"m"}};
+    enum { N = sizeof by / sizeof *by };
+    perp_model *m =
+        parse_model("param m = 2, mu = 0.1, k = 3\nstate x = 0, v = 1\nvar f\nder(x) = v\n"
+                    "m*der(v) = f - k*x\n-mu <= f <= mu perp v\nsimulate to 1 step 0.1\n");
+    for (int method = 0; method < 2; method++) {
+        perp_simulation *sim[N];
+        double row[8];
+        for (int i = 0; i < N; i++) {
+            sim[i] = create(m, method ? PERP_RADAU5 : PERP_BACKWARD_EULER, 0, 0);
+            assert_int_equal(perp_simulation_follow(sim[i], by[i][1] ? 2 : 1, by[i], NULL),
+                             PERP_OK);
+        }
+        for (int i = 0; i < N; i++) {
+            size_t own = perp_simulation_snapshot_size(sim[i]);
+            void *bytes = malloc(own);
+            step(sim[i], row);
+            assert_int_equal(perp_simulation_snapshot(sim[i], bytes, own), PERP_OK);
+            for (int k = 0; k < N; k++) {
+                if (k == i || (k < 2 && i < 2))
+                    assert_int_equal(perp_simulation_restore(sim[k], bytes, own, NULL), PERP_OK);
+                else
+                    expect_refusal(sim[k], bytes, own, "derivatives");
+            }
+            free(bytes);
+        }
+        for (int i = 0; i < N; i++) perp_simulation_destroy(sim[i]);
+    }
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +417,7 @@ int main(void)
         cmocka_unit_test(derivatives_and_the_end_are_the_same),
         cmocka_unit_test(gaps_that_have_just_opened_are_no_kinks_behind_a_snapshot),
         cmocka_unit_test(driven_runs_go_on_the_same),
+        cmocka_unit_test(snapshots_are_of_simulations_that_follow_the_same),
         cmocka_unit_test(what_is_no_snapshot_of_this_simulation_is_refused),
     };
     return run_all(tests);
