@@ -50,6 +50,7 @@ struct perp__lanes {
     double step, *start;          /* the time is start + ticks * step */
     double *ticks, *history, *held;
     double *error, *residual, *worst_error, *worst_residual, *worst_at; /* in ticks */
+    double *former;       /* residual of the step before */
     double *value, *unit; /* the coefficients that modes are of, and their units */
     char *source;         /* of each input */
     uint64_t *on;         /* where a guard is on */
@@ -119,7 +120,7 @@ int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
     perp__lanes *x = *out = calloc(1, sizeof *x);
     if (!x) return 0;
     x->isa = perp__isa();
-    PERP_TAKE(&x->arena, room, (nslot + nsymbol + nx + ntable + 7) * L + WIDEST);
+    PERP_TAKE(&x->arena, room, (nslot + nsymbol + nx + ntable + 8) * L + WIDEST);
     PERP_TAKE(&x->arena, x->value, s->row_start[s->nrow] + 1);
     PERP_TAKE(&x->arena, x->unit, s->ny + s->nrow + 1);
     PERP_TAKE(&x->arena, x->source, ntable + 1);
@@ -132,6 +133,7 @@ int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
     x->start = x->held + ntable * L, x->ticks = x->start + L;
     x->error = x->ticks + L, x->residual = x->error + L, x->worst_error = x->residual + L;
     x->worst_residual = x->worst_error + L, x->worst_at = x->worst_residual + L;
+    x->former = x->worst_at + L;
     x->side = x->on + nguard, x->was = x->side + 2 * npair;
     return 1;
 }
@@ -526,6 +528,7 @@ static void step_refused(perp__lanes *x, int l, perp_status *status, perp_diag *
     double *ws = sim->step.ws;
     x->ticks[at] -= 1;
     for (size_t i = 0; i < nsymbol; i++) ws[i] = x->old[i * n + at];
+    x->residual[at] = x->former[at];
     give_rest(x, l, sim);
     if (step_alone(sim, status, diag) != PERP_OK) x->going &= ~((uint64_t)1 << l);
     for (size_t i = 0; i < nsymbol; i++) x->ws[i * n + at] = ws[i];
@@ -554,6 +557,7 @@ static void step_together(perp__lanes *x, perp_status *status, perp_diag *diag)
     find_modes(x);
     uint64_t taken = x->going & solve_modes(x) & find_running(x);
     perp__tape_eval_many(&s->tape.check, x->ws, x->n);
+    memcpy(x->former, x->residual, (size_t)x->n * sizeof *x->former);
     taken &= kernel->judge(x, s);
     const uint64_t refused = x->going & ~taken;
     for (int l = 0; l < x->count && refused >> l; l++)

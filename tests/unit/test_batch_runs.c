@@ -280,6 +280,36 @@ static void a_copy_that_fails_among_others_is_named(void **state)
     perp_model_destroy(m);
 }
 
+/* The residual of a copy that fails is that of its last step that holds, as it is alone. */
+static void a_copy_that_fails_keeps_its_residual(void **state)
+{
+    const double u[2] = {0.4, 0.3}, lost[2] = {0.4, NAN};
+    (void)state;
+    perp_model *m = parse_model("input u\nstate x = 0.1, v = 0.3\nder(x) = v\n"
+                                "der(v) = u - 0.7*x - 0.3*v\nsimulate to 1 step 0.01\n");
+    perp_simulation_options o = live(m, PERP_BACKWARD_EULER);
+    perp_simulation *alone;
+    perp_batch *b;
+    double residual[2];
+    assert_int_equal(perp_simulation_create(m, &o, &alone, NULL), PERP_OK);
+    assert_int_equal(perp_batch_create(m, &o, 2, 1, &b, NULL), PERP_OK);
+    int column = perp_simulation_columns(alone) - 1;
+    assert_string_equal(perp_simulation_column_name(alone, column), "residual");
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        assert_int_equal(perp_batch_set_input(b, 0, is_lost ? lost : u), PERP_OK);
+        perp_simulation_set_input(alone, 0, is_lost ? NAN : u[1]);
+        perp_status status = perp_batch_step(b, 5, NULL);
+        for (int i = 0; i < 5; i++)
+            if (perp_simulation_step(alone, NULL, NULL) != PERP_OK) break;
+        assert_int_equal(status, is_lost ? PERP_ERR_DATA : PERP_OK);
+        assert_int_equal(perp_batch_gather(b, 1, &column, residual), PERP_OK);
+        assert_true(residual[1] > 0 && residual[1] == perp_simulation_value(alone, column));
+    }
+    perp_simulation_destroy(alone);
+    perp_batch_destroy(b);
+    perp_model_destroy(m);
+}
+
 /* A copy without a solution stays where it was and is named; the others go on, and it may begin again. */
 static void a_copy_that_fails_is_named(void **state)
 {
@@ -348,6 +378,7 @@ int main(void)
         cmocka_unit_test(copies_on_bounds_have_the_sides_that_they_have_alone),
         cmocka_unit_test(a_copy_that_overflows_fails),
         cmocka_unit_test(a_copy_that_fails_among_others_is_named),
+        cmocka_unit_test(a_copy_that_fails_keeps_its_residual),
         cmocka_unit_test(a_copy_that_fails_is_named),
         cmocka_unit_test(what_is_said_is_of_the_copy_named),
     };
