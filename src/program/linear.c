@@ -57,6 +57,20 @@ static int is_ray(const perp__affine *a, perp__arena *arena)
     return cost < -PERP_PROOF_MARGIN * size;
 }
 
+/* A column that stands in no row, and along which the cost falls: the ray, which Clp has not then. */
+static int is_column_ray(const perp__affine *a)
+{
+    const perp__lp *lp = &a->lp;
+    for (int j = 0; j < lp->ncolumn; j++) {
+        double c = lp->cost[j], end = c > 0 ? lp->lo[j] : lp->hi[j];
+        if (lp->start[j] != lp->start[j + 1] || c == 0 || isfinite(end)) continue;
+        memset(a->ray, 0, (size_t)lp->ncolumn * sizeof *a->ray);
+        a->ray[j] = c > 0 ? -1 : 1;
+        return 1;
+    }
+    return 0;
+}
+
 perp_status perp__program_solve_linear(perp_program *p, perp_program_result *result)
 {
     perp__affine a;
@@ -64,7 +78,10 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
     if (!perp__affine_build(&a, p, &arena)) return perp__arena_clear(&arena), PERP_ERR_MEMORY;
     perp__lp_end end = {.price = a.price, .unbounded = a.ray};
     perp_status status = perp__lp_solve_with_end(&a.lp, a.x, &end);
-    if (end.is_unbounded && is_ray(&a, &arena)) { /* and there is a point to go from */
+    int is_unbounded = end.is_unbounded && is_ray(&a, &arena);
+    if (!is_unbounded && status == PERP_ERR_NO_SOLUTION)
+        is_unbounded = is_column_ray(&a) && is_ray(&a, &arena);
+    if (is_unbounded) { /* and there is a point to go from */
         memcpy(p->ray, a.ray, (size_t)p->nl->nvar * sizeof *p->ray);
         memset(a.lp.cost, 0, (size_t)a.lp.ncolumn * sizeof *a.lp.cost);
         memset(a.price, 0, (size_t)a.lp.nrow * sizeof *a.price);
@@ -82,7 +99,7 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
     result->is_unbounded &= perp__program_holds(p, result);
     if (status == PERP_ERR_NO_SOLUTION) {
         status = PERP_OK;
-        int proved = end.is_infeasible ? perp__lp_is_empty(&a.lp, a.ray) : 0;
+        int proved = perp__lp_is_empty(&a.lp, a.ray); /* Clp may have found a ray before that */
         if (proved > 0) result->outcome = PERP_PLAN_INFEASIBLE, perp__affine_blame(&a, a.ray);
         if (proved < 0) status = PERP_ERR_MEMORY;
     }

@@ -235,6 +235,34 @@ static void a_program_without_end_has_a_ray(void **state)
     perp_program_destroy(program);
 }
 
+/* x2 stands in no row: of that Clp knows no ray. Rows that contradict each other are told where Clp found a ray before it looked at them. */
+static void what_falls_beside_the_rows_hides_nothing(void **state)
+{
+    (void)state;
+    const double lo[] = {-inf, -inf}, row_lo[] = {1, -inf}, row_hi[] = {inf, 0.999};
+    const char *const row[] = {"x1", "x1"};
+    for (int rows = 1; rows <= 2; rows++) {
+        for (int k = 0; k < 2; k++) {
+            perp_program_formulas f = {.variables = 2,
+                                       .lo = lo,
+                                       .objective = k ? "x1 + x2" : "2*x2",
+                                       .maximise = k,
+                                       .rows = rows,
+                                       .row = row,
+                                       .row_lo = row_lo,
+                                       .row_hi = row_hi};
+            perp_program *program;
+            perp_program_result r;
+            assert_int_equal(perp_program_create(&f, "beside", &program, NULL), PERP_OK);
+            assert_int_equal(perp_program_solve(program, NULL, &r, NULL), PERP_OK);
+            assert_int_equal(r.is_unbounded, rows == 1);
+            assert_int_equal(r.outcome == PERP_PLAN_INFEASIBLE, rows == 2);
+            if (rows == 1) assert_true(perp_program_ray(program)[1] * (k ? 1 : -1) > 0);
+            perp_program_destroy(program);
+        }
+    }
+}
+
 /* Many vertices on the way: one that takes too long says so, and claims nothing. */
 static void a_linear_program_is_cut(void **state)
 {
@@ -276,6 +304,7 @@ static void a_linear_program_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_falls_beside_the_rows_hides_nothing),
         cmocka_unit_test(a_linear_program_is_cut),
         cmocka_unit_test(conditions_that_contradict_each_other_are_named),
         cmocka_unit_test(constants_that_rounding_hides_are_proved_to_contradict),
