@@ -1,8 +1,9 @@
-/* Corners of what is minimised that bend upwards: abs and max that raise the cost, min that lowers it. Each is an unknown s of its point instead, with
+/* Corners of what is minimised, or is at most something, that bend upwards: abs and max that raise it, min that lowers it. Each is an unknown s of its
+ * point instead, with
  *
  *     s >= a, s >= -a  for abs(a),    s >= a, s >= b  for max(a, b),    s <= a, s <= b  for min(a, b),
  *
- * which the cost presses onto what it stands for: the minima are the same, and without a corner. */
+ * which the cost presses onto what it stands for, and of which a condition asks no less: plans and minima are the same, and without a corner. */
 
 #include "plan/transcribe.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 
 /* Where there are more in the block they stay as they are. */
-enum { MOST_CORNERS = 24 };
+enum { MOST_CORNERS = 64 };
 
 /* The sign that an expression has wherever it has a value; 0: not known, or 0. */
 static int sign_of(const perp__graph *g, perp_expr e)
@@ -33,7 +34,7 @@ typedef struct way {
     const perp__graph *graph;
     const int *column_of; /* of symbols; those below 0 do not move */
     int left, failed;
-    int reading; /* of count: which symbols the cost at hand has for the same unknowns */
+    int reading; /* of count: which symbols what is at hand has for the same unknowns */
 } way;
 
 static int has_none(way *u, perp_expr e)
@@ -70,12 +71,12 @@ static int bends_upwards(way *u, perp_expr e, int sign)
 }
 
 /* Corners that are met on the ways down from e and bend upwards; `seen` notes each node for either sign and each reading. */
-static int count(way *u, perp_expr e, int sign, char *seen)
+static int count(way *u, perp_expr e, int sign, unsigned char *seen)
 {
     const perp__node *node = &u->graph->node[e];
     int bit = (sign > 0 ? 1 : 2) << 2 * u->reading, of, n = 0;
     if (seen[e] & bit) return 0;
-    seen[e] |= (char)bit;
+    seen[e] |= (unsigned char)bit;
     switch ((int)node->op) {
     case PERP__ADD: return count(u, node->a, sign, seen) + count(u, node->b, sign, seen);
     case PERP__SUB: return count(u, node->a, sign, seen) + count(u, node->b, -sign, seen);
@@ -100,18 +101,33 @@ static int count(way *u, perp_expr e, int sign, char *seen)
     }
 }
 
-/* Costs are read at a row of a step, at the plan's start, or between the ends of a step. */
+/* Costs and conditions are read at a row of a step, at the plan's start, between the ends of a step, or where a phase begins. */
+enum { WHERE_PHASES_BEGIN = 3 };
+
 static int reading_of(const perp__plan_cost *cost, int is_weighted)
 {
     if (cost->kind == PLAN_COST_INTEGRAL) return is_weighted ? 2 : 0;
     return cost->kind == PLAN_COST_AT && cost->where == PLAN_START;
 }
 
+/* Of a condition, where it is read. An equation has none that may be an unknown. */
+static int count_condition(way *u, const perp__plan_condition *c, int reading, unsigned char *seen)
+{
+    perp_expr side[2] = {c->lo, c->hi};
+    int n = 0;
+    u->reading = reading;
+    for (int i = 0; i < 2 && c->lo != c->hi; i++) {
+        int sign = i ? 1 : -1;
+        if (side[i] >= 0) n += count(u, c->e, sign, seen) + count(u, side[i], -sign, seen);
+    }
+    return n;
+}
+
 int perp__plan_corners(const perp_model *m, int is_weighted)
 {
     const perp__plan_block *b = m->plan;
     int n = 0, *moves = calloc((size_t)m->nsymbol + 1, sizeof *moves);
-    char *seen = calloc((size_t)m->graph.count + 1, 1);
+    unsigned char *seen = calloc((size_t)m->graph.count + 1, 1);
     way u = {.graph = &m->graph, .column_of = moves, .failed = !moves || !seen};
     /* what may be known counts as known: there is room then */
     for (int i = 0; i < PERP__SYM_FIRST && moves; i++) moves[i] = -1;
@@ -126,6 +142,11 @@ int perp__plan_corners(const perp_model *m, int is_weighted)
             if (sign_of(&m->graph, b->cost[i].weight) != -sign)
                 n += count(&u, b->cost[i].e, sign, seen);
     }
+    for (int i = 0; i < b->ncondition && !u.failed; i++) {
+        const perp__plan_condition *c = &b->condition[i];
+        n += count_condition(&u, c, c->where == PLAN_START, seen);
+        if (c->where == PLAN_ALWAYS) n += count_condition(&u, c, WHERE_PHASES_BEGIN, seen);
+    }
     free(seen);
     free(moves);
     return u.failed ? -1 : n <= MOST_CORNERS ? n : 0;
@@ -136,16 +157,19 @@ static void let_move(perp__program *g, const perp__plan_corner *corner, int firs
 {
     size_t K = (size_t)g->K;
     for (int k = first; k < last; k++) {
+        if (g->bound.rlo[(size_t)corner->row[0] * K + (size_t)k] == 0)
+            continue; /* it is, and may be bounded */
         g->bound.wlo[(size_t)corner->w * K + (size_t)k] = -INFINITY;
         g->bound.whi[(size_t)corner->w * K + (size_t)k] = INFINITY;
         for (int i = 0; i < 2; i++) g->bound.rlo[(size_t)corner->row[i] * K + (size_t)k] = 0;
     }
 }
 
-/* Where corners are met: in a cost at a point of steps first .. last - 1. */
+/* Where corners are met: in a cost or condition at a point of steps first .. last - 1. */
 typedef struct lifter {
     perp__transcriber *t;
-    int at; /* in the model's text */
+    const char *text; /* of it */
+    int at;           /* in the model's text */
     int point, first, last;
     int left; /* expressions that may still be looked at: those that are shared are met again */
 } lifter;
@@ -155,7 +179,7 @@ static int add_side(const lifter *u, perp_expr s, perp_expr of, int sign)
 {
     perp__graph *graph = u->t->graph;
     perp_expr room = sign > 0 ? perp__sub(graph, s, of) : perp__sub(graph, of, s);
-    return perp__add_row(u->t, room, -INFINITY, INFINITY, "minimize", u->at, PERP__OF_COST);
+    return perp__add_row(u->t, room, -INFINITY, INFINITY, u->text, u->at, PERP__OF_CORNER);
 }
 
 /* Symbols of the program that are unknowns. 0: memory. */
@@ -229,10 +253,10 @@ static perp_expr lift(lifter *u, perp_expr e, int sign)
     }
 }
 
-perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, int at, int point,
-                             int first, int last)
+perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, const char *text,
+                             int at, int point, int first, int last)
 {
-    lifter u = {t, at, point, first, last, MOST_LOOKED_AT};
+    lifter u = {t, text, at, point, first, last, MOST_LOOKED_AT};
     if (t->program->corner.most == 0 || weight == 0 || t->failed) return e;
     if (!find_columns(t)) return t->failed = 1, e;
     return lift(&u, e, weight > 0 ? 1 : -1);

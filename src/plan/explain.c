@@ -63,21 +63,24 @@ static int say_missed(const explainer *u)
     return missed;
 }
 
-/* Bounds of an unknown that are active with a multiplier, or stand in the proof: at how many steps. */
+/* Is the lower (upper: 1) bound of an unknown active with a multiplier, or does it stand in the proof? */
+static int pulls_at(const explainer *u, size_t at, int upper)
+{
+    const double *of = upper ? perp__ipm_upper(u->ipm) : perp__ipm_lower(u->ipm);
+    if (u->by_proof) return u->in_bound[at] == (upper ? PERP__AT_UPPER : PERP__AT_LOWER);
+    return of[at] * u->g->unit.w[at / (size_t)u->g->K] > PULLS;
+}
+
+/* At how many steps the ends of a range do. */
 static void say_range(const explainer *u, const perp__item *item, int first)
 {
     const perp__program *g = u->g;
-    const double *lower = perp__ipm_lower(u->ipm), *upper = perp__ipm_upper(u->ipm);
     int at_lo = 0, at_hi = 0;
     for (int c = 0; c < g->npoint; c++)
         for (int k = 0; k < g->K; k++) {
             size_t j = (size_t)(c * g->nb + first), at = j * (size_t)g->K + (size_t)k;
-            int is_lo = u->by_proof ? u->in_bound[at] == PERP__AT_LOWER
-                                    : lower[at] * g->unit.w[j] > PULLS,
-                is_hi = u->by_proof ? u->in_bound[at] == PERP__AT_UPPER
-                                    : upper[at] * g->unit.w[j] > PULLS;
-            at_lo += is_lo && isfinite(item->lo);
-            at_hi += is_hi && isfinite(item->hi);
+            at_lo += pulls_at(u, at, 0) && isfinite(item->lo);
+            at_hi += pulls_at(u, at, 1) && isfinite(item->hi);
         }
     if (at_lo + at_hi == 0) return;
     say_place(u, item->at);
@@ -143,6 +146,22 @@ static int say_collapsed(const explainer *u)
     return 0;
 }
 
+/* At how many steps a condition that entered as bounds does. */
+static int pulls_as_bound(const explainer *u, int condition)
+{
+    const perp__program *g = u->g;
+    int pulls = 0;
+    for (int i = 0; i < g->has.nbounded; i++) {
+        const perp__plan_bounded *b = &g->has.bounded[i];
+        for (int k = b->first; k < b->last && b->w >= 0 && b->condition == condition; k++) {
+            size_t at = (size_t)b->w * (size_t)g->K + (size_t)k;
+            pulls += (isfinite(b->lo) && g->bound.wlo[at] == b->lo && pulls_at(u, at, 0)) ||
+                     (isfinite(b->hi) && g->bound.whi[at] == b->hi && pulls_at(u, at, 1));
+        }
+    }
+    return pulls;
+}
+
 /* Conditions of the plan block that hold and are active with a multiplier, or stand in the proof. */
 static void say_conditions(const explainer *u)
 {
@@ -150,7 +169,7 @@ static void say_conditions(const explainer *u)
     const perp__plan_block *b = g->model->plan;
     const double *lambda = perp__ipm_lambda(u->ipm);
     for (int i = 0; i < b->ncondition; i++) {
-        int pulls = 0, missed = 0;
+        int pulls = pulls_as_bound(u, i), missed = 0;
         for (int r = 0; r < g->nrow; r++)
             for (int k = 0; k < g->K && g->row[r].condition == i; k++) {
                 size_t at = (size_t)r * (size_t)g->K + (size_t)k;

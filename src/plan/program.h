@@ -39,7 +39,7 @@ typedef struct perp__plan_pair {
  * minus, minus and below, minus and plus. */
 enum { PERP__KEPT = 4 };
 
-/* A corner of the cost that is an unknown: corners.c. */
+/* A corner of a cost or condition that is an unknown: corners.c. */
 typedef struct perp__plan_corner {
     perp_expr e;     /* of the program's graph */
     int w, row[2];   /* the unknown; the rows that hold it */
@@ -49,7 +49,7 @@ typedef struct perp__plan_corner {
 enum {
     PERP__OF_MODEL = -1, /* of steps */
     PERP__OF_START = -2, /* of an initial value */
-    PERP__OF_COST = -3   /* of a corner of the cost */
+    PERP__OF_CORNER = -3 /* of an unknown that stands for a corner */
 };
 
 /* A condition of the plan at a node, however it entered, for reports. */
@@ -243,7 +243,7 @@ perp_status perp__program_guess_table(perp__program *program, const perp_traject
 int perp__program_guess_parts(perp__program *program, double *w, const double *p);
 /* The directions and speeds of slip of exact friction cones, by the slip and force in w, smoothed by eps. 0: memory. */
 int perp__program_guess_cones(perp__program *program, double eps, double *w, const double *p);
-/* The unknowns that stand for corners of the cost are what they stand for. r: room for the rows. */
+/* The unknowns that stand for corners are what they stand for. r: room for the rows. */
 void perp__program_close_corners(perp__program *program, double *w, const double *p, double *r);
 int perp__program_has_cones(const perp__program *program);
 /* What relaxed cones are (cones.c), by the program's bounds. */

@@ -219,7 +219,7 @@ static void take_costates(perp_plan *plan, const double *jac, const double *grad
         for (size_t k = 0; k < K && col < g->nx && !is_of_start(plan, row); k++)
             plan->costate[(size_t)col * (K + 1) + k] += J[k] * lambda[k];
         if (last >= 0 && last < g->nx && g->row[row].condition < 0 &&
-            g->row[row].condition != PERP__OF_COST) /* there is no next step */
+            g->row[row].condition != PERP__OF_CORNER) /* there is no next step */
             plan->costate[(size_t)last * (K + 1) + K] -= J[K - 1] * lambda[K - 1];
     }
     for (int e = 0; e < g->grad.n; e++)

@@ -285,9 +285,57 @@ static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
     return perp__add(graph, e, perp__mul(graph, unit, perp__sub(graph, below, above)));
 }
 
-/* lo <= e <= hi at steps first .. last - 1, with the map set. */
-static void add_condition(perp__transcriber *t, const perp__plan_condition *c, int index, int first,
-                          int last)
+/* lo <= e <= hi by numbers at steps first .. last - 1: a bound where e is an unknown, else a row. */
+static void add_numbers(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
+                        double lo, double hi, int first, int last)
+{
+    perp__program *g = t->program;
+    int before, j = unknown_index(t, e, &before);
+    if (before && first == 0) j = -1; /* an initial state */
+    if (g->nw > g->soft.w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first), j = -1;
+    if (j < 0) {
+        add_general(t, c, index, e, lo, hi, first, last);
+        return;
+    }
+    for (int k = first; k < last; k++) {
+        size_t at = (size_t)j * (size_t)g->K + (size_t)(k - before);
+        int errors = t->errors;
+        intersect(t, c, &g->bound.wlo[at], &g->bound.whi[at], lo, hi);
+        if (t->errors > errors) return;
+    }
+    note_bounded(t, (perp__plan_bounded){.condition = index,
+                                         .w = j,
+                                         .p = -1,
+                                         .first = first - before,
+                                         .last = last - before,
+                                         .lo = lo,
+                                         .hi = hi});
+}
+
+/* A condition whose corners are unknowns, each of its sides by itself. 0: it has none that may be. */
+static int add_lifted(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
+                      const perp_expr *side, const double *bound, int point, int first, int last)
+{
+    perp_expr of[2] = {-1, -1};
+    int found = 0;
+    for (int k = 0; k < 2 && t->program->corner.most > 0 && c->lo != c->hi; k++) {
+        if (side[k] < 0) continue;
+        perp_expr whole = isnan(bound[k]) ? perp__sub(t->graph, e, side[k]) : e;
+        of[k] = perp__lift_corners(t, whole, k ? 1 : -1, c->text, c->at, point, first, last);
+        found |= of[k] != whole;
+    }
+    for (int k = 0; k < 2 && found && !t->errors; k++) {
+        double at = isnan(bound[k]) ? 0 : bound[k];
+        if (side[k] >= 0)
+            add_numbers(t, c, index, of[k], k ? (double)-INFINITY : at, k ? at : (double)INFINITY,
+                        first, last);
+    }
+    return found;
+}
+
+/* lo <= e <= hi at a point of steps first .. last - 1, with the map set. */
+static void add_condition(perp__transcriber *t, const perp__plan_condition *c, int index, int point,
+                          int first, int last)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
@@ -301,26 +349,13 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
         bound[k] = perp__plan_number(t, given);
         if (isnan(bound[k])) numbers = 0;
     }
-    int before, j = unknown_index(t, e, &before);
-    if (before && first == 0) j = -1; /* an initial state */
-    if (g->nw > g->soft.w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first), j = -1;
-    if (j >= 0 && numbers) {
-        for (int k = first; k < last; k++) {
-            size_t at = (size_t)j * (size_t)g->K + (size_t)(k - before);
-            int errors = t->errors;
-            intersect(t, c, &g->bound.wlo[at], &g->bound.whi[at], bound[0], bound[1]);
-            if (t->errors > errors) return;
-        }
-        note_bounded(t, (perp__plan_bounded){.condition = index,
-                                             .w = j,
-                                             .p = -1,
-                                             .first = first - before,
-                                             .last = last - before,
-                                             .lo = bound[0],
-                                             .hi = bound[1]});
-    } else if (numbers) {
-        add_general(t, c, index, e, bound[0], bound[1], first, last);
-    } else if (c->lo == c->hi) {
+    if (add_lifted(t, c, index, e, side, bound, point, first, last)) return;
+    if (numbers) {
+        add_numbers(t, c, index, e, bound[0], bound[1], first, last);
+        return;
+    }
+    if (g->nw > g->soft.w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first);
+    if (c->lo == c->hi) {
         add_general(t, c, index, perp__sub(graph, e, side[0]), 0, 0, first, last);
     } else {
         if (side[0] >= 0)
@@ -351,7 +386,7 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
                 .condition = index, .w = -1, .p = g->initial.p[i], .state = i, .lo = lo, .hi = hi});
         return;
     }
-    add_condition(t, c, index, 0, 1);
+    add_condition(t, c, index, t->program->npoint - 1, 0, 1);
 }
 
 /* Does everything in the condition have a value at the present instant? */
@@ -374,7 +409,7 @@ static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condit
         if (q == 0)
             add_start(t, c, index);
         else
-            add_condition(t, c, index, g->phase.first[q], g->phase.first[q] + 1);
+            add_condition(t, c, index, g->npoint - 1, g->phase.first[q], g->phase.first[q] + 1);
     }
 }
 
@@ -467,9 +502,9 @@ void perp__transcribe_conditions(perp__transcriber *t)
             }
             int step = start ? first : always ? -1 : step_of(t, c, first, last);
             if (always)
-                add_condition(t, c, i, first, last);
+                add_condition(t, c, i, point, first, last);
             else if (step >= 0)
-                add_condition(t, c, i, step, step + 1);
+                add_condition(t, c, i, start ? g->npoint - 1 : point, step, step + 1);
             if (start) break;
         }
         if (always && !t->errors) add_where_phases_begin(t, c, i);
@@ -507,7 +542,7 @@ static void add_cost(perp__transcriber *t, const perp__plan_cost *cost, perp_exp
                      double weight, int point, int first, int last)
 {
     perp_expr e = perp__translate_at(t, cost->e, cost->at);
-    e = perp__lift_corners(t, e, weight, cost->at, point, first, last);
+    e = perp__lift_corners(t, e, weight, "minimize", cost->at, point, first, last);
     t->cost = perp__add(t->graph, t->cost, perp__mul(t->graph, factor, e));
 }
 

@@ -118,6 +118,46 @@ static void a_cost_that_is_large_elsewhere_hides_nothing(void **state)
         fail_msg("%s, cost %.9g for -0.125", perp_plan_outcome_name(r.outcome), r.cost);
 }
 
+/* What a condition asks of a corner that bends away from its bound is asked of an unknown; of one that bends towards it, and of an equation, of
+ * the corner itself. */
+static void corners_of_conditions_are_unknowns(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_GLOBAL, 4.625,
+           PLANE("end((x - 2)^2 + (y - 2)^2)\n at end: abs(x) + abs(y - 1) <= 0.5, abs(y) + abs(x) "
+                 "<= 1"));
+    expect(PERP_PLAN_GLOBAL, 1, PLANE("end((x - 1)^2 + y^2)\n at end: max(0, x) <= 0")); /* on it */
+    expect(PERP_PLAN_GLOBAL, 1, PLANE("end((x - 1)^2 + y^2)\n at end: abs(x) + x <= 0"));
+    expect(PERP_PLAN_GLOBAL, -2,
+           PLANE("end(-x - y)\n at end: x <= min(2 - y, 5), y <= min(x + 1, 1)"));
+    expect(PERP_PLAN_GLOBAL, -1, /* one unknown for cost and conditions, which keeps its bound */
+           PLANE("end(abs(x) - y - x)\n at end: abs(x) <= 0.5\n abs(y) <= 1"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0.68,
+           PLANE("end(x^2 + (y - 1.8)^2)\n at end: 0.2 <= abs(x) <= 1, abs(y) <= 1"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0.5,
+           PLANE("end(x^2 + y^2)\n at end: abs(x) + abs(y) >= 1\n guess u = 1\n guess w = 0.5"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 1,
+           PLANE("integral(u^2) + end(y^2)\n at end: abs(x) = 1\n guess u = 0.5"));
+    expect(
+        PERP_PLAN_GLOBAL, 0.8, /* by theta, and at a node within */
+        "input u in [-5, 5]\nstate x = 0\nder(x) = u\nplan {\n method theta\n horizon 1\n nodes "
+        "11\n"
+        " minimize integral(abs(u)) + end(abs(x))\n abs(u) <= 1.2\n at 50%: abs(x - 0.5) <= 0.1\n"
+        " at end: x >= abs(0.3 - x)\n}\n");
+    expect(
+        PERP_PLAN_LOCAL_MINIMUM, 1, /* in phases, and where they begin */
+        "input u in [-5, 5]\nstate x = 0\nder(x) = u\nplan {\n minimize integral(u^2)\n max(x, -x) "
+        "<= 1\n"
+        " phase a {\n horizon 0.5\n nodes 6\n abs(u) <= 3\n }\n phase b {\n horizon 0.5\n nodes 6\n"
+        " abs(x - 0.5) <= 0.5\n at start: abs(x) <= 0.6\n at end: x = 1\n }\n}\n");
+    perp_plan_result r =
+        plan_text("input u in [-10, 10]\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\nplan {\n"
+                  " horizon 1\n nodes 21\n minimize integral(u^2)\n at end: x = 1\n"
+                  " max(v, -5*v) <= 0.5\n}\n",
+                  "'max(v, -5*v) <= 0.5'");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+}
+
 /* At a corner slopes are those of one side or a mean, and behind a jump the cost is another one: neither proves anything. */
 static void corners_and_jumps_of_a_cost_prove_nothing(void **state)
 {
@@ -903,6 +943,7 @@ int main(void)
         cmocka_unit_test(maxima_and_saddles_are_left),
         cmocka_unit_test(minima_are_called_what_is_shown),
         cmocka_unit_test(a_cost_that_is_large_elsewhere_hides_nothing),
+        cmocka_unit_test(corners_of_conditions_are_unknowns),
         cmocka_unit_test(corners_and_jumps_of_a_cost_prove_nothing),
         cmocka_unit_test(minima_on_corners_of_a_cost_are_shown),
         cmocka_unit_test(room_for_corners_is_not_counted),
