@@ -153,22 +153,25 @@ static int is_skin(const perp__xml_node *node)
     return 1;
 }
 
+const char *mjcf_reason_of(const mjcf_reason *known, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(known[i].name, name) == 0) return known[i].why;
+    return NULL;
+}
+
 void mjcf_refuse_element(mjcf *m, const perp__xml_node *node)
 {
-    static const struct {
-        const char *name, *why;
-    } known[] = {{"deformable", "soft bodies are not to be had"},
-                 {"flexcomp", "soft bodies are not to be had"},
-                 {"composite", "parts that are made up are not to be had; replicate is"},
-                 {"attach", "models within models are not to be had; include is"},
-                 {"extension", "programs of a model's own are not to be had"},
-                 {"plugin", "programs of a model's own are not to be had"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (mjcf_is(node, known[i].name)) {
-            perp__robot_refuse(m->r, node, NULL, "<%s>: %s", node->name, known[i].why);
-            return;
-        }
-    perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known, or not to be had, here", node->name);
+    static const mjcf_reason known[] = {
+        {"deformable", "soft bodies are not to be had"},
+        {"flexcomp", "soft bodies are not to be had"},
+        {"composite", "parts that are made up are not to be had; replicate is"},
+        {"attach", "models within models are not to be had; include is"},
+        {"extension", "programs of a model's own are not to be had"},
+        {"plugin", "programs of a model's own are not to be had"}};
+    const char *why = mjcf_reason_of(known, sizeof known / sizeof *known, node->name);
+    if (!why) why = "not known, or not to be had, here";
+    perp__robot_refuse(m->r, node, NULL, "<%.60s>: %s", node->name, why);
 }
 
 static void look_at_sections(mjcf *m)

@@ -198,7 +198,12 @@ void mjcf_add_shapes(mjcf *m);
 /* A pose in a body's frame as one in that of its link. */
 void mjcf_in_link(const mjcf *m, int body, const perp__pose *pose, perp__pose *in_link);
 
-/* mjcf.c. Why an element is not read. */
+/* mjcf.c. Why what has this name is not to be had; NULL: it is not in the table. */
+typedef struct mjcf_reason {
+    const char *name, *why;
+} mjcf_reason;
+const char *mjcf_reason_of(const mjcf_reason *known, size_t n, const char *name);
+/* Why an element is not read. */
 void mjcf_refuse_element(mjcf *m, const perp__xml_node *node);
 
 /* mjcf_relations.c */

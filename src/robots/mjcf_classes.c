@@ -111,21 +111,19 @@ static int has_word(const char *words, const char *word)
 /* What would change the motion if it were not 0. */
 static void check_zero(mjcf *m, const perp__xml_node *node, const char *attribute)
 {
-    static const struct {
-        const char *name, *why;
-    } known[] = {{"surfacevel", "surfaces that run are not to be had"},
-                 {"adhesion", "contacts that pull are not to be had"},
-                 {"springyield", "springs that give way for good are not to be had"}};
+    static const mjcf_reason known[] = {
+        {"surfacevel", "surfaces that run are not to be had"},
+        {"adhesion", "contacts that pull are not to be had"},
+        {"springyield", "springs that give way for good are not to be had"}};
     double x[6] = {0};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(attribute, known[i].name) != 0) continue;
-        perp__read_numbers(m->r, node, attribute, 1, 6, x);
-        for (int k = 0; k < 6; k++)
-            if (x[k] != 0) {
-                perp__robot_refuse(m->r, node, attribute, "%s: %s", attribute, known[i].why);
-                break;
-            }
-    }
+    const char *why = mjcf_reason_of(known, sizeof known / sizeof *known, attribute);
+    if (!why) return;
+    perp__read_numbers(m->r, node, attribute, 1, 6, x);
+    for (int k = 0; k < 6; k++)
+        if (x[k] != 0) {
+            perp__robot_refuse(m->r, node, attribute, "%s: %s", attribute, why);
+            return;
+        }
 }
 
 /* Margins and gaps say where soft forces begin. */
@@ -261,19 +259,15 @@ int mjcf_is_actuator(const perp__xml_node *node)
 
 void mjcf_refuse_actuator(mjcf *m, const perp__xml_node *node)
 {
-    static const struct {
-        const char *name, *why;
-    } known[] = {{"adhesion", "a body that sticks to what it touches is not to be had"},
-                 {"plugin", "a program's own laws are not to be had"},
-                 {"pid", "servos with an integral of their error are not to be had"},
-                 {"orientation", "servos of balls are not to be had"},
-                 {"dcmotor", "the currents of motors are not to be had"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (mjcf_is(node, known[i].name)) {
-            perp__robot_refuse(m->r, node, NULL, "<%s>: %s", node->name, known[i].why);
-            return;
-        }
-    perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known in actuator", node->name);
+    static const mjcf_reason known[] = {
+        {"adhesion", "a body that sticks to what it touches is not to be had"},
+        {"plugin", "a program's own laws are not to be had"},
+        {"pid", "servos with an integral of their error are not to be had"},
+        {"orientation", "servos of balls are not to be had"},
+        {"dcmotor", "the currents of motors are not to be had"}};
+    const char *why = mjcf_reason_of(known, sizeof known / sizeof *known, node->name);
+    perp__robot_refuse(m->r, node, NULL, "<%.60s>: %s", node->name,
+                       why ? why : "not known in actuator");
 }
 
 /* The actuators are one kind with several names; tendons have one default, and so have equalities. */

@@ -664,6 +664,87 @@ static void actuators_have_mjcf_s_gains(void **state)
             "biasprm");
 }
 
+/* What MuJoCo has beside gains: had, or refused by its name, also where a class says it. */
+static void all_of_an_actuator_is_had_or_refused(void **state)
+{
+    (void)state;
+    expect_drive(DRIVE("<cylinder joint='j' diameter='0.3'/>"),
+                 (perp_actuator){.gear = 1, .gain = PI / 4 * 0.09});
+    expect_drive(DRIVE("<cylinder joint='j' area='5' diameter='0.3' bias='1 -2 -3'/>"),
+                 (perp_actuator){.gear = 1, .gain = PI / 4 * 0.09, .bias = 1, .kp = 2, .kv = 3});
+    expect_drive(DRIVE_BY("<cylinder diameter='0.2'/>", "<cylinder joint='j' timeconst='0.5'/>"),
+                 (perp_actuator){.gear = 1, .gain = PI / 4 * 0.04});
+    perp_actuator a = drive(DRIVE("<cylinder joint='j' diameter='0.3' timeconst='0.5'/>"));
+    assert_int_equal(a.activation, PERP_ACTIVATION_FILTER);
+    assert_near(a.rise, 0.5, 0);
+
+    refuses(DRIVE("<general joint='j' dyntype='integrator' actdim='2'/>"), PERP_ERR_MODEL,
+            "actdim: one activation");
+    refuses(DRIVE_BY("<general actdim='3'/>", "<general joint='j' dyntype='filter'/>"),
+            PERP_ERR_MODEL, "actdim: one activation");
+    a = drive(DRIVE("<general joint='j' dyntype='integrator' actdim='1' actearly='true'/>"));
+    assert_int_equal(a.activation, PERP_ACTIVATION_INTEGRATOR);
+    assert_true(a.is_early);
+    a = drive(DRIVE_BY("<general actearly='true'/>",
+                       "<general joint='j' dyntype='filter' actearly='false'/>"));
+    assert_int_equal(a.activation, PERP_ACTIVATION_FILTER);
+    assert_false(a.is_early);
+
+    refuses(DRIVE("<motor joint='j' delay='0.1'/>"), PERP_ERR_MODEL, "delay: a control acts");
+    refuses(DRIVE_BY("<position delay='0.1'/>", "<position joint='j'/>"), PERP_ERR_MODEL,
+            "delay: a control acts");
+    expect_drive(DRIVE("<motor joint='j' delay='0'/>"), (perp_actuator){.gear = 1, .gain = 1});
+
+    /* a servo of a position that its control moves; what its class says is of no other servo */
+    a = drive(
+        DRIVE_BY("<intvelocity kp='5' kv='0.5' actrange='-1 2'/>", "<intvelocity joint='j'/>"));
+    assert_int_equal(a.activation, PERP_ACTIVATION_INTEGRATOR);
+    assert_near(a.act_lower, -1, 0);
+    assert_near(a.act_upper, 2, 0);
+    assert_near(a.kp, 5, 0);
+    assert_near(a.kv, 0.5, 0);
+    a = drive(DRIVE_BY("<intvelocity kp='5'/>", "<position joint='j' kv='2'/>"));
+    assert_int_equal(a.activation, PERP_ACTIVATION_NONE);
+    assert_near(a.kp, 1, 0);
+    assert_near(a.kv, 2, 0);
+    refuses(DRIVE_BY("<intvelocity kp='5' actrange='-1 2'/>", "<position joint='j'/>"),
+            PERP_ERR_MODEL, "actrange: the actuator has no activation");
+    a = drive(DRIVE("<intvelocity joint='j' inheritrange='1'/>"));
+    assert_near(a.act_lower, -PI / 2, 1e-15);
+    assert_near(a.act_upper, PI / 4, 1e-15);
+
+    /* a muscle's curves; without a force, a scale times the inertia that it feels: 2 kg */
+    a = drive(
+        "<mujoco><worldbody><body><joint name='j' type='slide'/><geom size='0.1' mass='2'/></body>"
+        "</worldbody><actuator><muscle joint='j' lengthrange='0 1' scale='300' lmin='0.4' "
+        "lmax='1.7' "
+        "vmax='1.4' fpmax='1.1' fvmax='1.25'/></actuator></mujoco>");
+    assert_near(a.muscle.force, 600, 1e-9);
+    assert_near(a.muscle.lmin, 0.4, 0);
+    assert_near(a.muscle.lmax, 1.7, 0);
+    assert_near(a.muscle.vmax, 1.4, 0);
+    assert_near(a.muscle.fpmax, 1.1, 0);
+    assert_near(a.muscle.fvmax, 1.25, 0);
+    a = drive(DRIVE("<general joint='j' lengthrange='0 1' dyntype='muscle' dynprm='0.01 0.04' "
+                    "gaintype='muscle' "
+                    "gainprm='0.75 1.05 30 200 0.5 1.6 1.5 1.3 1.2'/>"));
+    assert_near(a.muscle.force, 30, 0);
+    assert_near(a.muscle.fpmax, 0, 0); /* its bias is none: nothing without an activation */
+
+    perp_robot *robot; /* of two groups one is disabled, where a class says it, too */
+    perp_robot_parts p = parts_of(
+        WITH("<option actuatorgroupdisable='1 3'/><default><default class='off'><motor "
+             "group='3'/></default></default><actuator><motor joint='j' gear='2' group='2'/>"
+             "<motor class='off' joint='k' gear='2'/></actuator>"),
+        &robot);
+    assert_int_equal(p.nactuator, 2);
+    assert_near(p.actuator[0].gain, 1, 0);
+    assert_near(p.actuator[1].gain, 0, 0);
+    perp_robot_destroy(robot);
+    refuses(WITH("<option actuatorgroupdisable='31'/>"), PERP_ERR_MODEL, "groups from 0 to 30");
+    refuses(WITH("<option actuatorgroupdisable='1.5'/>"), PERP_ERR_MODEL, "groups from 0 to 30");
+}
+
 static void the_bound_of_a_joint_is_its_actuator_s(void **state)
 {
     (void)state;
@@ -1213,6 +1294,7 @@ int main(void)
         cmocka_unit_test(condim_says_which_moments_a_contact_has),
         cmocka_unit_test(a_body_does_not_touch_its_parent_but_the_world),
         cmocka_unit_test(actuators_have_mjcf_s_gains),
+        cmocka_unit_test(all_of_an_actuator_is_had_or_refused),
         cmocka_unit_test(the_bound_of_a_joint_is_its_actuator_s),
         cmocka_unit_test(equalities_join_points_bodies_and_joints),
         cmocka_unit_test(equalities_of_tendons_couple_their_joints),
