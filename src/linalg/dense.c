@@ -21,7 +21,7 @@ static double *at_(double *A, int lda, int i, int j)
 
 /* Products ------------------------------------------------------------------------------------ */
 
-enum { ROWS = 16, DEPTH = 64 };
+enum { ROWS = 16, FEW = 4, DEPTH = 64 };
 
 /* A few columns of ROWS rows of C += A B stay in registers. A is packed ROWS x k. */
 #define TILE(lanes, columns)                                                                       \
@@ -42,22 +42,23 @@ enum { ROWS = 16, DEPTH = 64 };
         for (int p = 0; p < PARTS; p++) c[p] += sum[j][p];                                         \
     }
 
-static inline PERP_INLINE void pack(int rows, int k, const double *A, int lda, double *strip)
+static inline PERP_INLINE void pack(int rows, int padded, int k, const double *A, int lda,
+                                    double *strip)
 {
     for (int l = 0; l < k; l++) {
-        for (int r = 0; r < ROWS; r++) strip[l * ROWS + r] = r < rows ? *at(A, lda, r, l) : 0;
+        for (int r = 0; r < padded; r++) strip[l * ROWS + r] = r < rows ? *at(A, lda, r, l) : 0;
     }
 }
 
-/* The same at the border: m <= ROWS rows, any number of columns. */
-static inline PERP_INLINE void border(int m, int n, int k, const double *restrict A,
+/* The same at the border: m <= `padded` rows, any number of columns. */
+static inline PERP_INLINE void border(int m, int padded, int n, int k, const double *restrict A,
                                       const double *B, int ldb, double *C, int ldc)
 {
     for (int j = 0; j < n; j++) {
         double sum[ROWS] = {0};
         for (int l = 0; l < k; l++) {
             double b = B[(size_t)l + (size_t)j * (size_t)ldb];
-            for (int i = 0; i < ROWS; i++) sum[i] += A[l * ROWS + i] * b;
+            for (int i = 0; i < padded; i++) sum[i] += A[l * ROWS + i] * b;
         }
         for (int i = 0; i < m; i++) C[(size_t)i + (size_t)j * (size_t)ldc] += sum[i];
     }
@@ -80,10 +81,15 @@ static inline PERP_INLINE void border(int m, int n, int k, const double *restric
         double strip[ROWS * DEPTH];                                                                \
         for (int i = 0; i < m; i += ROWS) {                                                        \
             int rows = m - i < ROWS ? m - i : ROWS, j = 0;                                         \
-            pack(rows, k, at(A, lda, i, 0), lda, strip);                                           \
+            if (rows <= FEW) {                                                                     \
+                pack(rows, FEW, k, at(A, lda, i, 0), lda, strip);                                  \
+                border(rows, FEW, n, k, strip, B, ldb, at_(C, ldc, i, 0), ldc);                    \
+                break;                                                                             \
+            }                                                                                      \
+            pack(rows, ROWS, k, at(A, lda, i, 0), lda, strip);                                     \
             for (; rows == ROWS && n - j >= COLUMNS_##isa; j += COLUMNS_##isa)                     \
                 tile_##isa(k, strip, at(B, ldb, 0, j), ldb, at_(C, ldc, i, j), ldc);               \
-            border(rows, n - j, k, strip, at(B, ldb, 0, j), ldb, at_(C, ldc, i, j), ldc);          \
+            border(rows, ROWS, n - j, k, strip, at(B, ldb, 0, j), ldb, at_(C, ldc, i, j), ldc);    \
         }                                                                                          \
     }
 PERP_ISA_LIST(VERSION)

@@ -546,22 +546,20 @@ static double larger(double x, double than)
 /* The largest row of the mode, in roundings of its terms, which are DBL_MIN at least; -1: something is not a number. */
 static double evaluate(perp__collocation *a)
 {
-    const double *y = a->ws + a->y;
-    const int *out = a->tape.out + a->scheme.npoint * a->nrow;
-    double worst = 0;
+    const int *out = a->tape.out + a->scheme.npoint * a->nrow, *column = a->column;
+    const double *y = a->ws + a->y, *ws = a->ws;
+    double worst = 0, *value = a->value, *size = a->amount;
     perp__tape_eval(&a->tape, a->ws);
-    for (int k = 0; k < a->nentry; k++) a->value[a->entry[k]] = a->ws[out[k]];
-    for (int j = 0; j < a->n; j++) a->amount[j] = amount(a, j);
+    for (int k = 0; k < a->nentry; k++) value[a->entry[k]] = ws[out[k]];
+    for (int j = 0; j < a->n; j++) size[j] = amount(a, j);
     for (int i = 0; i < a->n; i++) {
-        int r = a->active[i];
-        double x = a->row_of[i] = row_value(a, r), rest = x, terms = 0;
-        for (int k = a->start[r]; k < a->start[r + 1]; k++) { /* row_terms */
-            double value = a->value[k];
-            int j = a->column[k];
-            rest -= value * y[j], terms += fabs(value) * a->amount[j];
-        }
+        int r = a->active[i], end = a->start[r + 1];
+        double x = row_value(a, r), rest = x, terms = 0;
+        for (int k = a->start[r]; k < end; k++) /* row_terms */
+            rest -= value[k] * y[column[k]], terms += fabs(value[k]) * size[column[k]];
         terms += fabs(rest);
         if (!isfinite(x) || !isfinite(terms)) return -1;
+        a->row_of[i] = x;
         a->rest[i] = larger(PERP_ROUNDING * terms, DBL_MIN);
         if (x != 0) worst = larger(fabs(x) / a->rest[i], worst);
     }
