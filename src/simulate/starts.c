@@ -455,22 +455,24 @@ static void tell(const perp__starts *s, int r, perp__source *findings)
                     "%g: nothing is between them",
                     p->side[0], bound, s->ws[s->tape.out[row->bound + 1]]);
     else if (row->kind == PERP__START_EQUATION)
-        perp__error(findings, e->at, e->at,
-                    "warning: at the start the sides of this equation differ by %g; the first step "
-                    "moves states until they do not, whatever force that takes",
-                    x);
+        perp__error(
+            findings, e->at, e->at,
+            "warning: at the start the sides of this equation differ by %g; a step from there "
+            "would move states until they do not, whatever force that takes",
+            x);
     else if (row->kind == PERP__START_RATE)
         perp__error(findings, e->at, e->at,
                     "warning: at the start the sides of this equation drift apart, by %g a second: "
-                    "velocities do not fit it; the first step moves them at once, whatever force "
-                    "that takes",
+                    "velocities do not fit it; a step from there would move them at once, whatever "
+                    "force that takes",
                     x);
     else
-        perp__error(findings, p->at, p->at,
-                    "warning: at the start '%s' is %g, %s %g; the first step moves it there at "
-                    "once, whatever force that takes",
-                    p->side[row->side], is_upper ? bound - x : bound + x,
-                    is_upper ? "above" : "below", bound);
+        perp__error(
+            findings, p->at, p->at,
+            "warning: at the start '%s' is %g, %s %g; a step from there would take it to that "
+            "at once, whatever force that takes",
+            p->side[row->side], is_upper ? bound - x : bound + x, is_upper ? "above" : "below",
+            bound);
     findings->note = NULL;
 }
 

@@ -271,7 +271,7 @@ static void warnings_in_parts_name_the_instance(void **state)
            ":5:1: warning: the guard always holds; in b (", NULL);
     expect(
         "part C(k) {\nstate x = k\nvar p\nder(x) = p - 1\n0 <= p perp x >= 0\n}\nC a(1)\nC b(-1)\n",
-        "it there at once, whatever force that takes; in b (", NULL);
+        "to that at once, whatever force that takes; in b (", NULL);
     expect("part C {\nstate v = 0 \"m/s\"\nsum F \"m/s^2\"\nder(v) = F\n}\n"
            "part S(c) { c.F += 2*c.v }\nC c\nS s(c)\n",
            "with the sum 'c.F' that it is added to: 'm s^-1' and 'm s^-2'; in s (", NULL);

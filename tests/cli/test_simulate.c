@@ -970,8 +970,10 @@ static void what_the_start_breaks_is_said_and_mended_on_request(void **state)
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.err, "tip.perp:5:1: warning: at the start 'y' is -0.03, below 0"));
     assert_non_null(strstr(r.err, "--project begins at the nearest"));
+    assert_non_null(strstr(r.err, "a step from there would take it to that at once"));
     cli_free(&r);
     r = cli_run("simulate '%s' --project -o '%s'", model, out);
+    assert_null(strstr(r.err, "first step moves")); /* it does not, from where this one begins */
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.out, "start moved to the nearest states"));
     assert_non_null(strstr(r.out, "y by 0.03 to"));
