@@ -283,7 +283,7 @@ static void a_copy_that_fails_among_others_is_named(void **state)
 /* The residual of a copy that fails is that of its last step that holds, as it is alone. */
 static void a_copy_that_fails_keeps_its_residual(void **state)
 {
-    const double u[2] = {0.4, 0.3}, lost[2] = {0.4, NAN};
+    const double u[2] = {0.4, 0.3}, lost[2] = {0.4, (double)NAN};
     (void)state;
     perp_model *m = parse_model("input u\nstate x = 0.1, v = 0.3\nder(x) = v\n"
                                 "der(v) = u - 0.7*x - 0.3*v\nsimulate to 1 step 0.01\n");
@@ -297,7 +297,7 @@ static void a_copy_that_fails_keeps_its_residual(void **state)
     assert_string_equal(perp_simulation_column_name(alone, column), "residual");
     for (int is_lost = 0; is_lost < 2; is_lost++) {
         assert_int_equal(perp_batch_set_input(b, 0, is_lost ? lost : u), PERP_OK);
-        perp_simulation_set_input(alone, 0, is_lost ? NAN : u[1]);
+        perp_simulation_set_input(alone, 0, is_lost ? lost[1] : u[1]);
         perp_status status = perp_batch_step(b, 5, NULL);
         for (int i = 0; i < 5; i++)
             if (perp_simulation_step(alone, NULL, NULL) != PERP_OK) break;
