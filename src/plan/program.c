@@ -484,8 +484,28 @@ static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
     return ok;
 }
 
+/* Is the length of a run given? Then what it multiplies is linear. */
+static int is_given_length(const perp__program *g, int p)
+{
+    return p >= g->phase.run_p && p < g->phase.run_p + g->phase.nrun &&
+           g->bound.plo[p] == g->bound.phi[p];
+}
+
+/* Is a row, whose degree is 2, affine in what is not given? -1: memory. */
+static int is_affine_beside_lengths(perp__transcriber *t, perp_expr row, int *column_of)
+{
+    const perp__program *g = t->program;
+    int first = g->nx + g->nw, n = 0;
+    for (int p = 0; p < g->np; p++)
+        if (is_given_length(g, p)) column_of[first + p] = -1, n++;
+    int degree = n ? perp__degree(&t->program->tape.graph, row, column_of, NULL) : 2;
+    for (int p = 0; p < g->np; p++) column_of[first + p] = first + p;
+    return degree < 0 ? -1 : degree < 2;
+}
+
 /* The Hessian of sigma * cost + lambda' rows, and the gradient of the cost. */
-static int derive_second(perp__transcriber *t, roots *list, const int *column_of)
+
+static int derive_second(perp__transcriber *t, roots *list, int *column_of)
 {
     perp__program *g = t->program;
     perp__graph *graph = &g->tape.graph;
@@ -505,7 +525,9 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
         kinks = degree == 2 ? perp__has_kinks(graph, t->row[i], column_of) : 0;
         ok = degree >= 0 && kinks >= 0;
         g->has_kinks |= kinks > 0;
-        g->is_affine &= g->row[i].is_affine = degree < 2;
+        int is_affine = degree == 2 ? is_affine_beside_lengths(t, t->row[i], column_of) : 1;
+        ok = ok && is_affine >= 0;
+        g->is_affine &= g->row[i].is_affine = is_affine > 0;
         if (degree == 2)
             L = perp__add(graph, L,
                           perp__mul(graph, perp__symbol(graph, g->sym.lambda + i), t->row[i]));

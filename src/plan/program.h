@@ -57,7 +57,7 @@ typedef struct perp__plan_row {
     const char *text;
     int at;        /* in the model's text */
     int condition; /* of the plan block, or one of these */
-    int is_affine; /* in all unknowns together */
+    int is_affine; /* in all unknowns together but given lengths of runs */
     char is_upper; /* its right side less its left */
     char is_begin; /* it speaks of where the step begins */
 } perp__plan_row;

@@ -62,7 +62,8 @@ static void list_columns(proof *q)
         double unit = power_of_two(is_w ? g->unit.w[j / q->K] : g->unit.p[j - q->nW]),
                lo = is_w ? q->bound->wlo[j] : q->bound->plo[j - q->nW],
                hi = is_w ? q->bound->whi[j] : q->bound->phi[j - q->nW];
-        int is_miss = is_w && j >= soft; /* nothing is missed */
+        int is_miss = is_w && j >= soft;    /* nothing is missed */
+        if (!is_w && lo == hi) lo = hi = 0; /* the change from what is given */
         q->column[j] = unit;
         q->lp.lo[j] = is_miss ? 0 : lo / unit;
         q->lp.hi[j] = is_miss ? 0 : hi / unit;
@@ -119,6 +120,8 @@ static int build(proof *q)
     PERP_TAKE(arena, q->lp.start, n + 2);
     PERP_TAKE(arena, q->lp.index, entries);
     if (arena->failed) return 0;
+    for (int i = 0; i < g->np; i++) /* what is given counts there: lengths of runs */
+        if (q->bound->plo[i] == q->bound->phi[i]) x[q->nW + (size_t)i] = q->bound->plo[i];
     perp__program_values(g, NULL, x, x + q->nW, r, &cost);
     perp__program_derivatives(g, NULL, x, x + q->nW, NULL, 0, jac, grad, NULL);
     list_rows(q, row_of, r);

@@ -158,6 +158,27 @@ static void corners_of_conditions_are_unknowns(void **state)
     assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
 }
 
+#define PHASES(length, end)                                                                        \
+    "input u in [-2, 2]\nstate x = 0\nder(x) = u\nplan {\n minimize integral(u^2)\n phase a {\n"   \
+    " horizon " length "\n nodes 6\n }\n phase b {\n horizon 1.5\n nodes 6\n at end: x = " end     \
+    "\n }\n}\n"
+
+/* Named phases whose lengths are given are as linear as one horizon: 2.5 s at no more than 2 m/s make 5 m. */
+static void phases_of_given_lengths_are_proved(void **state)
+{
+    (void)state;
+    perp_plan_result r = plan_text(PHASES("1", "5.01"), "by proof");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    r = plan_text(PHASES("1", "-5.01"), "by proof");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    expect(PERP_PLAN_LOCAL_MINIMUM, 4.99 * 4.99 / 2.5, PHASES("1", "4.99"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 3.6, PHASES("1", "-3"));
+    r = plan_text(PHASES("free in [0.5, 1] guess 0.7", "5.01"), NULL); /* no proof */
+    assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
+    r = plan_text(PHASES("1", "5"), NULL); /* at the edge: it exists */
+    assert_true(r.outcome != PERP_PLAN_INFEASIBLE);
+}
+
 /* At a corner slopes are those of one side or a mean, and behind a jump the cost is another one: neither proves anything. */
 static void corners_and_jumps_of_a_cost_prove_nothing(void **state)
 {
@@ -943,6 +964,7 @@ int main(void)
         cmocka_unit_test(maxima_and_saddles_are_left),
         cmocka_unit_test(minima_are_called_what_is_shown),
         cmocka_unit_test(a_cost_that_is_large_elsewhere_hides_nothing),
+        cmocka_unit_test(phases_of_given_lengths_are_proved),
         cmocka_unit_test(corners_of_conditions_are_unknowns),
         cmocka_unit_test(corners_and_jumps_of_a_cost_prove_nothing),
         cmocka_unit_test(minima_on_corners_of_a_cost_are_shown),
