@@ -725,10 +725,11 @@ static void relax_products(const perp__program *g, double eps, double *r)
         for (int k = 0; k < g->K; k++) r[at(g, row, k)] -= unit * eps;
     }
     for (int i = 0; i < PERP__KEPT * g->npair && eps > 0; i++) {
-        int row = g->pair[i / PERP__KEPT].kept + i % PERP__KEPT;
+        const perp__plan_pair *pair = &g->pair[i / PERP__KEPT];
+        if (pair->kept < 0) continue;
+        int row = pair->kept + i % PERP__KEPT;
         double unit = g->unit.differ ? g->unit.r[row] : 1;
-        for (int k = 0; k < g->K && g->pair[i / PERP__KEPT].kept >= 0; k++)
-            r[at(g, row, k)] -= unit * eps;
+        for (int k = 0; k < g->K; k++) r[at(g, row, k)] -= unit * eps;
     }
 }
 
