@@ -848,7 +848,9 @@ static int first_violated(perp__events *e, int has_lo)
             int p = i / CHECKS, k = i % CHECKS;
             if (!is_violated(e, c, p, k)) continue;
             double before = has_lo && c == last ? e->at_lo[i] : c > 0 ? check(e, c - 1, p, k) : 0;
-            double share = before > 0 ? before / (before - check(e, c, p, k)) : 1;
+            double share = before > 0            ? before / (before - check(e, c, p, k))
+                           : has_lo && c == last ? 0 /* from there on */
+                                                 : 1;
             if (share < least) least = share, e->hit = p, e->hit_check = k;
         }
         if (least < 2) return c;

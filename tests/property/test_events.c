@@ -308,6 +308,29 @@ static void a_guard_that_is_on_for_a_moment_is_seen(void **state)
     }
 }
 
+/* Two impacts within a step, and steps that end on the first one to the last bit: a mass that falls on a floor at t = 0.5, and others a little later. */
+static void the_first_of_two_impacts_is_taken(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 40; k++) {
+        char text[512];
+        double later = 0.5 + 0.002 * k, to = 0.75, s = to - later;
+        snprintf(text, sizeof text,
+                 "state z = 1, v = -2, y = %.17g, w = -1\nvar p, q\nder(z) = v\nder(v) = p\n"
+                 "der(y) = w\nder(w) = q\n0 <= p perp v + 0.5*pre(v) >= 0 when z <= 0\n"
+                 "0 <= q perp w + 0.5*pre(w) >= 0 when y <= 0\n",
+                 later);
+        perp_model *model = parse_model(text);
+        for (int n = 1; n <= 32; n++) {
+            double x[4];
+            end_of(model, PERP_RADAU5, to, to / n, x);
+            if (!(fabs(x[0] - 0.25) < 1e-12 && fabs(x[2] - s / 2) < 1e-12))
+                fail_msg("%d steps, %g: off by %g, %g", n, later, x[0] - 0.25, x[2] - s / 2);
+        }
+        perp_model_destroy(model);
+    }
+}
+
 static double largest_drift(const run *r, const char *name)
 {
     double first = at(r, 0, name), worst = 0;
@@ -700,6 +723,7 @@ int main(void)
         cmocka_unit_test(a_bead_slides_down_a_hoop_and_leaves_it),
         cmocka_unit_test(a_block_falls_off_its_table),
         cmocka_unit_test(what_happens_between_points_is_seen),
+        cmocka_unit_test(the_first_of_two_impacts_is_taken),
         cmocka_unit_test(a_guard_that_is_on_for_a_moment_is_seen),
         cmocka_unit_test(elastic_balls_keep_their_energy),
         cmocka_unit_test(tables_have_no_kink_within_a_step),
