@@ -720,17 +720,22 @@ static int settle(perp__collocation *a)
     return moves;
 }
 
-static void begin(perp__collocation *a, double t0, double h, const double *x)
+static void set_length(perp__collocation *a, double t0, double h)
 {
     double *ws = a->ws;
     ws[START] = t0, ws[LENGTH] = h;
-    memcpy(ws + a->before, x, (size_t)a->nx * sizeof *x);
     for (int c = 0; c < a->scheme.npoint; c++) {
         double t = ws[a->time + c] = t0 + a->scheme.c[c] * h;
         for (int k = 0; k < a->ntable; k++)
             ws[a->at_table + c * a->ntable + k] =
                 perp__driven_value(a->may.driven, a->model, a->table[k], t, &a->hint[k]);
     }
+}
+
+static void begin(perp__collocation *a, double t0, double h, const double *x)
+{
+    set_length(a, t0, h);
+    memcpy(a->ws + a->before, x, (size_t)a->nx * sizeof *x);
 }
 
 /* Newton's steps left `before` roundings, then `now`, which is C before^2. Another one by the same factors leaves 2 C before now: less than one? */
@@ -781,19 +786,26 @@ static int are_slow(double now, double before, double enough)
     return share > 0.9 || now * pow(share, DEAR) > enough;
 }
 
-/* To so many roundings as are asked for, by new factors only where those that there are do not serve. */
-static perp__collocated solve_roughly(perp__collocation *a)
+/* What a step that gains nothing may leave, in roundings. */
+#define NEARLY 1e4
+
+/* To so many roundings, by new factors only where those that there are do not serve; has_factors: from the beginning on. Where they are to be made a third time the step is too long:
+ * what its order is one does not know there. */
+static perp__collocated solve_roughly(perp__collocation *a, double enough, int has_factors)
 {
-    enum { MAX_ITERATIONS = 15 };
+    enum { MAX_ITERATIONS = 15, MOST_FACTORS = 2 };
     double *y = a->ws + a->y, before = 0;
-    int is_old = 0;
+    int is_old = 0, made = has_factors;
     for (int k = 0; k < MAX_ITERATIONS; k++) {
-        double now = k > 0 ? evaluate_rows(a) : 0;
+        int is_known = k > 0 || has_factors;
+        double now = is_known ? evaluate_rows(a) : 0;
         if (now < 0) return PERP__HAS_NO_VALUE;
         if (k > 0) note_factors(a, now, before);
-        if (k > 0 && now <= a->roughly) return PERP__COLLOCATED;
+        if (is_known && now <= enough) return PERP__COLLOCATED;
+        if (k > 0 && now > 0.5 * before && now <= (is_old ? 1 : NEARLY)) return PERP__COLLOCATED;
         int was_old = is_old;
-        is_old = k > 0 && !(was_old && are_slow(now, before, a->roughly));
+        is_old = is_known && !(was_old && are_slow(now, before, enough));
+        if (!is_old && made++ == MOST_FACTORS) return PERP__HAS_NO_END;
         perp__collocated is = is_old ? PERP__COLLOCATED : factor_anew(a, &now);
         if (is != PERP__COLLOCATED) return is;
         a->iterations += !is_old, a->again += is_old;
@@ -809,17 +821,16 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
                                          const char *mode)
 {
     enum { MAX_ITERATIONS = 25 };
-    const double nearly = 1e4; /* roundings: what a step that gains nothing may leave */
     double *y = a->ws + a->y, before = (double)INFINITY;
     take_mode(a, mode);
     begin(a, t0, h, x);
-    if (a->is_rough) return solve_roughly(a);
+    if (a->is_rough) return solve_roughly(a, a->roughly, 0);
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         double now = evaluate(a);
         if (now < 0) return PERP__HAS_NO_VALUE;
         if (k > 0) note_factors(a, now, before);
         int gains = now <= 0.5 * before;
-        if (k > 0 && (now <= 0.25 || (!gains && (now <= nearly || is_rounding(a))))) {
+        if (k > 0 && (now <= 0.25 || (!gains && (now <= NEARLY || is_rounding(a))))) {
             if (settle(a)) evaluate(a);
             return PERP__COLLOCATED;
         }
@@ -831,6 +842,24 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
         for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
     }
     return PERP__HAS_NO_END;
+}
+
+void perp__collocation_stretch(perp__collocation *a, double h)
+{
+    memcpy(a->rest, a->ws + a->y, (size_t)a->n * sizeof(double));
+    perp__collocation_continue(a, a->ws[START], h, a->ws[START], a->ws[LENGTH], a->ws + a->before,
+                               a->rest);
+}
+
+perp__collocated perp__collocation_solve_again(perp__collocation *a, double h, double enough)
+{
+    perp__collocation_stretch(a, h);
+    set_length(a, a->ws[START], h);
+    perp__collocated is = solve_roughly(a, fmax(enough, 0.25), 1);
+    if (is != PERP__COLLOCATED || enough > 0) return is;
+    evaluate(a);
+    if (settle(a)) evaluate(a);
+    return PERP__COLLOCATED;
 }
 
 void perp__collocation_guess(perp__collocation *a, const double *x, const double *var)

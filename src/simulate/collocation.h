@@ -111,6 +111,11 @@ void perp__collocation_put_parameters(perp__collocation *at, const double *value
 perp__collocated perp__collocation_solve(perp__collocation *at, double t0, double h,
                                          const double *x, const char *mode);
 
+/* For the step that was solved last with another length: on its own polynomial. And that step, from there by the factors that there are: until rows are no more than so many roundings;
+ * 0: to rounding. */
+void perp__collocation_stretch(perp__collocation *at, double h);
+perp__collocated perp__collocation_solve_again(perp__collocation *at, double h, double enough);
+
 /* Steps up to here have nothing to do with the next: pivots are chosen anew. */
 void perp__collocation_forget(perp__collocation *at);
 

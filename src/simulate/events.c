@@ -56,7 +56,7 @@ enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 /* Its slope and bend at its end lead to a rough one up to so many times as long. */
 #define AHEAD 3
 
-enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PROBES = 3 };
+enum { HALVINGS = 10, TRIES = 3, CHECKS = 3, MOST_JUMPS = 30, PROBES = 3 };
 
 /* Checks are looked at in so many equal parts of a step. */
 enum { SAMPLES = 8 };
@@ -94,6 +94,7 @@ struct perp__events {
         *past_x;      /* the last step, at whose end an event may turn out to have been */
     int is_fresh;     /* the mode was found here */
     int is_reference; /* steps in which nothing happens may be rough */
+    double accuracy;  /* ... which is to have this one, of its states */
     struct {          /* a step in the present mode, on whose polynomial those within it begin */
         int is_kept, is_known;
         double t, h, *x, *y; /* x: nx; y: n */
@@ -982,6 +983,8 @@ static double dip(const perp__events *e)
     return first;
 }
 
+static void guess(perp__events *e, double h);
+
 static perp__collocated solve(perp__events *e, double h)
 {
     perp__collocated is = perp__collocation_solve(e->at, e->t, h, e->x, e->mode);
@@ -1051,10 +1054,192 @@ static double next_length(const perp__events *e, int i, int c, int which, double
     return was.which == which ? length - now * (length - was.length) / (now - was.value) : 0;
 }
 
+/* Where, near the end of the step that was solved last, the polynomial through the values of check k of pair p at its points is 0, as a part of the step; 0: it does not fall to that. And its
+ * rate at the end. */
+static double root_near_end(const perp__events *e, int p, int k, double *rate)
+{
+    enum { STEPS = 4 };
+    const double apart = 1e-3, least = 0.1, most = 2;
+    const perp__scheme *scheme = &e->at->scheme;
+    double value[PERP__MOST_POINTS], share = 1;
+    *rate = 0;
+    for (int c = 0; c < scheme->npoint; c++)
+        if (!isfinite(value[c] = check(e, c, p, k))) return 0;
+    for (int i = 0; i < STEPS; i++) {
+        double x = perp__scheme_between(scheme, value, share),
+               moves = perp__scheme_between(scheme, value, share + apart) -
+                       perp__scheme_between(scheme, value, share - apart),
+               falls = moves / (2 * apart);
+        if (i == 0) *rate = falls;
+        share -= x / falls;
+        if (!(falls < 0 && share > least && share < most)) return 0;
+    }
+    return share;
+}
+
+/* Two times that are nearer than this are the same to a reference. Where positions are held, so short a step makes velocities of their rounding. */
+static double least_time(const perp__events *e)
+{
+    double least = e->short_h > PROBE * e->step ? 1e-4 : 0;
+    return fmax(10 * e->accuracy, least) * e->short_h;
+}
+
+/* A check of a reference is looked for by steps that end ever nearer to where it is 0. */
+typedef struct search {
+    int p, k, row;
+    int is_fine;         /* they are solved to rounding from now on */
+    double whole;        /* the length of the step in which it is violated, */
+    double length, left; /* ... of the last of them, and what the check is at its end: */
+    double slope;        /* ... it moves by this with the length */
+} search;
+
+/* The check is violated at the first point of a step of length h: where it becomes 0, as a part of the step, by a line from its value at the start, where all points are
+ * then. 0: it is 0 there, or below, but for rounding. */
+static double root_from_start(perp__events *e, const search *s, double h)
+{
+    double first = check(e, 0, s->p, s->k), noise = perp__collocation_noise(e->at, 0, s->p, s->row);
+    perp__collocation_stand(e->at, e->t, e->x, e->var);
+    double start = check(e, 0, s->p, s->k), share = e->at->scheme.c[0] * start / (start - first),
+           nothing = PERP_ROUNDING * perp__collocation_terms(e->at, 0, s->p, s->row);
+    if (is_far(e)) return start < 0 ? 0 : share + nothing / (start - first);
+    int is_nothing = start <= nothing || (start <= noise && share <= AT_ONCE);
+    return is_nothing || h * share <= least_time(e) ? 0 : share;
+}
+
+/* The check is 0 at the start. Where it is negative all along a much shorter step, too, the event is at once; where it is not at its end, the step was too long. */
+static double locate_at_start(perp__events *e, const search *s, double h)
+{
+    const double much = 0.01;
+    int last = e->at->scheme.npoint - 1, negative = 0;
+    e->at->is_rough = 1;
+    if (solve(e, much * h) != PERP__COLLOCATED) return 0;
+    if (check(e, last, s->p, s->k) >= 0) return -h / 2;
+    for (int c = 0; c <= last; c++) negative += check(e, c, s->p, s->k) < 0;
+    perp__collocation_stand(e->at, e->t, e->x, e->var);
+    return negative > last ? DBL_MIN : 0; /* no time passes */
+}
+
+/* The first step of a search, or the next, has this part of the length of the one before. */
+static perp__collocated solve_next(perp__events *e, search *s, double share, int is_first)
+{
+    const double follows = 1e-4; /* the unknowns are to be so much nearer than the length was */
+    s->length *= share;
+    double enough = fmax(e->at->roughly, follows * fabs(share - 1) / PERP_ROUNDING);
+    if (!is_first) return perp__collocation_solve_again(e->at, s->length, s->is_fine ? 0 : enough);
+    e->at->is_rough = !s->is_fine;
+    return solve(e, s->length);
+}
+
+/* What the check is at the end of the last step beyond half its rounding: a guard must have changed there, a force, or a gap, is better not negative. */
+static double what_is_left(const perp__events *e, const search *s, double *nothing)
+{
+    int last = e->at->scheme.npoint - 1;
+    *nothing = PERP_ROUNDING / 2 * perp__collocation_terms(e->at, last, s->p, s->row);
+    return check(e, last, s->p, s->k) + (is_far(e) ? *nothing : -*nothing);
+}
+
+/* Is that nothing, or as near to it as is asked for, or as rounding lets it come, on the right side? was: of the step before, or infinite. */
+static int is_found(perp__events *e, const search *s, double was)
+{
+    const double little = 1e-6;
+    double nothing, left = what_is_left(e, s, &nothing), size = fabs(left);
+    int last = e->at->scheme.npoint - 1, is_right = (left < 0) == is_far(e);
+    if (!s->is_fine) return 0;
+    if (size <= nothing) return 1;
+    if (is_far(e) && !is_right) return 0;
+    return ((is_right && size > 0.5 * fabs(was)) ||
+            size <= little * e->accuracy * fabs(s->slope) * s->whole) &&
+           size <= perp__collocation_noise(e->at, last, s->p, s->row);
+}
+
+/* The first step of a search was solved. Where does the next one end, as a part of it? 0: the check does not fall. */
+static double look(perp__events *e, search *s)
+{
+    double rate, nothing, share = root_near_end(e, s->p, s->k, &rate);
+    s->left = what_is_left(e, s, &nothing), s->slope = rate / s->length;
+    return share;
+}
+
+/* ... The check does not fall at the end of the first step: there may be no event in a shorter one. 0: so short a step does not tell. */
+static double give_up(perp__events *e, const search *s)
+{
+    int last = e->at->scheme.npoint - 1, is_short = s->length <= AT_ONCE * s->whole;
+    if (is_short && s->left <= perp__collocation_noise(e->at, last, s->p, s->row)) return 0;
+    return -fmax(s->length, s->whole / 2);
+}
+
+/* ... and another one: by a line through both, once they are solved to rounding by that which led there. On the wrong side of what is rounding: twice as far. */
+static double look_again(perp__events *e, search *s, double length)
+{
+    double nothing, was = s->left, left = s->left = what_is_left(e, s, &nothing);
+    if (!s->is_fine) s->slope = (left - was) / (s->length - length);
+    int is_lost = s->is_fine && (left < 0) != is_far(e) && fabs(left) > 0.5 * fabs(was);
+    return 1 - (is_lost ? 2 : 1) * left / (s->slope * s->length);
+}
+
+/* In a reference: the length at which the check that is violated first in a step of length h becomes 0: by the polynomial of that step, then of one that ends there, then by lines, all with
+ * the factors of that one. 0: it is not found; -x: the step is too long, one of length x may be none. */
+static double locate_along(perp__events *e, double h)
+{
+    enum { MOST = 8 };
+    const double near = 1e-5;
+    int last = e->at->scheme.npoint - 1, c = first_violated(e, 0);
+    search s = {.p = e->hit, .k = e->hit_check, .whole = h, .length = h};
+    s.row = row_of_check(e, s.p, s.k);
+    double share = c > 0 ? root_of(e, c) : root_from_start(e, &s, h);
+    if (c == 0 && share == 0) return locate_at_start(e, &s, h);
+    if (!(share > 0)) return 0;
+    s.is_fine = share < AT_ONCE; /* what so short a step is off by, velocities are by much more */
+    if (c > 0) perp__collocation_stretch(e->at, share * h);
+    for (int i = 0; i < MOST; i++) {
+        double length = s.length, was = i > 0 && s.is_fine ? s.left : (double)INFINITY;
+        s.is_fine |= i > 0 && fabs(share - 1) < near;
+        if (solve_next(e, &s, share, i == 0) != PERP__COLLOCATED) return -s.length / 2;
+        share = i > 0 ? look_again(e, &s, length) : look(e, &s);
+        if (is_found(e, &s, was)) break;
+        if (i == 0 && share == 0) return give_up(e, &s);
+        if (!(s.slope < 0 && share > 0 && share * s.length < h) || i == MOST - 1) return 0;
+    }
+    c = first_violated(e, 0);
+    int is_first = c < 0 || (c == last && e->hit == s.p && e->hit_check == s.k);
+    e->hit = s.p, e->hit_check = s.k;
+    return is_first ? s.length : 0;
+}
+
+/* Does a check become 0 at the end of a reference's step of length h, or where that is the same to it? */
+static int ends_in_event(perp__events *e, double h)
+{
+    const double beyond = 1e-3;
+    int last = e->at->scheme.npoint - 1, c = first_violated(e, 0);
+    if (c >= 0 && c < last) return 0;
+    if (c == last) return h * (1 - root_of(e, c)) <= least_time(e);
+    for (int i = 0; i < CHECKS * e->model->npair; i++) {
+        int p = e->hit = i / CHECKS, k = e->hit_check = i % CHECKS;
+        double value = check(e, last, p, k), slope, share;
+        int is_kept = row_of_check(e, p, k) == PERP__ROW_GUARD && e->mode[p] != PERP__ROW_A;
+        if (!(value < beyond * check(e, 0, p, k)) || is_kept || is_far(e)) continue;
+        share = root_near_end(e, p, k, &slope);
+        if (share > 0 && h * (share - 1) <= least_time(e)) return 1;
+    }
+    e->hit = -1;
+    return 0;
+}
+
 /* In a step of length h a check is violated: the longest step that ends where the first one changes its sign. By
  * the Illinois method on the length of the step, whose end is of the full order. 0 where steps are not solved. */
-static double locate(perp__events *e, double h)
+static double locate(perp__events *e, double h, int is_quick)
 {
+    if (is_quick) {
+        double end = locate_along(e, h);
+        e->at->is_rough = 0;
+        if (end != 0) return end;
+    }
+    if (e->is_reference) { /* from here on to rounding */
+        e->at->is_rough = 0;
+        guess(e, h);
+        if (solve(e, h) != PERP__COLLOCATED) return 0;
+        if (first_violated(e, 0) < 0) return h;
+    }
     int last = e->at->scheme.npoint - 1, has_lo = 0, c = first_violated(e, 0);
     double lo = 0, hi = h, at_lo = 0, at_hi = 0, length = h;
     int hit = -1, hit_check = -1, side = 0, ok = 1;
@@ -1304,12 +1489,13 @@ static void follow_event_at_once(perp__events *e, int row)
     perp__saltation_again(e->saltation, is == PERP__COLLOCATED, row);
 }
 
-/* How far the step of length h that was solved goes: to its end, or to its first event. 0: steps are not solved. */
-static double find_end(perp__events *e, double h)
+/* How far the step of length h that was solved goes: to its end, or to its first event. 0: steps are not solved; -x: it is too long, one of length x may be none. */
+static double find_end(perp__events *e, double h, int is_quick)
 {
     for (;;) {
-        double taken = first_violated(e, 0) >= 0 ? locate(e, h) : h;
-        if (taken == 0 || !is_no_tie(e)) return taken;
+        int is_at_end = e->is_reference && ends_in_event(e, h);
+        double taken = is_at_end || first_violated(e, 0) < 0 ? h : locate(e, h, is_quick);
+        if (taken <= 0 || !is_no_tie(e)) return taken;
         e->tied[e->hit] = -1, e->hit = -1;
         if (solve(e, h) != PERP__COLLOCATED) return 0;
     }
@@ -1384,16 +1570,15 @@ static int may_be_rough(const perp__events *e)
     return may;
 }
 
-/* A step of length h, as rough as it may be: where an event is in it, or it is not solved so, to rounding. */
-static perp__collocated solve_step(perp__events *e, double h)
+/* A step of length h, as rough as it may be: where an event seems to be between its points, to rounding. */
+static perp__collocated solve_step(perp__events *e, double h, int is_quick)
 {
-    e->at->is_rough = may_be_rough(e);
+    e->at->is_rough = is_quick && may_be_rough(e);
     guess(e, h);
     perp__collocated is = solve(e, h);
-    if (!e->at->is_rough || e->model->npair == 0) return is;
-    if (is == PERP__COLLOCATED && first_violated(e, 0) < 0 && dip(e) == 1) return is;
+    if (!e->at->is_rough || e->model->npair == 0 || is != PERP__COLLOCATED) return is;
+    if (first_violated(e, 0) >= 0 || dip(e) == 1) return is;
     e->at->is_rough = 0;
-    if (is != PERP__COLLOCATED) guess(e, h);
     return solve(e, h);
 }
 
@@ -1401,12 +1586,14 @@ static perp__collocated solve_step(perp__events *e, double h)
 static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
 {
     perp__events *e = sim->events;
-    double h = end - e->t, whole = h;
+    double h = end - e->t, whole = h, shorter = 0;
     int is_late = 0;
-    for (int k = 0; k <= HALVINGS; k++, h /= is_late ? 4 : 2) {
+    for (int k = 0; k <= HALVINGS; k++, h = shorter > 0 ? shorter : h / (is_late ? 4 : 2)) {
+        int is_quick = e->is_reference && k < TRIES;
+        shorter = 0;
         e->hit = -1;
         memset(e->tied, 0, (size_t)e->model->npair);
-        perp__collocated is = solve_step(e, h);
+        perp__collocated is = solve_step(e, h, is_quick);
         e->wide.is_known &= is == PERP__COLLOCATED;
         r->solves++;
         sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
@@ -1417,8 +1604,9 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         double share = first_violated(e, 0) < 0 ? dip(e) : 1;
         h *= share;
         if (share < 1 && solve(e, h) != PERP__COLLOCATED) continue;
-        double taken = find_end(e, h);
-        if (taken == 0) continue;
+        double taken = find_end(e, h, is_quick);
+        shorter = -taken;
+        if (taken <= 0) continue;
         if (is_misjudged(e, taken)) return 1;
         if (is_nothing(e, taken)) {
             int row = e->hit < 0 ? -1 : row_of_hit(e);
@@ -1434,7 +1622,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         follow_step(e, taken);
         take_step(e, taken);
         if (e->hit >= 0) close_gap(e);
-        if (e->hit < 0 && h == whole) e->t = end;
+        if (taken == whole && (e->hit < 0 || e->is_reference)) e->t = end;
         return 1;
     }
     return is_late && step_off(e, end, r);
@@ -1615,7 +1803,7 @@ int perp__events_go_on(perp__events *e)
 void perp__events_be_rough(perp__events *e, double accuracy)
 {
     const double share = 1e-4, least = 100;
-    e->is_reference = 1;
+    e->is_reference = 1, e->accuracy = accuracy;
     e->at->roughly = fmax(share * accuracy / PERP_ROUNDING, least);
 }
 
