@@ -207,13 +207,19 @@ static int node_degree(const perp__node *node, const int *column_of, int a, int 
     return a || b ? 2 : 0;
 }
 
-static int is_kinked(int op)
+static int kink_of(int op)
 {
-    static const perp__op kinked[] = {PERP__ABS,   PERP__SIGN, PERP__MIN, PERP__MAX,
-                                      PERP__FLOOR, PERP__STEP, PERP__LE,  PERP__LT};
-    for (size_t i = 0; i < sizeof kinked / sizeof *kinked; i++)
-        if (op == (int)kinked[i]) return 1;
-    return 0;
+    switch (op) {
+    case PERP__ABS:
+    case PERP__MIN:
+    case PERP__MAX: return PERP__CORNER;
+    case PERP__SIGN:
+    case PERP__FLOOR:
+    case PERP__STEP:
+    case PERP__LE:
+    case PERP__LT: return PERP__JUMP;
+    default: return 0;
+    }
 }
 
 int perp__has_kinks(const perp__graph *g, perp_expr e, const int *column_of)
@@ -227,7 +233,7 @@ int perp__has_kinks(const perp__graph *g, perp_expr e, const int *column_of)
         if (k == 0) found = 0;
         moves[k] = node->op == PERP__SYMBOL && column_of[node->a] >= 0;
         for (int i = 0; i < arity; i++) moves[k] |= moves[perp__operand_place(reach, n, k, i)];
-        found |= moves[k] && is_kinked((int)node->op);
+        if (moves[k]) found |= kink_of((int)node->op);
     }
     free(reach);
     free(moves);

@@ -161,7 +161,8 @@ int perp__degree(const perp__graph *graph, perp_expr e, const int *column_of, in
 /* The same of all nodes: degree has graph->count entries. */
 void perp__degrees(const perp__graph *graph, const int *column_of, char *degree);
 
-/* Has e a corner or a jump in the symbols with column_of[s] >= 0: abs, min, a comparison of them? -1 when memory is out. */
+/* Has e a corner (abs, min) in the symbols with column_of[s] >= 0, or a jump (floor, a comparison of them)? Bits; -1 when memory is out. */
+enum { PERP__CORNER = 1, PERP__JUMP = 2 };
 int perp__has_kinks(const perp__graph *graph, perp_expr e, const int *column_of);
 
 #endif

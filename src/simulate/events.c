@@ -421,6 +421,11 @@ void perp__events_end_stretch(perp__events *e)
     e->saltation = e->followed, e->followed = NULL;
 }
 
+int perp__events_carry(perp__events *e, const double *by, double *to)
+{
+    return !e->is_short && perp__saltation_carry(e->saltation, by, to);
+}
+
 void perp__events_pause(perp__events *e, int is_paused)
 {
     if (is_paused) e->followed = e->saltation, e->saltation = NULL;

@@ -34,6 +34,9 @@ perp_status perp__events_share(const perp__events *events, const perp_simulation
 /* From the start on, carry along how the states move; rows go into `run`. 0 when memory is out. */
 int perp__events_follow(perp__events *events, const perp__followed *by, perp__sensitivity *run);
 
+/* What a move of the states at the start of the last step is at its end. 0: nothing tells. */
+int perp__events_carry(perp__events *events, const double *by, double *to);
+
 /* Steps from now on are not followed; or they are again. */
 void perp__events_pause(perp__events *events, int is_paused);
 

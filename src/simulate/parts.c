@@ -5,6 +5,7 @@
 
 #include "base/tol.h"
 #include "model/scheme.h"
+#include "simulate/collocation.h"
 #include "simulate/events.h"
 
 #include <math.h>
@@ -29,11 +30,15 @@ struct perp__parts {
     double length; /* that the next is to have */
     double shortest;
     long taken, unresolved, least; /* the last: of the shortest in a row, in the step in hand */
+    long left;                     /* of those taken, by backward Euler */
     double off; /* the sum of the estimated errors of parts, of what is allowed of each */
     int order, order_here;           /* of the method; of the part in hand */
     double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
     int closed;
     unsigned char *events; /* what pass_events says at the beginning */
+    int own,
+        is_held; /* own: the direction that is what the run lacks, or -1. Does the model hold positions? */
+    double *lacks, *lasts; /* of the part in hand; scratch */
     double work;           /* at the beginning, where there is a most (perp__run_work) */
 };
 
@@ -74,9 +79,10 @@ perp_status perp__parts_create(perp_simulation *sim)
     perp__parts *p = sim->parts = calloc(1, sizeof *p);
     if (!p) return PERP_ERR_MEMORY;
     size_t nx = (size_t)sim->step.nx;
-    p->begin = calloc((size_t)sim->step.sym.n + 2 * nx + 1, sizeof(double));
+    p->begin = calloc((size_t)sim->step.sym.n + 4 * nx + 1, sizeof(double));
     if (!p->begin || !take_room(sim)) return PERP_ERR_MEMORY;
     p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
+    p->lacks = p->largest + nx, p->lasts = p->lacks + nx, p->own = -1;
     p->order = order_of(sim);
     perp__parts_restart(sim);
     return PERP_OK;
@@ -95,7 +101,7 @@ void perp__parts_restart(perp_simulation *sim)
     perp__parts *p = sim->parts;
     if (!p) return;
     p->length = p->shortest = sim->options.step;
-    p->taken = p->unresolved = 0;
+    p->taken = p->unresolved = p->left = 0;
     p->off = 0;
     memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
 }
@@ -213,6 +219,39 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     return r;
 }
 
+/* Half of all numbers, by chance. */
+static int is_chosen(long k)
+{
+    unsigned long long x = (unsigned long long)k * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
+    return (int)(x >> 63);
+}
+
+/* What the halves lack, by their order. Where positions are held, velocities that the next step takes away are of the order of its points alone, of which there are this many; that counts
+ * where there is no next step. */
+static void find_lack(perp_simulation *sim, int is_last, int npoint)
+{
+    perp__parts *p = sim->parts;
+    const double *x = sim->step.ws + sim->step.sym.y;
+    double gain = ldexp(1, p->order_here) - 1, least = ldexp(1, npoint) - 1;
+    for (int i = 0; i < sim->step.nx; i++) p->lacks[i] = (p->whole[i] - x[i]) / gain;
+    if (!is_last || !p->is_held || !perp__events_carry(sim->events, p->lacks, p->lasts)) return;
+    for (int i = 0; i < sim->step.nx; i++)
+        p->lacks[i] += (p->lacks[i] - p->lasts[i]) * (gain / least - 1);
+}
+
+static void add_lack(perp_simulation *sim, int is_last)
+{
+    perp__parts *p = sim->parts;
+    int np = p->own + 2;
+    double *state = perp__sensitivity_states(sim->sensitivity) + p->own;
+    find_lack(sim, is_last && p->order_here == p->order, (p->order + 1) / 2);
+    for (int i = 0; i < sim->step.nx; i++, state += np) {
+        state[0] += p->lacks[i];
+        state[1] += is_chosen(p->taken) ? -p->lacks[i] : p->lacks[i];
+    }
+}
+
 static void accept(perp_simulation *sim, double h)
 {
     perp__parts *p = sim->parts;
@@ -261,7 +300,10 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
         if (is_fine) {
             add(&sum, r);
             accept(sim, h);
+            if (p->own >= 0 && isfinite(off))
+                add_lack(sim, end == t1 && sim->done + 1 == sim->nstep);
             p->off += off;
+            p->left += p->order_here < p->order;
             p->unresolved += off > 1;
             p->least = is_least ? p->least + 1 : 0;
             if (p->least == HOPELESS) {
@@ -281,6 +323,11 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     return sum;
 }
 
+void perp__parts_add_to(perp_simulation *sim, int j)
+{
+    sim->parts->own = j, sim->parts->is_held = perp__holds_positions(sim->model) != 0;
+}
+
 int perp__parts_refer(perp_simulation *sim)
 {
     sim->parts->work = perp__run_work(sim);
@@ -291,6 +338,11 @@ int perp__parts_refer(perp_simulation *sim)
 double perp__parts_error(const perp_simulation *sim)
 {
     return sim->options.accuracy * sim->parts->off;
+}
+
+long perp__parts_left(const perp_simulation *sim)
+{
+    return sim->parts->left;
 }
 
 const double *perp__parts_largest(const perp_simulation *sim)

@@ -24,8 +24,15 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
  * Derivatives go along its halves, if it has any now. 0: memory is out. */
 int perp__parts_refer(perp_simulation *sim);
 
+/* From now on what halves lack, as estimated, is added to the last but one of the directions that follow a reference, j, which so is its own error; and with signs by chance to the last: what
+ * that comes to where signs say nothing. */
+void perp__parts_add_to(perp_simulation *sim, int j);
+
 /* The sum of the errors of parts as they were estimated, each of the largest that a state has been. */
 double perp__parts_error(const perp_simulation *sim);
+
+/* Parts taken that the method left to backward Euler, or a half of them. */
+long perp__parts_left(const perp_simulation *sim);
 
 /* The largest that each state has been. */
 const double *perp__parts_largest(const perp_simulation *sim);

@@ -236,13 +236,17 @@ void perp__saltation_end(perp__saltation *s, int is_short, double step)
         return;
     }
     for (int i = 0; i < s->nx * np; i++)
-        s->row[s->nx * np + i] = behind(s, i / np, i % np, is_short, step);
+        s->row[i] = s->dx[i] - s->dt[i % np] * s->by_length[last + i / np];
+    if (s->is_untold) { /* of its rows nobody reads */
+        memcpy(perp__sensitivity_states(s->run), s->row, (size_t)(s->nx * np) * sizeof(double));
+        return;
+    }
     if (is_short) perp__sensitivity_vars(s->probe[0], s->var);
     for (int i = 0; i < s->nv * np && !is_short; i++)
         s->var[i] =
             s->dY[(last + s->nx) * np + i] - s->dt[i % np] * s->by_length[last + s->nx + i / np];
     for (int i = 0; i < s->nx * np; i++)
-        s->row[i] = s->dx[i] - s->dt[i % np] * s->by_length[last + i / np];
+        s->row[s->nx * np + i] = behind(s, i / np, i % np, is_short, step);
     perp__sensitivity_put(s->run, s->row + s->nx * np, s->row, s->var);
     if (!s->is_untold) note_row(s);
 }
@@ -293,6 +297,15 @@ static int move_length(perp__saltation *s, int row, double *rate)
     *rate = row_moves(s, row, s->by_length);
     return isfinite(*rate) && fabs(*rate) > STANDS * size &&
            (s->is_untold || fabs(*rate) * a->step > perp__collocation_noise_of(s->slopes->at, row));
+}
+
+/* Where no time moves nobody asks for that; where all is told, it is told whether the step has a matrix. */
+static int times_stand(perp__saltation *s, int row)
+{
+    int stand = s->is_untold && row < 0;
+    for (int j = 0; j < s->np; j++) stand &= s->dt[j] == 0;
+    if (stand) memset(s->by_length, 0, (size_t)s->slopes->at->n * sizeof(double));
+    return stand;
 }
 
 static int move_direction(perp__saltation *s, int j, int row, double rate)
@@ -723,7 +736,7 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
     perp__sensitivity_next_row(s->run);
     s->length = perp__collocation_length(a);
     int is_taken = perp__collocation_slopes_take(s->slopes, s->is_untold ? ROUGH : 0);
-    s->known = is_taken && move_length(s, row, &rate);
+    s->known = is_taken && (times_stand(s, row) || move_length(s, row, &rate));
     if (is_taken && !s->known && s->is_untold && row >= 0) /* of what stands no time is followed */
         s->known = move_length(s, row = -1, &rate);
     if (states) memcpy(s->before, s->dx, states * sizeof(double));
@@ -750,6 +763,17 @@ void perp__saltation_again(perp__saltation *s, int is_solved, int row)
     memcpy(s->dx, s->before, (size_t)s->nx * (size_t)s->np * sizeof(double));
     memcpy(s->dt, s->dt_before, (size_t)s->np * sizeof(double));
     perp__saltation_step(s, row, -1);
+}
+
+int perp__saltation_carry(perp__saltation *s, const double *by, double *to)
+{
+    const perp__collocation *a = s->slopes->at;
+    int last = (a->scheme.npoint - 1) * (a->nx + a->nv);
+    memset(s->move, 0, (size_t)perp__collocation_slopes_columns(s->slopes) * sizeof(double));
+    for (int i = 0; i < s->nx; i++) s->move[a->before + i] = by[i];
+    if (!s->known || !perp__collocation_slopes_solve(s->slopes, s->move, s->x)) return 0;
+    for (int i = 0; i < s->nx; i++) to[i] = s->x[last + i];
+    return 1;
 }
 
 /* Short step k moves as what is before it does. */

@@ -34,6 +34,9 @@ void perp__saltation_leave(perp__saltation *saltation);
  * it (-1: none). */
 void perp__saltation_step(perp__saltation *saltation, int row, int tied);
 
+/* What a move of the states at the start of the last step is at its end. 0: nothing tells. */
+int perp__saltation_carry(perp__saltation *saltation, const double *by, double *to);
+
 /* The last step, solved again (or not), did end where this row became 0. */
 void perp__saltation_again(perp__saltation *saltation, int is_solved, int row);
 
