@@ -183,3 +183,50 @@ int perp__lp_is_empty(const perp__lp *lp, double *u)
     perp_status status = perp__lp_price_misses(lp, u);
     return status == PERP_ERR_MEMORY ? -1 : status == PERP_OK ? is_proof_within(lp, u) : 0;
 }
+
+/* By how much the largest of `value` is outside lo .. hi; these from there on. */
+static double shift(int n, const double *value, double *lo, double *hi)
+{
+    double miss = 0;
+    for (int i = 0; i < n; i++) {
+        lo[i] -= value[i], hi[i] -= value[i];
+        miss = fmax(miss, fmax(lo[i], -hi[i]));
+    }
+    return miss;
+}
+
+static void divide(int n, double by, double *lo, double *hi)
+{
+    for (int i = 0; i < n; i++) lo[i] /= by, hi[i] /= by;
+}
+
+int perp__lp_is_empty_near(const perp__lp *lp, const double *x, double *u)
+{
+    perp__arena arena = {0};
+    perp__lp near = *lp;
+    double *row;
+    size_t rows = (size_t)lp->nrow, columns = (size_t)lp->ncolumn;
+    PERP_TAKE(&arena, row, rows);
+    PERP_TAKE(&arena, near.row_lo, rows);
+    PERP_TAKE(&arena, near.row_hi, rows);
+    PERP_TAKE(&arena, near.lo, columns);
+    PERP_TAKE(&arena, near.hi, columns);
+    int found = arena.failed ? -1 : 0;
+    if (found == 0) {
+        memcpy(near.row_lo, lp->row_lo, rows * sizeof *near.row_lo);
+        memcpy(near.row_hi, lp->row_hi, rows * sizeof *near.row_hi);
+        memcpy(near.lo, lp->lo, columns * sizeof *near.lo);
+        memcpy(near.hi, lp->hi, columns * sizeof *near.hi);
+        for (int j = 0; j < lp->ncolumn; j++)
+            for (int e = lp->start[j]; e < lp->start[j + 1]; e++)
+                row[lp->index[e]] += lp->value[e] * x[j];
+        double miss = fmax(shift(lp->nrow, row, near.row_lo, near.row_hi),
+                           shift(lp->ncolumn, x, near.lo, near.hi));
+        divide(lp->nrow, miss, near.row_lo, near.row_hi);
+        divide(lp->ncolumn, miss, near.lo, near.hi);
+        perp_status status = miss > 0 ? perp__lp_price_misses(&near, u) : PERP_ERR_NO_SOLUTION;
+        found = status == PERP_ERR_MEMORY ? -1 : status == PERP_OK ? is_proof_within(lp, u) : 0;
+    }
+    perp__arena_clear(&arena);
+    return found;
+}

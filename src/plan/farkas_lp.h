@@ -26,5 +26,7 @@ perp_status perp__lp_price_misses(const perp__lp *lp, double *u);
 int perp__lp_is_proof(const perp__lp *lp, const double *lo, const double *hi, double *u);
 /* Clp says that there is no point: a proof is sought in these prices. u: nrow. 1: it is one; 0: it is not; -1: memory. */
 int perp__lp_is_empty(const perp__lp *lp, double *u);
+/* The same where x misses them by so little that Clp takes it for a point: in units of what it misses, from there. */
+int perp__lp_is_empty_near(const perp__lp *lp, const double *x, double *u);
 
 #endif

@@ -97,12 +97,18 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
         result->outcome =
             !result->is_unbounded && is_optimal(&a) ? PERP_PLAN_GLOBAL : PERP_PLAN_FEASIBLE;
     result->is_unbounded &= perp__program_holds(p, result);
-    if (status == PERP_ERR_NO_SOLUTION) {
+    int proved = 0;
+    if (status == PERP_ERR_NO_SOLUTION) { /* Clp may have found a ray before it saw that */
+        proved = perp__lp_is_empty(&a.lp, a.ray);
         status = PERP_OK;
-        int proved = perp__lp_is_empty(&a.lp, a.ray); /* Clp may have found a ray before that */
-        if (proved > 0) result->outcome = PERP_PLAN_INFEASIBLE, perp__affine_blame(&a, a.ray);
-        if (proved < 0) status = PERP_ERR_MEMORY;
+    } else if (status == PERP_OK && result->error > PERP_PROOF_MARGIN) { /* it keeps rows to 1e-7 */
+        proved = perp__lp_is_empty_near(&a.lp, a.x, a.ray);
     }
+    if (proved > 0) {
+        result->outcome = PERP_PLAN_INFEASIBLE, result->is_unbounded = 0;
+        perp__affine_blame(&a, a.ray);
+    }
+    if (proved < 0) status = PERP_ERR_MEMORY;
     result->method = "clp";
     perp__arena_clear(&arena);
     return status;

@@ -263,6 +263,36 @@ static void what_falls_beside_the_rows_hides_nothing(void **state)
     }
 }
 
+/* Clp keeps rows to 1e-7: what contradicts itself by less was global, or unbounded where something falls beside it. */
+static void rows_that_nearly_agree_are_proved_to_contradict(void **state)
+{
+    (void)state;
+    const double off[] = {2e-3, 2e-7, 2e-8, 2e-9, 0}, lo[] = {-inf, -inf};
+    const char *const row[] = {"3*x1", "3*x1 - 0.5"};
+    if (!perp__lp_available()) skip();
+    for (int k = 0; k < 5; k++) {
+        for (int is_bounded = 0; is_bounded <= 1; is_bounded++) {
+            const double row_lo[] = {-inf, off[k]}, row_hi[] = {0.5, inf};
+            perp_program_formulas f = {.variables = 2,
+                                       .lo = lo,
+                                       .objective = is_bounded ? "x1" : "x1 + x2",
+                                       .rows = 2,
+                                       .row = row,
+                                       .row_lo = row_lo,
+                                       .row_hi = row_hi};
+            perp_program *p;
+            perp_program_result r;
+            assert_int_equal(perp_program_create(&f, "near", &p, NULL), PERP_OK);
+            assert_int_equal(perp_program_solve(p, NULL, &r, NULL), PERP_OK);
+            if ((r.outcome == PERP_PLAN_INFEASIBLE) != (off[k] > 0))
+                fail_msg("%g: %s", off[k], perp_program_word(p, &r));
+            assert_int_equal(r.is_unbounded, off[k] == 0 && !is_bounded);
+            if (off[k] > 0) check_marks(perp_program_conflicting_rows(p), "11", "rows");
+            perp_program_destroy(p);
+        }
+    }
+}
+
 /* Many vertices on the way: one that takes too long says so, and claims nothing. */
 static void a_linear_program_is_cut(void **state)
 {
@@ -305,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_falls_beside_the_rows_hides_nothing),
+        cmocka_unit_test(rows_that_nearly_agree_are_proved_to_contradict),
         cmocka_unit_test(a_linear_program_is_cut),
         cmocka_unit_test(conditions_that_contradict_each_other_are_named),
         cmocka_unit_test(constants_that_rounding_hides_are_proved_to_contradict),
