@@ -404,7 +404,7 @@ static void scale_by_entries(scaled *p)
     perp__equilibrate(p->lcp->n, p->lcp->M, p->lcp->ldm, p->R, p->C);
 }
 
-/* Rows that z leaves far from 0, as s->part says, are not looked at. 0 where the others leave nothing. */
+/* Rows that z leaves far from 0, as s->needy says, are not looked at. 0 where the others leave nothing. */
 static int look_near(const perp_lcp_solver *s, scaled *p)
 {
     p->unit = 0;
