@@ -598,6 +598,12 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
     free(at);
 }
 
+/* Else the error is below the sum of both. */
+static int is_figure(double error, double unsure)
+{
+    return error > 3 * unsure;
+}
+
 /* "x 3e-4 m, v < 1e-9 m/s": what the error of each state is, or is below; of many those that are largest. */
 static void print_errors(FILE *out, const perp_model *model, int n, const double *error,
                          const double *unsure)
@@ -610,7 +616,7 @@ static void print_errors(FILE *out, const perp_model *model, int n, const double
     }
     for (int i = 0; i < n; i++) {
         perp_symbol state = perp_model_symbol(model, PERP_STATE, i);
-        int is_known = error[i] > 3 * unsure[i];
+        int is_known = is_figure(error[i], unsure[i]);
         if (error[i] + unsure[i] < least) continue;
         fprintf(out, "%s %s %s%.1e%s%s", is_later ? "," : "", state.name, is_known ? "" : "< ",
                 is_known ? error[i] : error[i] + unsure[i], state.unit[0] ? " " : "", state.unit);
@@ -619,44 +625,81 @@ static void print_errors(FILE *out, const perp_model *model, int n, const double
     if (least > 0) fprintf(out, "%s < %.1e", is_later ? "; of the others" : " of all", least);
 }
 
-/* How far the states at the end are from the motion, a line of text without its end; the caller frees. NULL: memory is out. */
-static char *estimate_text(const perp_model *model, const perp_simulation *sim,
-                           const perp_simulation_options *o, int how)
+/* How far the states at the end are from the motion: perp_simulation_estimate. */
+typedef struct end_error {
+    int n; /* states; -1: nobody asks */
+    double growth, *error, *unsure;
+    char unknown[512]; /* why there is none; "": there is */
+} end_error;
+
+static int is_sensitive(const end_error *e)
+{
+    return e->growth > SENSITIVE;
+}
+
+static void find_error(end_error *e, const perp_model *model, const perp_simulation *sim, int how)
 {
     int n = perp_model_count(model, PERP_STATE);
-    double growth, *error = malloc(2 * ((size_t)n + 1) * sizeof *error);
     perp_diag diag = {0};
-    char *text = NULL;
-    size_t size;
-    FILE *out = error ? open_memstream(&text, &size) : NULL;
-    if (!out) {
-        free(error);
-        return NULL;
-    }
-    fprintf(out, "error at the end:");
+    e->error = malloc(2 * (size_t)n * sizeof *e->error);
+    if (!e->error) cli_exit_code(PERP_ERR_MEMORY);
+    if (!e->error) return;
+    e->n = n, e->unsure = e->error + n;
     perp_status status =
-        perp_simulation_estimate(sim, part_of_work[how], error, error + n, &growth, &diag);
+        perp_simulation_estimate(sim, part_of_work[how], e->error, e->unsure, &e->growth, &diag);
     if (status == PERP_ERR_MEMORY) cli_exit_code(status);
     if (status != PERP_OK) {
         const char *why = perp_diag_text(&diag);
-        fprintf(out, " not known: %.*s%s", (int)strcspn(why, "\n"), why,
-                status == PERP_ERR_NO_SOLUTION && how == SAMPLED ? "; see --estimate full" : "");
-    } else if (growth > SENSITIVE) {
+        snprintf(e->unknown, sizeof e->unknown, "%.*s%s", (int)strcspn(why, "\n"), why,
+                 status == PERP_ERR_NO_SOLUTION && how == SAMPLED ? "; see --estimate full" : "");
+    }
+    perp_diag_clear(&diag);
+}
+
+/* A line of text without its end; the caller frees. NULL: memory is out. */
+static char *error_text(const end_error *e, const perp_model *model,
+                        const perp_simulation_options *o)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return NULL;
+    fprintf(out, "error at the end:");
+    if (e->unknown[0])
+        fprintf(out, " not known: %s", e->unknown);
+    else if (is_sensitive(e))
         fprintf(out,
                 " sensitive: growth %.0e; what differs a little at the start, or is rounded on "
                 "the way, differs by so many times as much at the end",
-                growth);
-    } else {
-        print_errors(out, model, n, error, error + n);
-    }
+                e->growth);
+    else
+        print_errors(out, model, e->n, e->error, e->unsure);
     perp_integrator fits = cli_recommend(model);
     if (fits != o->integrator && fits != PERP_BACKWARD_EULER && o->integrator < PERP_RADAU3)
         fprintf(out, "; --method %s fits this model better", perp_integrator_name(fits));
-    perp_diag_clear(&diag);
-    free(error);
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;
+}
+
+/* Null where nobody asks. Of a sensitive motion there are no figures. */
+static cJSON *error_json(const end_error *e, const perp_model *model)
+{
+    if (e->n < 0) return cJSON_CreateNull();
+    cJSON *o = cJSON_CreateObject(), *states = cJSON_AddArrayToObject(o, "states");
+    cli_json_add_text(o, "unknown", e->unknown[0] ? e->unknown : NULL);
+    cli_json_add_number(o, "growth", e->unknown[0] ? (double)NAN : e->growth);
+    for (int i = 0; i < e->n && !e->unknown[0] && !is_sensitive(e); i++) {
+        perp_symbol state = perp_model_symbol(model, PERP_STATE, i);
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddStringToObject(one, "name", state.name);
+        cJSON_AddStringToObject(one, "unit", state.unit);
+        cli_json_add_number(one, "error",
+                            is_figure(e->error[i], e->unsure[i]) ? e->error[i] : (double)NAN);
+        cli_json_add_number(one, "below", e->error[i] + e->unsure[i]);
+        cJSON_AddItemToArray(states, one);
+    }
+    return o;
 }
 
 static void comment(const run *u, const char *text)
@@ -698,17 +741,18 @@ static void note_left(const run *u, const perp_simulation *sim)
     free(text);
 }
 
-/* Where --estimate is given, in the files, too. NULL: there is none, or memory is out. */
+/* For the summary, or --json; where --estimate is given, in the files, too. The text is NULL where nobody asks, or memory is out. */
 static char *estimate(const run *u, const perp_model *model, const perp_simulation *sim,
-                      const perp_simulation_options *o)
+                      const perp_simulation_options *o, end_error *e)
 {
     const request *r = u->request;
-    if (!r->estimate || r->quiet || !perp_simulation_get_summary(sim).steps ||
+    if (!r->estimate || (r->quiet && !r->as_json) || !perp_simulation_get_summary(sim).steps ||
         !perp_model_count(model, PERP_STATE))
         return NULL;
     int is_given = cli_is_given(&r->args, "estimate");
     if (perp_model_get_kind(model) == PERP_DISCRETE && !is_given) return NULL;
-    char *text = estimate_text(model, sim, o, r->estimate);
+    find_error(e, model, sim, r->estimate);
+    char *text = error_text(e, model, o);
     if (!text) cli_exit_code(PERP_ERR_MEMORY);
     if (text && is_given) comment(u, text);
     return text;
@@ -867,6 +911,19 @@ static cJSON *causes_json(const perp_simulation *sim)
     }
 }
 
+/* Of --tol; null without. */
+static cJSON *parts_json(const perp_simulation *sim)
+{
+    double shortest;
+    long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
+    if (!n) return cJSON_CreateNull();
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddNumberToObject(o, "count", (double)n);
+    cli_json_add_number(o, "shortest", shortest);
+    cJSON_AddNumberToObject(o, "unresolved", (double)unresolved);
+    return o;
+}
+
 /* By each name of --sensitivity, what its derivatives are; null without. */
 static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
 {
@@ -885,8 +942,8 @@ static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
 }
 
 static void add_json(const request *r, const perp_model *model, const perp_simulation *sim,
-                     const followed *f, const impulses *x, perp_status status, double seconds,
-                     const char *rows, const char *page)
+                     const followed *f, const impulses *x, const end_error *e, perp_status status,
+                     double seconds, const char *rows, const char *page)
 {
 #define FIELD(field) CLI_JSON(perp_simulation_summary, field)
     static const cli_json_field fields[] = {
@@ -912,6 +969,8 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
     cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
     cJSON_AddItemToObject(r->json, "impulses", impulses_json(x));
+    cJSON_AddItemToObject(r->json, "parts", parts_json(sim));
+    cJSON_AddItemToObject(r->json, "error_at_end", error_json(e, model));
     cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
     cli_json_add_text(r->json, "page", page);
 }
@@ -925,9 +984,8 @@ static int check_additions(const request *r)
         return CLI_USAGE;
     }
     int is_wanted = cli_is_given(&r->args, "estimate") && r->estimate;
-    if (!is_wanted || !(r->quiet || r->as_json)) return CLI_DONE;
-    cli_say("perp simulate: --estimate is a line of the summary, which --quiet and --json "
-            "leave out\n");
+    if (!is_wanted || r->as_json || !r->quiet) return CLI_DONE;
+    cli_say("perp simulate: --estimate is a line of the summary, which --quiet leaves out\n");
     return CLI_USAGE;
 }
 
@@ -1052,7 +1110,8 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     say_reason(reason, sizeof reason, status, s.steps, diag);
     note_left(&u, sim);
-    char *accuracy = status == PERP_OK ? estimate(&u, model, sim, &o) : NULL;
+    end_error error = {.n = -1};
+    char *accuracy = status == PERP_OK ? estimate(&u, model, sim, &o, &error) : NULL;
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
     const char *page = r->report ? cli_result_name(r->report, status != PERP_OK, u.page) : NULL;
@@ -1060,12 +1119,14 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out))
         print_all(&u, model, sim, &o, seconds, page, status, accuracy);
-    if (r->json) add_json(r, model, sim, u.followed, u.impulses, status, seconds, u.rows, page);
+    if (r->json)
+        add_json(r, model, sim, u.followed, u.impulses, &error, status, seconds, u.rows, page);
     if (status == PERP_ERR_STOPPED)
         cli_say("perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
     cli_plot_destroy(u.plot);
     free(accuracy);
+    free(error.error);
     free_followed(u.followed);
     free_impulses(u.impulses);
     perp_simulation_destroy(sim);

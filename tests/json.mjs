@@ -82,7 +82,8 @@ const wall = file("wall.perp", "state x = 0\nvar f\nder(x) = 1\n0 <= 0.05 - x pe
 const run1 = join(scratch, "run.csv");
 const problem = file("p.json", '[{"M": [[2, 1], [1, 2]], "q": [-1, -1]}, {"M": [[0]], "q": [-1]}]');
 
-expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.outcome === "verified" && x.steps === 1200 && x.trajectory === run1);
+expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.outcome === "verified" && x.steps === 1200 && x.trajectory === run1 && x.parts === null);
+expect(0, "simulate", ["examples/notes/particle.perp", "--method", "radau5", "--tol", "1e-3", "--to", "0.2"], (x) => x.parts.count >= 1 && x.parts.shortest > 0 && x.error_at_end.states.every(({ error, below }) => error <= below));
 const arm = "examples/robots/arm.xml";
 if (run(["check", arm]).code === 0) { // else there is no expat
   const nameless = file("nameless.xml", "<mujoco><worldbody><body pos='1'/></worldbody></mujoco>");

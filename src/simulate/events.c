@@ -1243,7 +1243,7 @@ static double locate(perp__events *e, double h, int is_quick)
         e->at->is_rough = 0;
         guess(e, h);
         if (solve(e, h) != PERP__COLLOCATED) return 0;
-        if (first_violated(e, 0) < 0) return h;
+        if (first_violated(e, 0) < 0) return e->hit = -1, h;
     }
     int last = e->at->scheme.npoint - 1, has_lo = 0, c = first_violated(e, 0);
     double lo = 0, hi = h, at_lo = 0, at_hi = 0, length = h;

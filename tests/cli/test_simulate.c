@@ -222,6 +222,43 @@ static void the_summary_says_the_error_at_the_end(void **state)
     cli_free(&r);
 }
 
+/* What the summary says, and with --estimate the file, too. */
+static void the_error_at_the_end_is_in_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *has, *has_not;
+    } cases[] = {{"", "\"error_at_end\":\t{", "\"error_at_end\":\tnull"},
+                 {"--method backward-euler", "\"name\":\t\"x[1]\",", "\"error\":\tnull"},
+                 {"--estimate none", "\"error_at_end\":\tnull", "x[1]"},
+                 {"--quiet --estimate full", "\"name\":\t\"v[2]\",", "\"error_at_end\":\tnull"},
+                 {"", "\"parts\":\tnull", "\"unresolved\""},
+                 {"--tol 1e-6", "\"unresolved\":\t0", "\"parts\":\tnull"},
+                 {"--set k=-40 --to 3", "\"states\":\t[]", "\"growth\":\tnull"},
+                 {"--set k=-40 --to 3", "\"unknown\":\tnull", "\"below\""}};
+    char file[1024], out[1024];
+    strcpy(file,
+           cli_file("springs.perp", "param k = 40\nstate x[2] = [1, 0.5], v[2] = 0\nder(x) = v\n"
+                                    "der(v) = -k*x\nsimulate to 1 step 1e-2\n"));
+    strcpy(out, cli_path("springs.csv"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("simulate '%s' --json %s", file, cases[i].options);
+        assert_int_equal(r.code, 0);
+        if (!strstr(r.out, cases[i].has) || strstr(r.out, cases[i].has_not))
+            fail_msg("%s: %s", cases[i].options, r.out);
+        cli_free(&r);
+    }
+    cli_result r = cli_run("simulate '%s' -o '%s' --json --estimate full", file, out);
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "\n# error at the end: x[1] 8.9e-10, "));
+    free(text);
+    cli_free(&r);
+    cli_expect(1, NULL, "which --quiet leaves out", "simulate '%s' --quiet --estimate full", file);
+    strcpy(file, cli_file("half.perp", "state x = 1\nnext(x) = x/2\nsimulate to 5 step 1\n"));
+    cli_expect(0, "\"error_at_end\":\tnull", NULL, "simulate '%s' --json", file);
+    cli_expect(0, "\"unknown\":\t\"", NULL, "simulate '%s' --json --estimate full", file);
+}
+
 static void a_table_on_standard_output_has_no_summary(void **state)
 {
     (void)state;
@@ -1006,6 +1043,7 @@ int main(void)
         cmocka_unit_test(runs_that_take_hours_say_so),
         cmocka_unit_test(the_summary_has_every_pair),
         cmocka_unit_test(the_summary_says_the_error_at_the_end),
+        cmocka_unit_test(the_error_at_the_end_is_in_json),
         cmocka_unit_test(steps_left_to_backward_euler_are_told_by_cause),
         cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),

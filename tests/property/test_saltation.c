@@ -806,7 +806,6 @@ static void what_lifts_off_has_both_sides(void **state)
     expect_both_sides(1e-6, 2);
 }
 
-/* So does the derivative of a stretch along a change. */
 /* A ball meets a wall at row 15 of 20. The gradient of rows with weights is of one side where that has one. */
 static void gradients_of_rows_on_events_are_of_one_side(void **state)
 {
@@ -1042,6 +1041,7 @@ static void impacts_at_one_time_have_derivatives_where_they_stay_so(void **state
     }
 }
 
+/* So does the derivative of a stretch along a change. */
 static void stretches_say_that_a_guard_was_touched(void **state)
 {
     (void)state;
