@@ -39,7 +39,9 @@ struct perp__parts {
     int own,
         is_held; /* own: the direction that is what the run lacks, or -1. Does the model hold positions? */
     double *lacks, *lasts; /* of the part in hand; scratch */
-    double work;           /* at the beginning, where there is a most (perp__run_work) */
+    double *middle;        /* states between its halves */
+    char *on;    /* of steps without events: guards at its beginning, its middle, its end */
+    double work; /* at the beginning, where there is a most (perp__run_work) */
 };
 
 /* Orders of what the list of methods names (include/perp/schemes.h). */
@@ -79,10 +81,11 @@ perp_status perp__parts_create(perp_simulation *sim)
     perp__parts *p = sim->parts = calloc(1, sizeof *p);
     if (!p) return PERP_ERR_MEMORY;
     size_t nx = (size_t)sim->step.nx;
-    p->begin = calloc((size_t)sim->step.sym.n + 4 * nx + 1, sizeof(double));
-    if (!p->begin || !take_room(sim)) return PERP_ERR_MEMORY;
+    p->begin = calloc((size_t)sim->step.sym.n + 5 * nx + 1, sizeof(double));
+    p->on = calloc(3 * (size_t)sim->step.np + 1, 1);
+    if (!p->begin || !p->on || !take_room(sim)) return PERP_ERR_MEMORY;
     p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
-    p->lacks = p->largest + nx, p->lasts = p->lacks + nx, p->own = -1;
+    p->lacks = p->largest + nx, p->lasts = p->lacks + nx, p->middle = p->lasts + nx, p->own = -1;
     p->order = order_of(sim);
     perp__parts_restart(sim);
     return PERP_OK;
@@ -92,6 +95,7 @@ void perp__parts_destroy(perp__parts *p)
 {
     if (!p) return;
     free(p->begin);
+    free(p->on);
     free(p->events);
     free(p);
 }
@@ -198,12 +202,44 @@ static perp__step_result take_whole(perp_simulation *sim, double t, double *end)
     return r;
 }
 
+/* Which guards are on at one of the three places of the part? */
+static void note_guards(perp_simulation *sim, int place, double t)
+{
+    perp__parts *p = sim->parts;
+    perp__step *s = &sim->step;
+    if (sim->events || s->tape.guards.nout == 0) return;
+    perp__step_guards(s, t, p->on + place * s->np, p->lacks);
+    if (place == 1) memcpy(p->middle, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
+}
+
+/* A guard that was as it was until the middle and is not at the end has let the second half go on as before, by up to all of its length: what that moved, of what
+ * is allowed. The halves need not tell that: where flight is exact they agree beyond the floor, too. */
+static double moved_late(const perp_simulation *sim)
+{
+    const perp__parts *p = sim->parts;
+    const perp__step *s = &sim->step;
+    const double *x = s->ws + s->sym.y;
+    double worst = 0;
+    int is_late = 0;
+    for (int i = 0; i < s->np; i++) {
+        const char *on = p->on + i;
+        is_late |= on[0] == on[s->np] && on[0] != on[2 * s->np];
+    }
+    for (int i = 0; i < s->nx && is_late; i++) {
+        double size = fmax(p->largest[i], fmax(fabs(x[i]), fabs(p->begin[s->sym.y + i])));
+        if (x[i] != p->middle[i])
+            worst = fmax(worst, fabs(x[i] - p->middle[i]) / (sim->options.accuracy * size));
+    }
+    return worst;
+}
+
 /* A part from t to *end, once whole, once in halves, which are in hand behind it. It ends where the whole meets an event: what comes behind one would be the
  * same in both. What it lacks is in *off; infinite where the whole cannot be taken. */
 static perp__step_result take(perp_simulation *sim, double t, double *end, double *off)
 {
     const double *x = sim->step.ws + sim->step.sym.y;
     long left_before = left(sim);
+    note_guards(sim, 0, t);
     keep(sim);
     perp__step_result r = take_whole(sim, t, end), half;
     double middle = t + (*end - t) / 2;
@@ -212,10 +248,15 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
+    if (r.outcome == PERP_SOLVED) note_guards(sim, 1, middle);
     if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, *end), add(&r, half);
     is_left |= left(sim) > left_before;
     sim->parts->order_here = is_left ? 1 : sim->parts->order;
     *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, *end - t) : (double)INFINITY;
+    if (isfinite(*off)) {
+        note_guards(sim, 2, *end);
+        *off = fmax(*off, moved_late(sim));
+    }
     return r;
 }
 

@@ -1325,6 +1325,23 @@ perp__step_result perp__step_solve(perp__step *s)
     return solve_affine(s);
 }
 
+void perp__step_guards(perp__step *s, double t, char *on, double *scratch)
+{
+    double *ws = s->ws, *pre = ws + s->sym.pre, at = ws[SYM_T], before = ws[SYM_T_PRE];
+    const size_t bytes = (size_t)s->nx * sizeof *pre;
+    memcpy(scratch, pre, bytes);
+    memcpy(pre, ws + s->sym.y, bytes);
+    memcpy(on, s->on, (size_t)s->np);
+    ws[SYM_T] = ws[SYM_T_PRE] = t;
+    evaluate_guards(s);
+    for (int p = 0; p < s->np; p++) {
+        char now = s->on[p];
+        s->on[p] = on[p], on[p] = now;
+    }
+    ws[SYM_T] = at, ws[SYM_T_PRE] = before;
+    memcpy(pre, scratch, bytes);
+}
+
 void perp__step_forget_factors(perp__step *s)
 {
     for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) s->cache.mode[i].used = 0;

@@ -582,6 +582,9 @@ perp_status perp__simulation_create_like(const perp_simulation *simulation,
  * stay those of the creation. */
 void perp__simulation_restart(perp_simulation *simulation, double from, long steps);
 
+/* on: np, which guards would be on in a step that begins at t with the present states. scratch: nx. */
+void perp__step_guards(perp__step *step, double t, char *on, double *scratch);
+
 /* For the checks: evaluate everything at the present symbols and eliminate, with all guards on if
  * asked. NULL if no sides could be chosen; then step->newton.bad and *bad_row tell which pairs or which
  * row. */

@@ -98,6 +98,7 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
                  {"tests/data/events/oscillator.perp", PERP_BACKWARD_EULER, 4, 1e-6, 1e-3, 12000},
                  {"tests/data/events/oscillator.perp", PERP_THETA, 4, 1e-6, 1e-3, 2000},
                  {"tests/data/events/ball.perp", PERP_BACKWARD_EULER, 1, 1e-6, 5e-3, 6000},
+                 {"tests/data/events/ball.perp", PERP_THETA, 2, 1e-6, 1e-3, 400},
                  {"tests/data/events/ball.perp", PERP_RADAU3, 2, 1e-7, 1e-5, 150},
                  {"bench/scenes/double_pendulum.perp", PERP_RADAU5, 2, 1e-8, 1e-5, 200}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
