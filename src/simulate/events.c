@@ -809,12 +809,10 @@ static double check(const perp__events *e, int c, int p, int k)
     }
     if (e->mode[p] == PERP__ROW_A) return k ? none : -guard;
     if (k == 2) return guard;
-    if (e->mode[p] != PERP__ROW_B && is_narrow(e, c, p)) return none;
-    switch (e->mode[p]) {
-    case PERP__ROW_LO: return k ? none : b;
-    case PERP__ROW_HI: return k ? none : -b;
-    default: return perp__collocation_side(at, c, p, k ? PERP__ROW_HI : PERP__ROW_LO);
-    }
+    if (e->mode[p] == PERP__ROW_B)
+        return perp__collocation_side(at, c, p, k ? PERP__ROW_HI : PERP__ROW_LO);
+    if (k || is_narrow(e, c, p)) return none;
+    return e->mode[p] == PERP__ROW_LO ? b : -b;
 }
 
 /* A guard of a closed pair opens where it moves: a gap that the pair keeps as it is drifts by what steps leave, at no rate, or at one that is rounding of the step. */
@@ -828,14 +826,15 @@ static int is_opening(perp__events *e, int c, int p)
 /* By its sign; a guard of a closed pair, where it is opening. */
 static int is_negative(perp__events *e, int c, int p, int k)
 {
+    if (!(check(e, c, p, k) < 0)) return 0;
     int is_kept = row_of_check(e, p, k) == PERP__ROW_GUARD && e->mode[p] != PERP__ROW_A;
-    return check(e, c, p, k) < 0 && (!is_kept || is_opening(e, c, p));
+    return !is_kept || is_opening(e, c, p);
 }
 
 static int is_violated(perp__events *e, int c, int p, int k)
 {
-    double value = check(e, c, p, k);
     if (!is_negative(e, c, p, k)) return 0;
+    double value = check(e, c, p, k);
     int row = row_of_check(e, p, k), is_open = e->mode[p] == PERP__ROW_A;
     double side = row == PERP__ROW_B && is_open
                       ? perp__collocation_side(e->at, c, p, row) /* not the guard beside it */
