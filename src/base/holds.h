@@ -101,6 +101,17 @@ static inline double perp__error_friction(const perp__amount *f, const perp__amo
     return error <= PERP_HUGE ? error : (double)INFINITY;
 }
 
+/* As fmax and fmin, in line; where b is no number it is b. */
+static inline double perp__larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double perp__smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* The larger error; NaN counts as infinite. */
 static inline double perp__worse(double a, double b)
 {

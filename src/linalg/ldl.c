@@ -2,6 +2,8 @@
 
 #include "linalg/ldl.h"
 
+#include "base/holds.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -33,17 +35,12 @@ static double largest_below(int n, const double *column, int k, int *at)
     return most;
 }
 
-static double larger(double a, double b)
-{
-    return b > a ? b : a;
-}
-
 /* Largest off-diagonal of row r in the trailing matrix from k on. */
 static double largest_in_row(int n, const double *A, int ld, int k, int r)
 {
     double most = 0;
-    for (int c = k; c < r; c++) most = larger(most, fabs(A[(long)c * ld + r]));
-    for (int i = r + 1; i < n; i++) most = larger(most, fabs(A[(long)r * ld + i]));
+    for (int c = k; c < r; c++) most = perp__larger(fabs(A[(long)c * ld + r]), most);
+    for (int i = r + 1; i < n; i++) most = perp__larger(fabs(A[(long)r * ld + i]), most);
     return most;
 }
 
@@ -106,7 +103,7 @@ int perp__ldl_factor(int n, int m, double *A, int ld, int *pivot, int *list, dou
     for (int k = 0; k < n;) {
         int r, size = 1, at = k;
         double *K = A + (long)k * ld, diagonal = fabs(K[k]), below = largest_below(n, K, k, &r);
-        if (!(larger(diagonal, below) > tiny)) return -1;
+        if (!(perp__larger(below, diagonal) > tiny)) return -1;
         if (diagonal < alpha * below) {
             double row = largest_in_row(n, A, ld, k, r), other = fabs(A[(long)r * ld + r]);
             if (diagonal * row >= alpha * below * below) {

@@ -1,5 +1,6 @@
 /* The filter line search and the restoration of feasibility. */
 
+#include "base/holds.h"
 #include "base/tol.h"
 #include "plan/ipm_state.h"
 
@@ -49,19 +50,14 @@ static void add_to_filter(perp__ipm *s, double theta, double phi)
     s->filter.n = n;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* The trial point. Rounding must not put it on a bound: it stays an ulp or two inside. */
 static void move(perp__ipm *s, double alpha)
 {
     for (size_t i = 0; i < s->n; i++) {
         double x = s->x[i] + alpha * s->d.x[i];
         if (s->is_free[i]) {
-            double lo = s->lo[i] + INSIDE * larger(PERP_IPM_NEAR_ZERO, fabs(s->lo[i]));
-            double hi = s->hi[i] - INSIDE * larger(PERP_IPM_NEAR_ZERO, fabs(s->hi[i]));
+            double lo = s->lo[i] + INSIDE * perp__larger(PERP_IPM_NEAR_ZERO, fabs(s->lo[i]));
+            double hi = s->hi[i] - INSIDE * perp__larger(PERP_IPM_NEAR_ZERO, fabs(s->hi[i]));
             if (x < lo && s->lo[i] > -UNBOUNDED) x = lo;
             if (x > hi && s->hi[i] < UNBOUNDED) x = hi;
         }

@@ -247,7 +247,7 @@ static double size_at(const perp__kkt *u)
 }
 
 /* A multiplier of a bound: of its sign, and 0 off the bound: the product with the distance, which is a change of
- * the cost, beside what the cost is over the units of its unknowns, or beside the slope. */
+ * the cost, beside what the cost is near the point, or beside the slope. */
 static double gap_error(const perp__kkt *u, size_t i, double z, double size, double distance)
 {
     double gap = fabs(z) * fmax(0, distance), own = (size + u->floor[i]) * u->unit[i];

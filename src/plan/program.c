@@ -504,7 +504,6 @@ static int is_affine_beside_lengths(perp__transcriber *t, perp_expr row, int *co
 }
 
 /* The Hessian of sigma * cost + lambda' rows, and the gradient of the cost. */
-
 static int derive_second(perp__transcriber *t, roots *list, int *column_of)
 {
     perp__program *g = t->program;

@@ -80,17 +80,6 @@ static inline void perp__fc_range(const perp__fc *fc, int i, int *from, int *end
     *end = fc->live[i] < 0 ? 3 : fc->live[i] + 1;
 }
 
-/* As fmax and fmin, in line; where b is no number it is b. */
-static inline double perp__larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double perp__smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* The order of elimination of Newton's matrix, for these contacts (NULL: all); 0: memory is out. */
 int perp__fc_order(perp__fc *fc, const int *active);
 

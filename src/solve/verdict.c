@@ -35,11 +35,6 @@ static double rounding_of_twice(double n)
     return (n + 4) * (n + 4) * (DBL_EPSILON * DBL_EPSILON);
 }
 
-static inline PERP_INLINE double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* w = M z + q, four columns at a time. Everywhere terms are added one after the other, so that those of another connected component,
  * which are 0, change no bit. */
 static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double *z,
@@ -135,9 +130,9 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
     }
     strand t = {residual[0], error[0], excess[0], sum[0]};
     for (int l = 1; l < STRANDS && l < n; l++) {
-        t.residual = larger(t.residual, residual[l]);
-        t.error = larger(t.error, error[l]);
-        t.excess = larger(t.excess, excess[l]);
+        t.residual = perp__larger(t.residual, residual[l]);
+        t.error = perp__larger(t.error, error[l]);
+        t.excess = perp__larger(t.excess, excess[l]);
         t.sum += sum[l];
     }
     for (; i < n; i++) open[i] = judge_row(&t, z[i], w[i], S[i], lcp->q[i], rho, tol);
@@ -192,9 +187,9 @@ static inline PERP_INLINE judgement judgement_of_fours(const fours *t, int rows)
 {
     judgement j = {PERP_LANE(t->residual, 0), PERP_LANE(t->error, 0), PERP_LANE(t->excess, 0)};
     for (int l = 1; l < rows; l++) {
-        j.residual = larger(PERP_LANE(t->residual, l), j.residual);
-        j.error = larger(PERP_LANE(t->error, l), j.error);
-        j.excess = larger(PERP_LANE(t->excess, l), j.excess);
+        j.residual = perp__larger(PERP_LANE(t->residual, l), j.residual);
+        j.error = perp__larger(PERP_LANE(t->error, l), j.error);
+        j.excess = perp__larger(PERP_LANE(t->excess, l), j.excess);
     }
     return j;
 }
@@ -626,7 +621,7 @@ static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const doub
     for (int i = 0; i < lcp->n; i++) {
         double S = s->terms[i], v = distance(lcp, i, z[i], w[i]) + rho * S;
         double D = s->data[i], scale = D < S ? D : S;
-        double own = larger(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
+        double own = perp__larger(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
         if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
         if (S == 0) continue;
         if (v > MORE_THAN_ROUNDING * rounding_of_sum(lcp->n) * S)
@@ -815,8 +810,8 @@ static double largest_of(int n, const double *x)
         four size = PERP_SIZE(GIVEN(x + i));
         most = LARGER_FOUR(size, most);
     }
-    for (int l = 0; l < PERP_FOUR; l++) largest = larger(PERP_LANE(most, l), largest);
-    for (; i < n; i++) largest = larger(fabs(x[i]), largest);
+    for (int l = 0; l < PERP_FOUR; l++) largest = perp__larger(PERP_LANE(most, l), largest);
+    for (; i < n; i++) largest = perp__larger(fabs(x[i]), largest);
     return largest;
 }
 
@@ -1148,7 +1143,7 @@ static int is_certain(perp_lcp_solver *s, const perp_lcp *lcp)
         perp__lcp_solve_basis(s, x);
         for (int k = 0; k < nb; k++) bound[k] += fabs(x[k]);
     }
-    for (int k = 0; k < nb; k++) worst = larger(bound[k] / s->lu.column_scale[k], worst);
+    for (int k = 0; k < nb; k++) worst = perp__larger(bound[k] / s->lu.column_scale[k], worst);
     for (int k = 0; k < nb; k++) {
         double z = fabs(s->z2[s->lu.rows[k]]),
                error = bound[k] + 2 * off[k] * s->lu.column_scale[k] * worst;
@@ -1326,9 +1321,9 @@ static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i
         if (*used < 0) *used = find_used(lcp->n, s->z, s->lu.order);
         return S == 0 && s->z[i] >= 0 && !has_entry(lcp, i, *used, s->lu.order);
     }
-    double off = open + tol * own, enough = larger(off / tol, S / PERP__LCP_GROWTH);
-    double most =
-        larger((PERP__LCP_NOISE + 1) * rounding_of_sum(lcp->n) * S, PERP__LCP_SEEN * tol * own);
+    double off = open + tol * own, enough = perp__larger(off / tol, S / PERP__LCP_GROWTH);
+    double most = perp__larger((PERP__LCP_NOISE + 1) * rounding_of_sum(lcp->n) * S,
+                               PERP__LCP_SEEN * tol * own);
     if (s->takes_rounded) most = off, enough = off / tol;
     if (!(off <= most && enough <= S)) return 0;
     *hides |= own > 0;
@@ -1371,7 +1366,8 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
             int i = s->lu.order[k];
             double D = s->data[i], S = s->terms[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
-            double enough = 2 * larger(off / tol, s->takes_rounded ? 0 : S / PERP__LCP_GROWTH);
+            double enough =
+                2 * perp__larger(off / tol, s->takes_rounded ? 0 : S / PERP__LCP_GROWTH);
             const double *z = s->takes_rounded ? NULL : s->z;
             s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, z, enough, &last);
         }
