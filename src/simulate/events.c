@@ -721,9 +721,9 @@ static perp__step_result pass(perp__events *e, double t1)
         r = take_short_step(e, t, t >= t1);
         if (r.outcome != PERP_SOLVED) return r;
     }
+    /* What rests there, its guard off by rounding, goes on resting. */
     read_mode(e, &e->probe[0], 0);
-    e->was_in_mode = 1,
-    e->hit = -1; /* what rests there, its guard off by rounding, goes on resting */
+    e->was_in_mode = 1, e->hit = -1;
     e->passed++;
     e->is_short = 1;
     e->pass *= 2;
