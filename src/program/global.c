@@ -425,6 +425,11 @@ static perp_status prove(global *g, perp_program_result *result)
 {
     perp_program *p = g->p;
     double before = (double)INFINITY;
+    if (result->outcome == PERP_PLAN_INFEASIBLE) { /* proved; what is near may look like a point */
+        p->proof = (perp_program_proof){
+            .word = PERP_PROGRAM_PROOF_GLOBAL, .bound = p->sign * before, .reach = before};
+        return PERP_OK;
+    }
     if (perp_plan_holds(result->outcome)) { /* what the search found */
         memcpy(g->x, p->x, (size_t)p->nl->nvar * sizeof *g->x);
         take_candidate(g);

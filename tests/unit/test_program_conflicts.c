@@ -271,7 +271,8 @@ static void rows_that_nearly_agree_are_proved_to_contradict(void **state)
     const char *const row[] = {"3*x1", "3*x1 - 0.5"};
     if (!perp__lp_available()) skip();
     for (int k = 0; k < 5; k++) {
-        for (int is_bounded = 0; is_bounded <= 1; is_bounded++) {
+        for (int way = 0; way < 3; way++) {
+            const int is_bounded = way > 0;
             const double row_lo[] = {-inf, off[k]}, row_hi[] = {0.5, inf};
             perp_program_formulas f = {.variables = 2,
                                        .lo = lo,
@@ -282,8 +283,10 @@ static void rows_that_nearly_agree_are_proved_to_contradict(void **state)
                                        .row_hi = row_hi};
             perp_program *p;
             perp_program_result r;
+            perp_program_options o = perp_program_options_default();
+            o.global = way == 2;
             assert_int_equal(perp_program_create(&f, "near", &p, NULL), PERP_OK);
-            assert_int_equal(perp_program_solve(p, NULL, &r, NULL), PERP_OK);
+            assert_int_equal(perp_program_solve(p, &o, &r, NULL), PERP_OK);
             if ((r.outcome == PERP_PLAN_INFEASIBLE) != (off[k] > 0))
                 fail_msg("%g: %s", off[k], perp_program_word(p, &r));
             assert_int_equal(r.is_unbounded, off[k] == 0 && !is_bounded);
