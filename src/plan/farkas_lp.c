@@ -26,6 +26,15 @@ double perp__lp_column_sum(const perp__lp *lp, int j, const double *u, double *t
     return sum;
 }
 
+void perp__lp_row_sums(const perp__lp *lp, const double *x, double *sum, double *terms)
+{
+    for (int j = 0; j < lp->ncolumn; j++)
+        for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
+            double term = lp->value[e] * x[j];
+            sum[lp->index[e]] += term, terms[lp->index[e]] += fabs(term);
+        }
+}
+
 /* One pass. sum, size: of each row, nrow. 1: one was found. */
 static int bound_by_rows(const perp__lp *lp, double *lo, double *hi, double *least, double *most,
                          double *size)
@@ -204,9 +213,10 @@ int perp__lp_is_empty_near(const perp__lp *lp, const double *x, double *u)
 {
     perp__arena arena = {0};
     perp__lp near = *lp;
-    double *row;
+    double *row, *terms;
     size_t rows = (size_t)lp->nrow, columns = (size_t)lp->ncolumn;
     PERP_TAKE(&arena, row, rows);
+    PERP_TAKE(&arena, terms, rows);
     PERP_TAKE(&arena, near.row_lo, rows);
     PERP_TAKE(&arena, near.row_hi, rows);
     PERP_TAKE(&arena, near.lo, columns);
@@ -217,9 +227,7 @@ int perp__lp_is_empty_near(const perp__lp *lp, const double *x, double *u)
         memcpy(near.row_hi, lp->row_hi, rows * sizeof *near.row_hi);
         memcpy(near.lo, lp->lo, columns * sizeof *near.lo);
         memcpy(near.hi, lp->hi, columns * sizeof *near.hi);
-        for (int j = 0; j < lp->ncolumn; j++)
-            for (int e = lp->start[j]; e < lp->start[j + 1]; e++)
-                row[lp->index[e]] += lp->value[e] * x[j];
+        perp__lp_row_sums(lp, x, row, terms);
         double miss = fmax(shift(lp->nrow, row, near.row_lo, near.row_hi),
                            shift(lp->ncolumn, x, near.lo, near.hi));
         divide(lp->nrow, miss, near.row_lo, near.row_hi);

@@ -15,6 +15,8 @@
 /* sum_i u_i A_ij with the size of its terms; *is_exact where nothing was rounded. */
 double perp__lp_column_sum(const perp__lp *lp, int j, const double *u, double *terms,
                            int *is_exact);
+/* A x, with the size of its terms; both are 0 before. */
+void perp__lp_row_sums(const perp__lp *lp, const double *x, double *sum, double *terms);
 /* The least of s x for lo <= x <= hi; s is known up to `slack`. */
 double perp__lp_least_of(double s, double slack, double lo, double hi);
 /* Let lo and hi (ncolumn), the bounds as given, have those that follow from rows where they are open, widened by rounding. 0: memory. */

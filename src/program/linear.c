@@ -45,11 +45,8 @@ static int is_ray(const perp__affine *a, perp__arena *arena)
         double d = a->ray[j];
         if ((d > 0 && isfinite(lp->hi[j])) || (d < 0 && isfinite(lp->lo[j]))) return 0;
         cost += lp->cost[j] * d, size += fabs(lp->cost[j] * d);
-        for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
-            row[lp->index[e]] += lp->value[e] * d;
-            terms[lp->index[e]] += fabs(lp->value[e] * d);
-        }
     }
+    perp__lp_row_sums(lp, a->ray, row, terms);
     for (int i = 0; i < lp->nrow; i++)
         if ((isfinite(lp->row_hi[i]) && row[i] > PERP_PROOF_MARGIN * terms[i]) ||
             (isfinite(lp->row_lo[i]) && row[i] < -PERP_PROOF_MARGIN * terms[i]))
@@ -206,12 +203,7 @@ static int holds_beside_bounds(const perp__lp *lp, const double *x, double tol, 
     PERP_TAKE(arena, sum, lp->nrow + 1);
     PERP_TAKE(arena, terms, lp->nrow + 1);
     if (arena->failed) return -1;
-    for (int j = 0; j < lp->ncolumn; j++) {
-        for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
-            double term = lp->value[e] * x[j];
-            sum[lp->index[e]] += term, terms[lp->index[e]] += fabs(term);
-        }
-    }
+    perp__lp_row_sums(lp, x, sum, terms);
     for (int i = 0; i < lp->nrow; i++) {
         double rounding = PERP_ROUNDING * terms[i];
         all &= is_seen(sum[i], rounding, lp->row_lo[i], 1, tol) &&
