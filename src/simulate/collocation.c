@@ -3,6 +3,7 @@
 
 #include "simulate/collocation.h"
 
+#include "base/holds.h"
 #include "base/tol.h"
 #include "linalg/dense.h"
 #include "model/instant.h"
@@ -537,12 +538,6 @@ static double row_terms(const perp__collocation *a, int r)
     return sum + fabs(rest);
 }
 
-/* What is not a number is no larger than any. */
-static double larger(double x, double than)
-{
-    return x > than ? x : than;
-}
-
 /* The largest row of the mode, in roundings of its terms, which are DBL_MIN at least; -1: something is not a number. */
 static double evaluate(perp__collocation *a)
 {
@@ -560,8 +555,8 @@ static double evaluate(perp__collocation *a)
         terms += fabs(rest);
         if (!isfinite(x) || !isfinite(terms)) return -1;
         a->row_of[i] = x;
-        a->rest[i] = larger(PERP_ROUNDING * terms, DBL_MIN);
-        if (x != 0) worst = larger(fabs(x) / a->rest[i], worst);
+        a->rest[i] = perp__larger(PERP_ROUNDING * terms, DBL_MIN);
+        if (x != 0) worst = perp__larger(fabs(x) / a->rest[i], worst);
     }
     return worst;
 }
@@ -605,7 +600,7 @@ static int factor(perp__collocation *a)
     for (int i = 0; i < a->n; i++) {
         int first = a->start[a->active[i]], end = a->start[a->active[i] + 1];
         double largest = 0;
-        for (int k = first; k < end; k++) largest = larger(fabs(a->value[k]), largest);
+        for (int k = first; k < end; k++) largest = perp__larger(fabs(a->value[k]), largest);
         if (!(largest > 0)) return 0;
         a->matrix.unit[i] = largest;
         put_row(a, i, first, end, largest);
