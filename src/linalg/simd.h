@@ -35,7 +35,10 @@
      : __builtin_cpu_supports("avx2") ? 1                                                          \
                                       : 0)
 #else
-#if defined(__GNUC__)
+#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__) /* a page is loaded before it runs */
+#define PERP_INLINE
+#define PERP_APART __attribute__((noinline))
+#elif defined(__GNUC__)
 #define PERP_INLINE __attribute__((always_inline))
 #define PERP_APART  __attribute__((noinline))
 #else
