@@ -133,17 +133,8 @@ void perp__exchange(int n, double *a, double *b, int step)
 }
 
 enum { MOST_BEHIND = 7 }; /* lu_kernel.h has loops of their own for so many vectors behind one */
-#define ISA plain
-#define TARGET
-#include "linalg/lu_kernel.h"
-#if PERP_ISA_COUNT > 1
-#define ISA    avx2
-#define TARGET PERP_TARGET_AVX2
-#include "linalg/lu_kernel.h"
-#define ISA    avx512
-#define TARGET PERP_TARGET_AVX512
-#include "linalg/lu_kernel.h"
-#endif
+#define KERNEL "linalg/lu_kernel.h"
+#include "linalg/every_isa.h"
 
 static const struct {
     int (*factor_panel)(int n, int k, int nb, double *A, int lda, int *swap);

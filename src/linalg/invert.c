@@ -42,17 +42,8 @@ static double scale_of(double largest)
     return ldexp(1, -exponent);
 }
 
-#define ISA plain
-#define TARGET
-#include "linalg/invert_kernel.h"
-#if PERP_ISA_COUNT > 1
-#define ISA    avx2
-#define TARGET PERP_TARGET_AVX2
-#include "linalg/invert_kernel.h"
-#define ISA    avx512
-#define TARGET PERP_TARGET_AVX512
-#include "linalg/invert_kernel.h"
-#endif
+#define KERNEL "linalg/invert_kernel.h"
+#include "linalg/every_isa.h"
 
 #define ENTRY(isa, target) {begin_##isa, eliminate_##isa},
 static const struct {

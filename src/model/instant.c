@@ -165,11 +165,10 @@ static void map_inputs(perp__instant *at, perp__reading reading, perp_expr *map)
     }
 }
 
-/* h times the slope of a state at the point: sum_j D[c][j] x_j, where the D[c][j] add up to 0 */
-static perp_expr slope(const perp__instant *at, int i)
+perp_expr perp__instant_slope(const perp__instant *at, int i, int point)
 {
     perp__graph *g = at->graph;
-    const double *D = at->scheme.D[at->point];
+    const double *D = at->scheme.D[point]; /* which add up to 0 */
     int n = at->model->nitem[PERP_STATE];
     perp_expr before = at->before[i], sum;
     sum = at->by_differences ? perp__const(g, 0) : perp__mul(g, perp__const(g, D[0]), before);
@@ -185,7 +184,7 @@ static perp_expr derivative(const perp__instant *at, perp__reading reading, int 
 {
     if (!has_point(reading)) return -1;
     if (reading == PERP__AT_RATES) return perp__symbol(at->graph, at->rate + i);
-    return perp__div(at->graph, slope(at, i), at->h);
+    return perp__div(at->graph, perp__instant_slope(at, i, at->point), at->h);
 }
 
 static void map_states(perp__instant *at, perp__reading reading, perp_expr *map)
@@ -266,7 +265,8 @@ static perp_expr affine_row(const perp__instant *at, perp_expr R, const perp__sp
     perp__graph_copy(g, g, &R, 1, at->without_rates, &row);
     row = perp__mul(g, at->h, row);
     for (int k = 0; k < C->count && !g->failed; k++)
-        row = perp__add(g, row, perp__mul(g, C->entry[k], slope(at, C->column[k])));
+        row = perp__add(
+            g, row, perp__mul(g, C->entry[k], perp__instant_slope(at, C->column[k], at->point)));
     return row;
 }
 

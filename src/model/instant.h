@@ -37,7 +37,7 @@ typedef struct perp__instant {
     perp_expr *without_rates; /* symbol of the graph -> itself, 0 for derivatives */
     int is_limit; /* pre(x) is the value just before the point, not that at the start: that of the point, where nothing jumps */
     int by_differences; /* slopes are sums of differences of a state from the start of the step, which cost it no digits where it is large beside them */
-    int point;    /* which all that follows is for */
+    int point;          /* which all that follows is for */
     perp_expr *map[PERP__READINGS];
     char is_made[PERP__READINGS];
     perp_expr *copy
@@ -63,6 +63,9 @@ const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int
 
 /* An expression of the model there; out of memory is in the graph's `failed`. */
 perp_expr perp__instant_read(perp__instant *at, perp_expr e, perp__reading reading, int point);
+
+/* h times the slope of state i at a point: sum_j D[point][j] x_j. */
+perp_expr perp__instant_slope(const perp__instant *at, int i, int point);
 
 /* Has everything in e a value by this map? (Out of memory: 1.) */
 int perp__instant_has(perp__instant *at, const perp_expr *map, perp_expr e);

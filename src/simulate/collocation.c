@@ -107,19 +107,6 @@ static perp_expr switching(writing *w, perp_expr e, int c)
                : perp__sub(g, to[0], perp__const(g, 0.5)); /* of 0 or 1 */
 }
 
-/* h times the slope of state i at point c, as perp__instant has it */
-static perp_expr slope(writing *w, int c, int i)
-{
-    const perp__collocation *a = w->at;
-    perp__graph *g = &w->graph;
-    perp_expr sum = perp__const(g, 0), before = w->instant.before[i];
-    for (int j = 0; j < a->scheme.npoint; j++) {
-        perp_expr moved = perp__sub(g, w->instant.state[j * a->nx + i], before);
-        sum = perp__add(g, sum, perp__mul(g, perp__const(g, a->scheme.D[c][j + 1]), moved));
-    }
-    return sum;
-}
-
 /* h times the derivative of e at point c. Is e made of positions, and the time, alone? */
 static perp_expr rate_of(writing *w, perp_expr e, int c, int *is_of_positions)
 {
@@ -136,7 +123,7 @@ static perp_expr rate_of(writing *w, perp_expr e, int c, int *is_of_positions)
         int i = d.column[k], is_time = i == point_size(a);
         *is_of_positions &= is_time || (i < a->nx && !w->moves_by_vars[i]);
         if (i >= a->nx && !is_time) continue;
-        perp_expr rate = is_time ? w->instant.h : slope(w, c, i);
+        perp_expr rate = is_time ? w->instant.h : perp__instant_slope(&w->instant, i, c);
         sum = perp__add(g, sum, perp__mul(g, d.entry[k], rate));
     }
     perp__sparse_row_clear(&d);

@@ -319,7 +319,7 @@ static int begin_ways(estimate *e, int n)
     memset(moves, 0, (size_t)e->nx * (size_t)(n + OWN) * sizeof *moves);
     for (int w = 0; w < n && ok; w++) {
         ok = find_way(e, w, by);
-        for (int i = 0; i < e->nx; i++) moves[i * (WAYS + OWN) + w] = by[i];
+        for (int i = 0; i < e->nx; i++) moves[i * (n + OWN) + w] = by[i];
     }
     free(by);
     return ok;

@@ -277,9 +277,10 @@ double perp__events_work(const perp__events *e)
         AGAIN = 50,
         ALONG = 20
     }; /* of a point, in an iteration of Newton's; without new factors; of a direction */
-    return e->probe[0].count.work + e->probe[1].count.work + e->probe[2].count.work +
-           (double)e->at->n * (AN_UNKNOWN * (double)e->at->iterations +
-                               AGAIN * (double)e->at->again + ALONG * (double)e->at->along);
+    double work = 0;
+    for (int k = 0; k < PROBES; k++) work += e->probe[k].count.work;
+    return work + (double)e->at->n * (AN_UNKNOWN * (double)e->at->iterations +
+                                      AGAIN * (double)e->at->again + ALONG * (double)e->at->along);
 }
 
 static int take_memory(perp__events *e)

@@ -72,17 +72,8 @@ typedef struct kernels {
 } kernels;
 
 /* lanes_kernel.h defines kernels_ISA for every instruction set. */
-#define ISA plain
-#define TARGET
-#include "simulate/lanes_kernel.h"
-#if PERP_ISA_COUNT > 1
-#define ISA    avx2
-#define TARGET PERP_TARGET_AVX2
-#include "simulate/lanes_kernel.h"
-#define ISA    avx512
-#define TARGET PERP_TARGET_AVX512
-#include "simulate/lanes_kernel.h"
-#endif
+#define KERNEL "simulate/lanes_kernel.h"
+#include "linalg/every_isa.h"
 
 #define VERSION(isa, target) &kernels_##isa,
 static const kernels *const versions[] = {PERP_ISA_LIST(VERSION)};

@@ -248,8 +248,11 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
-    if (r.outcome == PERP_SOLVED) note_guards(sim, 1, middle);
-    if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, *end), add(&r, half);
+    if (r.outcome == PERP_SOLVED) {
+        note_guards(sim, 1, middle);
+        half = perp__run_advance(sim, middle, *end);
+        add(&r, half);
+    }
     is_left |= left(sim) > left_before;
     sim->parts->order_here = is_left ? 1 : sim->parts->order;
     *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, *end - t) : (double)INFINITY;

@@ -248,7 +248,7 @@ void perp__saltation_end(perp__saltation *s, int is_short, double step)
     for (int i = 0; i < s->nx * np; i++)
         s->row[s->nx * np + i] = behind(s, i / np, i % np, is_short, step);
     perp__sensitivity_put(s->run, s->row + s->nx * np, s->row, s->var);
-    if (!s->is_untold) note_row(s);
+    note_row(s);
 }
 
 /* The direction j of the step that was solved last, but for its time and length. */
@@ -528,6 +528,14 @@ static void note_coming(perp__saltation *s, int p, int k, int side)
     }
 }
 
+/* The row of pair p that is 0 at the end of the step. */
+static int zero_row(const perp__collocation *a, int p)
+{
+    int last = a->scheme.npoint - 1;
+    return a->active[last * (a->neq + a->model->npair) + a->neq + p] -
+           perp__collocation_row(a, last, p, 0);
+}
+
 /* The step ended at a given time: is an event there, which the next step will find? The row is that from before it. */
 static void note_coming_events(perp__saltation *s)
 {
@@ -535,8 +543,7 @@ static void note_coming_events(perp__saltation *s)
     int last = a->scheme.npoint - 1;
     for (int p = 0; p < a->model->npair; p++) {
         const perp__pair *pair = &a->model->pair[p];
-        int zero = a->active[last * (a->neq + a->model->npair) + a->neq + p] -
-                   perp__collocation_row(a, last, p, 0);
+        int zero = zero_row(a, p);
         double guard = perp__collocation_side(a, last, p, PERP__ROW_GUARD);
         int is_given = pair->guard >= 0, has_b = !pair->two_sided;
         if (zero == PERP__ROW_RATE) zero = a->gap[p] - 1;
@@ -565,12 +572,10 @@ static void note_coinciding(perp__saltation *s, int p)
     const perp__pair *pair = &a->model->pair[p];
     int last = a->scheme.npoint - 1, is_given = pair->guard >= 0,
         k = is_given ? PERP__ROW_GUARD : PERP__ROW_B, r = perp__collocation_row(a, last, p, k);
-    int zero = a->active[last * (a->neq + a->model->npair) + a->neq + p] -
-               perp__collocation_row(a, last, p, 0);
     double rate = rate_of(s, r), b = perp__collocation_side(a, last, p, PERP__ROW_B), size;
     int is_coming = (is_given ? rate > 0 : rate < 0) &&
                     fabs(perp__collocation_side(a, last, p, k)) <= no_time(a) * fabs(rate);
-    if (zero != PERP__ROW_A || pair->two_sided ||
+    if (zero_row(a, p) != PERP__ROW_A || pair->two_sided ||
         (is_given && b > s->step->tol * terms_of(a, last, p, PERP__ROW_B)) || !is_coming)
         return;
     for (int j = 0; j < s->np; j++) {

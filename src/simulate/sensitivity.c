@@ -257,6 +257,7 @@ static void see_jumps(perp__sensitivity *x)
 {
     const perp__step *s = x->step;
     double *ws = x->ws;
+    if (x->njump == 0) return;
     memcpy(ws, s->ws, (size_t)s->sym.n * sizeof(double));
     ws[SYM_T_PRE] = ws[SYM_T];
     for (int i = 0; i < s->nx; i++) ws[s->sym.pre + i] = ws[s->sym.y + i];

@@ -98,17 +98,8 @@ enum { MOST_TOGETHER = 32 };
 static const int together[] = {16, 16, MOST_TOGETHER};
 
 /* batch_kernel.h defines solve_1 .. solve_4 for every instruction set. */
-#define ISA plain
-#define TARGET
-#include "solve/batch_kernel.h"
-#if PERP_ISA_COUNT > 1
-#define ISA    avx2
-#define TARGET PERP_TARGET_AVX2
-#include "solve/batch_kernel.h"
-#define ISA    avx512
-#define TARGET PERP_TARGET_AVX512
-#include "solve/batch_kernel.h"
-#endif
+#define KERNEL "solve/batch_kernel.h"
+#include "linalg/every_isa.h"
 
 /* Answers of many problems, at most MOST_TOGETHER, from the first on, into z; which have one, as bits. */
 static unsigned (*const kernels[][SMALL])(const perp_lcp_batch *b, int first, int many, double tol,

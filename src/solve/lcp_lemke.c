@@ -278,17 +278,8 @@ static int smallest_row(tableau *d, int many)
 }
 
 /* The loops of a pivot, for every vector width (simd.h): lemke_kernel.h defines these. */
-#define ISA plain
-#define TARGET
-#include "solve/lemke_kernel.h"
-#if PERP_ISA_COUNT > 1
-#define ISA    avx2
-#define TARGET PERP_TARGET_AVX2
-#include "solve/lemke_kernel.h"
-#define ISA    avx512
-#define TARGET PERP_TARGET_AVX512
-#include "solve/lemke_kernel.h"
-#endif
+#define KERNEL "solve/lemke_kernel.h"
+#include "linalg/every_isa.h"
 
 typedef int guess_kernel(perp_lcp_solver *s, const perp_lcp *lcp, int is_warm, int limit);
 static const struct {

@@ -184,6 +184,9 @@ static void steps_left_to_backward_euler_are_told_by_cause(void **state)
                "simulate examples/circuits/pipe.perp --method radau5 --json");
 }
 
+static const char springs[] = "param k = 40\nstate x[2] = [1, 0.5], v[2] = 0\nder(x) = v\n"
+                              "der(v) = -k*x\nsimulate to 1 step 1e-2\n";
+
 static void the_summary_says_the_error_at_the_end(void **state)
 {
     (void)state;
@@ -197,9 +200,7 @@ static void the_summary_says_the_error_at_the_end(void **state)
         {"--tol 1e-6", "error at the end: x[1]", "sensitive"},
         {"--set k=-40 --to 3", "error at the end: sensitive: growth ", "x[1]"}};
     char file[1024], out[1024];
-    strcpy(file,
-           cli_file("springs.perp", "param k = 40\nstate x[2] = [1, 0.5], v[2] = 0\nder(x) = v\n"
-                                    "der(v) = -k*x\nsimulate to 1 step 1e-2\n"));
+    strcpy(file, cli_file("springs.perp", springs));
     strcpy(out, cli_path("springs.csv"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("simulate '%s' -o '%s' --no-plot %s", file, out, cases[i].options);
@@ -237,9 +238,7 @@ static void the_error_at_the_end_is_in_json(void **state)
                  {"--set k=-40 --to 3", "\"states\":\t[]", "\"growth\":\tnull"},
                  {"--set k=-40 --to 3", "\"unknown\":\tnull", "\"below\""}};
     char file[1024], out[1024];
-    strcpy(file,
-           cli_file("springs.perp", "param k = 40\nstate x[2] = [1, 0.5], v[2] = 0\nder(x) = v\n"
-                                    "der(v) = -k*x\nsimulate to 1 step 1e-2\n"));
+    strcpy(file, cli_file("springs.perp", springs));
     strcpy(out, cli_path("springs.csv"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("simulate '%s' --json %s", file, cases[i].options);
