@@ -663,7 +663,7 @@ static void what_is_left_over_is_as_little_as_can_be(void **state)
     (void)state;
     unsigned seed = 7;
     for (int round = 0; round < 400; round++) {
-        char text[2000], says[40], *end = text;
+        char text[2000], says[64], *end = text;
         int knows[8] = {0}, all = 0, n = 2 + round % 6, m = n + round / 6 % 3 - 1, chosen = 0;
         for (int i = 0; i < m * 2; i++) {
             knows[i / 2] |= 1 << (seed >> 16) % (unsigned)n;
