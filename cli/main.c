@@ -33,7 +33,8 @@ static void print_help(FILE *out)
     fprintf(out, "usage: perp COMMAND [options]\n\n");
     for (int i = 0; i < NCOMMAND; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\n  perp COMMAND --help says more; perp --version names the build.\n\n"
+    fprintf(out, "\n  perp COMMAND --help says more; perp --version names the build, "
+                 "with --verbose also the files that it loads.\n\n"
                  "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution, 4 file "
                  "or memory, 130 interrupted\n");
 }
@@ -103,21 +104,31 @@ static int is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
+/* The version; and where each file is that would be loaded when it is needed. */
+static int print_version(int is_verbose)
+{
+    char name[256], path[4096];
+    printf("perp %s\n", perp_version());
+    for (int i = 0;
+         is_verbose && perp_library_file(i, name, sizeof name, path, sizeof path) == PERP_OK; i++)
+        printf("  %-24s %s\n", name, *path ? path : "not found");
+    return CLI_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     static char help[] = "--help";
     const char *word = argc > 1 ? argv[1] : "--help";
     int asks_help = is_help(word);
-    int most = strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0 ? 2 : asks_help ? 3 : argc;
+    int asks_version = strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0;
+    int is_verbose = asks_version && argc > 2 && strcmp(argv[2], "--verbose") == 0;
+    int most = asks_version ? 2 + is_verbose : asks_help ? 3 : argc;
     if (argc > most) {
         fprintf(stderr, "perp: '%s' after '%s' has no meaning\n", argv[most], argv[most - 1]);
         return CLI_USAGE;
     }
     if (cli_is_ampl(argc, argv)) return cli_ampl(argc, argv);
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0) {
-        printf("perp %s\n", perp_version());
-        return CLI_DONE;
-    }
+    if (asks_version) return print_version(is_verbose);
     if (asks_help && (argc < 3 || is_help(argv[2]))) {
         print_help(argc > 1 ? stdout : stderr);
         return argc > 1 ? CLI_DONE : CLI_USAGE;

@@ -48,6 +48,7 @@ for file in "$stage/bin/perp" "$library"; do
     nm -D "$file" | grep -q __stack_chk_fail || { echo "$file has no stack protector"; exit 1; }
     nm -D "$file" | grep -q '_chk@' || { echo "$file is built without FORTIFY"; exit 1; }
 done
+tests/runpath.sh "$stage"
 [ -L "$stage/bin/perp-ampl" ] && "$stage/bin/perp-ampl" -v | grep -q '^perp ' || { echo "perp-ampl is not the command"; exit 1; }
 "$stage/bin/perp" simulate examples/notes/particle.perp -o "$stage/particle.csv" >/dev/null
 for page in perp perp-plan perp-completion; do

@@ -142,6 +142,14 @@ PERP_API int perp_diag_next(const perp_diag *diag, size_t *at, perp_message *mes
 /// process, by abort, by exit or by a bad address: a handler of SIGABRT, SIGSEGV or exit can tell by this whose end it is.
 PERP_API const char *perp_library_running(void);
 
+/// The i-th file (from 0) that perp loads when it is first needed: a library of others, a plugin, the part for FMUs. Nothing is loaded.
+///
+/// @param name  the file's name
+/// @param path  its absolute name, from which it would be loaded; "" where it is not found
+/// @return PERP_OK, PERP_ERR_ARG (there are only i), PERP_ERR_DIM (a name is cut)
+PERP_API perp_status perp_library_file(int i, char *name, size_t name_room, char *path,
+                                       size_t path_room);
+
 /// 1 if two paths are the same file, or would be once it is written: links and other spellings of a path.
 PERP_API int perp_file_is_same(const char *a, const char *b);
 

@@ -13,13 +13,13 @@
 #define PERP_MODULE_PLACE "../lib/perp"
 #endif
 
-/* The file in a folder below that of `self`, if it is there. */
+/* The file in the folder of `self` or, as "/FOLDER", below it, if it is there. */
 static int is_beside(const char *self, const char *folder, const char *name,
                      char path[PERP__PATH_ROOM])
 {
     const char *slash = strrchr(self, '/');
     struct stat found;
-    int n = slash ? snprintf(path, PERP__PATH_ROOM, "%.*s/%s/%s", (int)(slash - self), self, folder,
+    int n = slash ? snprintf(path, PERP__PATH_ROOM, "%.*s%s/%s", (int)(slash - self), self, folder,
                              name)
                   : -1;
     return n > 0 && n < PERP__PATH_ROOM && stat(path, &found) == 0;
@@ -32,12 +32,12 @@ const char *perp__installed(const char *name, char path[PERP__PATH_ROOM])
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n > 0) self[n] = 0;
     if (n > 0 &&
-        (is_beside(self, ".", name, path) || is_beside(self, PERP_MODULE_PLACE, name, path)))
+        (is_beside(self, "", name, path) || is_beside(self, "/" PERP_MODULE_PLACE, name, path)))
         return path;
     static const char anything; /* of libperp.so, where there is one */
     if (dladdr(&anything, &here) && here.dli_fname && here.dli_fname[0] == '/' &&
-        (is_beside(here.dli_fname, ".", name, path) ||
-         is_beside(here.dli_fname, "perp", name, path)))
+        (is_beside(here.dli_fname, "", name, path) ||
+         is_beside(here.dli_fname, "/perp", name, path)))
         return path;
     return NULL;
 }

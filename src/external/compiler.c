@@ -6,6 +6,7 @@
 #include "external/compiler.h"
 
 #include "base/hash.h"
+#include "external/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -155,7 +156,7 @@ static void write_key(const char *text, size_t length, const char *version, char
 /* What was kept, if it is what its name says. */
 static void *open_library(const char *path, const char *name)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = perp__library_open(path);
     const char *inside = library ? dlsym(library, "perp_key") : NULL;
     if (inside && memcmp(inside, name, KEY_ROOM) == 0) return library;
     if (library) dlclose(library);
