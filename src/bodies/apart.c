@@ -2,6 +2,7 @@
  * limits without friction, from rest. Positions change, velocities do not: nothing is thrown. */
 
 #include "bodies/bodies.h"
+#include "bodies/space.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,9 +30,23 @@ double perp__bodies_deepest(const perp_bodies *b, int *which)
     return *which < 0 ? 0 : most;
 }
 
-/* One motion by the contacts as they are now, no coordinate by more than `most`. It need not be exact: what is left is seen where the contacts are found again. What is held between others
+/* The largest speed of a point of a shape at the velocities in b->next. */
+static double fastest_point(perp_bodies *b)
+{
+    double most = 0;
+    perp__bodies_velocities(b, b->next);
+    for (int i = 0; i < b->nshape; i++) {
+        const double *end = b->link[b->shape[i].body].end;
+        if (!b->shape[i].body) continue;
+        most = fmax(most, perp__length3(end + 3) +
+                              perp__length3(end) * (b->form[i].far + b->form[i].extent));
+    }
+    return most;
+}
+
+/* One motion by the contacts as they are now. It need not be exact: what is left is seen where the contacts are found again. What is held between others
  * may have no room along their normals: then every contact yields a little. */
-static perp_status move_apart(perp_bodies *b, double yield, double most, int *is_moved)
+static perp_status move_apart(perp_bodies *b, double yield, double turn, double way, int *is_moved)
 {
     const double NEAR = 1e-3;
     perp_bodies_info info = {.outcome = PERP_SOLVED};
@@ -45,19 +60,27 @@ static perp_status move_apart(perp_bodies *b, double yield, double most, int *is
     perp_status status = perp__bodies_act(b, &info);
     *is_moved = status == PERP_OK && info.contact_error <= NEAR;
     double h = b->o.step;
-    for (int k = 0; k < b->nv && *is_moved; k++) h = fmin(h, most / fabs(b->next[k]));
+    for (int k = 0; k < b->nv && *is_moved; k++) h = fmin(h, turn / fabs(b->next[k]));
+    if (*is_moved && isfinite(way)) h = fmin(h, way / fastest_point(b));
     if (*is_moved) perp__bodies_move(b, b->next, h, b->here);
     return status;
 }
 
-perp_status perp__bodies_move_apart(perp_bodies *b, double most, int *is_moved)
+perp_status perp__bodies_move_apart(perp_bodies *b, double turn, double way, int *is_moved)
 {
     const double YIELD = 1e-2;
     b->c.is_still = 1;
-    perp_status status = move_apart(b, 0, most, is_moved);
-    if (status == PERP_OK && !*is_moved) status = move_apart(b, YIELD, most, is_moved);
+    perp_status status = move_apart(b, 0, turn, way, is_moved);
+    if (status == PERP_OK && !*is_moved) status = move_apart(b, YIELD, turn, way, is_moved);
     b->c.is_still = 0;
     return status;
+}
+
+double perp__bodies_penetration(const perp_bodies *b)
+{
+    double most = 0;
+    for (int i = 0; i < b->ntouch; i++) most = fmax(most, -b->touch[i].gap);
+    return most;
 }
 
 /* The step's end goes with the positions where the next one's forces act. */
@@ -68,7 +91,15 @@ static void follow(perp_bodies *b)
     perp__bodies_move(b, b->v, -0.5 * b->o.step, b->q);
 }
 
-perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
+/* The sum of all penetrations. */
+static double sum_penetrations(const perp_bodies *b)
+{
+    double sum = 0;
+    for (int i = 0; i < b->ntouch; i++) sum += fmax(0, -b->touch[i].gap);
+    return sum;
+}
+
+perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, double *moved_for, int *worst)
 {
     enum { MOST = 30 };
     const double BETTER = 0.7;
@@ -78,15 +109,17 @@ perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst)
         perp__bodies_place(b, b->here);
         if (!perp__bodies_find_touches(b)) return PERP_ERR_MEMORY;
         double depth = perp__bodies_deepest(b, worst);
+        if (!pass) *moved_for = sum_penetrations(b);
         if (depth == 0 || pass == MOST || (depth <= DEEP && depth > BETTER * before)) {
-            for (int i = 0; i < b->ntouch; i++) *overlap = fmax(*overlap, -b->touch[i].gap);
+            *overlap = perp__bodies_penetration(b);
             if (depth <= DEEP) *worst = -1;
             if (pass) follow(b);
             return PERP_OK;
         }
         before = depth;
         int is_moved;
-        perp_status status = perp__bodies_move_apart(b, INFINITY, &is_moved);
+        perp_status status = perp__bodies_move_apart(
+            b, INFINITY, PERP__LEVER * perp__bodies_penetration(b), &is_moved);
         if (status != PERP_OK) return status;
     }
 }

@@ -124,7 +124,7 @@ static perp_status approach(perp_bodies *b, double *off)
         best = fmin(best, *off);
         if (status != PERP_OK || *off == 0 || pass == MOST || tired == PATIENCE) return status;
         int is_moved;
-        status = perp__bodies_move_apart(b, AT_ONCE, &is_moved);
+        status = perp__bodies_move_apart(b, AT_ONCE, INFINITY, &is_moved);
         if (status != PERP_OK || !is_moved) return status;
     }
 }

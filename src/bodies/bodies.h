@@ -261,13 +261,22 @@ void perp__pushes_load(const perp_bodies *b); /* b->load is these, or 0 */
 void perp__pushes_size(const perp_bodies *b, double (*size)[2]);
 double perp__push_force(const perp_bodies *b, int i); /* joints.c: of an actuator that pushes */
 
-/* apart.c: contacts of the state where a step ended, after what overlaps was moved apart; the deepest that is left, and *worst: the contact of it where that is
- * too deep, else -1. */
-perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, int *worst);
+/* apart.c: contacts of the state where a step ended, after what overlaps was moved apart: the sum of penetrations before that [m], the deepest that is
+ * left, and the contact of it where that is too deep, else -1. */
+perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, double *moved_for, int *worst);
 /* The deepest overlap of the contacts that were found, beside what is little, and which it is; 0, -1: none is deeper. */
 double perp__bodies_deepest(const perp_bodies *b, int *which);
-/* One motion of `here` by the contacts, limits and equalities as they are there, no coordinate by more than `most`. */
-perp_status perp__bodies_move_apart(perp_bodies *b, double most, int *is_moved);
+/* One motion of `here` by the contacts, limits and equalities as they are there: no coordinate by more than `turn`, no point of a shape by more
+ * than `way` [m]. */
+perp_status perp__bodies_move_apart(perp_bodies *b, double turn, double way, int *is_moved);
+/* The deepest penetration of the contacts that were found [m]; 0: none. */
+double perp__bodies_penetration(const perp_bodies *b);
+
+/* swept.c: the verdict on the motion of a step, by code of its own. Are the positions those of b->last moved by the step's velocities, and every
+ * shape within PERP__LEVER times the penetration of there? */
+int perp__correction_is_small(const perp_bodies *b, double h, double penetration);
+/* Points of a shape may be moved by this times the penetration that is taken back: a contact acts on a lever. */
+#define PERP__LEVER 10
 /* Overlap that is taken back by velocities. */
 double perp__bodies_little(const perp_bodies *b, const perp_touch *t);
 

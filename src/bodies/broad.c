@@ -196,6 +196,7 @@ int perp__bodies_find_touches(perp_bodies *b)
 {
     double fall = b->o.step * perp__length3(b->o.gravity);
     b->ntouch = 0;
+    perp__bodies_velocities(b, b->v);
     for (int i = 0; i < b->nshape; i++) {
         place(b, i, &b->placed[i]);
         b->travel[i] = travel(b, i, fall);

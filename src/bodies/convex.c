@@ -157,7 +157,8 @@ static int nearest(const pair *x, const double *start, perp__separation *out)
         if (is_there) break;
         simplex before = s;
         s.v[s.n++] = w;
-        if (surrounds(&s)) return 0;
+        /* a direction that separates them proves that the origin is outside, whatever rounding says */
+        if (out->distance <= 0 && surrounds(&s)) return 0;
         reduce(&s, v);
         length = perp__length3(v);
         if (before.n && length >= gap) { /* rounding has the last word */

@@ -441,6 +441,16 @@ static perp_status refuse_overlap(const perp_bodies *b, const perp_touch *t, per
         b->steps + 1, b->time, t->shape[0], t->shape[1], -t->gap);
 }
 
+static perp_status refuse_correction(const perp_bodies *b, double penetration,
+                                     perp_bodies_info *info, perp_diag *diag)
+{
+    info->outcome = PERP_LIMIT;
+    return perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
+                        "step %ld, t = %g s: not verified: taking back a penetration of %.3g m "
+                        "would move a body by more than %d times as much\n",
+                        b->steps + 1, b->time, penetration, PERP__LEVER);
+}
+
 /* Where the next step's forces act. */
 static void put_here(perp_bodies *b)
 {
@@ -462,6 +472,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
 {
     size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
     double h = b->o.step;
+    double moved_for = 0;
     int worst;
     memcpy(b->last, b->q, nq * sizeof *b->q);
     memcpy(b->last + nq, b->v, nv * sizeof *b->v);
@@ -471,9 +482,11 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     b->o.step = b->whole;
     put_here(b);
     keep_touches(b);
-    perp_status status = perp__bodies_look_ahead(b, &info->overlap, &worst);
+    perp_status status = perp__bodies_look_ahead(b, &info->overlap, &moved_for, &worst);
     if (status == PERP_OK && worst >= 0)
         status = refuse_overlap(b, &b->touch[worst], info, diag);
+    else if (status == PERP_OK && !perp__correction_is_small(b, h, moved_for))
+        status = refuse_correction(b, moved_for, info, diag);
     else if (status != PERP_OK)
         status = perp__out_of_memory(diag, "bodies");
     b->is_ahead = b->is_stepped = status == PERP_OK;
