@@ -1,22 +1,14 @@
 /* Which files a run was made from: a line "# file HASH PATH" for the model and each table, and finding these files again. A
  * run may come from elsewhere, and name any file: only one that still has the hash is read. */
 
+#include "base/input.h"
 #include "cli.h"
 #include "fingerprint.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static int is_regular(const char *path)
-{
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISREG(found.st_mode); /* a pipe would hang */
-}
 
 static const uint64_t HASH_OF_NOTHING = 0xcbf29ce484222325u;
 
@@ -33,13 +25,15 @@ int cli_fingerprint(const char *path, char text[17])
 {
     unsigned char bytes[1 << 14];
     uint64_t hash = HASH_OF_NOTHING;
-    int file = is_regular(path) ? open(path, O_RDONLY) : -1; /* a stream would need memory */
-    ssize_t n = -1;
-    while (file >= 0 && (n = read(file, bytes, sizeof bytes)) > 0)
-        hash = take_bytes(hash, bytes, (size_t)n);
-    if (file >= 0) close(file);
+    const char *why;
+    FILE *file;
+    int ok = perp__input_open(path, PERP__REGULAR, SIZE_MAX, &file, &why) == PERP_OK;
+    for (size_t n; ok && (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        hash = take_bytes(hash, bytes, n);
+    ok = ok && !ferror(file);
+    perp__input_close(file);
     snprintf(text, 17, "%016llx", (unsigned long long)hash);
-    return n == 0;
+    return ok;
 }
 
 void cli_fingerprint_data(const perp_dataset *data, char text[17])

@@ -1,9 +1,9 @@
 /* perp fmt: a model in one style. Only blanks and empty lines change: indents by braces and brackets, one blank around what sets or compares,
  * sums spaced out, products tight; what is not so was checked before the file is written. */
 
+#include "base/input.h"
 #include "cli.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,20 +286,15 @@ char *cli_format(const char *text, size_t *n)
 /* The whole file, with a zero behind it; *code says why not. The caller frees it. */
 static char *read_file(const char *path, int *code)
 {
-    FILE *file = fopen(path, "rb");
-    char *text = file ? malloc(MOST_BYTES + 1) : NULL;
-    size_t n = text ? fread(text, 1, MOST_BYTES, file) : 0;
-    if (!file || (text && ferror(file))) {
-        cli_say("%s: %s\n", path, strerror(errno));
-        *code = CLI_FILE;
-    } else if (!text) {
-        *code = cli_exit_code(PERP_ERR_MEMORY);
-    } else if (n == MOST_BYTES || memchr(text, 0, n)) {
-        cli_say("%s: not a text file\n", path);
-        *code = CLI_BAD_INPUT;
-    }
-    if (text) text[n] = 0;
-    if (file) fclose(file);
+    char *text, *ended;
+    const char *why;
+    size_t n;
+    perp_status status = perp__input_read(path, PERP__STREAM, MOST_BYTES, 1, &text, &n, &why);
+    if (status == PERP_OK && memchr(text, 0, n)) status = PERP_ERR_DATA, why = "not a text file";
+    if (status == PERP_OK && !(ended = realloc(text, n + 1))) status = PERP_ERR_MEMORY;
+    if (status == PERP_ERR_FILE || status == PERP_ERR_DATA) cli_say("%s: %s\n", path, why);
+    if (status != PERP_OK) *code = cli_exit_code(status);
+    if (status == PERP_OK) text = ended, text[n] = 0;
     return text;
 }
 

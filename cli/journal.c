@@ -2,10 +2,11 @@
 
 #include "journal.h"
 
+#include "base/input.h"
+#include "base/output.h"
 #include "cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -117,8 +118,9 @@ perp_status cli_journal_read(cli_journal *j, const char *path)
 {
     *j = (cli_journal){.out = -1};
     if (take_path(j, path) != PERP_OK) return PERP_ERR_MEMORY;
-    j->in = fopen(path, "r");
-    if (!j->in && errno == ENOENT) return PERP_ERR_FILE;
+    const char *why;
+    perp_status opened = perp__input_open(path, PERP__REGULAR, SIZE_MAX, &j->in, &why);
+    if (opened == PERP_ERR_MEMORY || (opened == PERP_ERR_FILE && errno == ENOENT)) return opened;
     j->length = j->in ? whole_lines(fileno(j->in)) : -1;
     if (j->length == 0) { /* killed before its first line was written */
         fclose(j->in);
@@ -233,7 +235,7 @@ perp_status cli_journal_write(cli_journal *j, const char *path, cJSON *head)
         j->ncolumn = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(head, "columns"));
     }
     if (take_path(j, path) != PERP_OK) return PERP_ERR_MEMORY;
-    j->out = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    j->out = perp__output_keep(path);
     if (j->out < 0) return cannot_write(j);
     if (flock(j->out, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return cli_refuse(PERP_ERR_FILE, path, 0, "another sweep is writing this journal");

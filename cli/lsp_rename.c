@@ -1,6 +1,7 @@
 /* References and renaming, through all texts that speak of a name: those that are open and the models in the folders of the files that declare
  * it. A new name is put in and everything read again: what then means anything else than before, or is an error, is refused. */
 
+#include "base/input.h"
 #include "lsp.h"
 
 #include <dirent.h>
@@ -53,13 +54,16 @@ static void add(spots *s, const char *path, int at, int end)
 static void add_file(family *f, const char *path)
 {
     char *uri = lsp_uri_of_path(path);
-    FILE *file = uri && !lsp_find(&f->texts, uri) ? fopen(path, "rb") : NULL;
-    char *text = file ? malloc(MOST_BYTES + 1) : NULL;
-    size_t n = text ? fread(text, 1, MOST_BYTES, file) : 0;
-    if (file && !text) cli_exit_code(PERP_ERR_MEMORY);
-    if (text) text[n] = 0;
-    if (text && n < MOST_BYTES && !memchr(text, 0, n)) lsp_open(&f->texts, uri, text);
-    if (file) fclose(file);
+    char *text = NULL, *ended = NULL;
+    const char *why;
+    size_t n = 0;
+    perp_status status = uri && !lsp_find(&f->texts, uri)
+                             ? perp__input_read(path, PERP__REGULAR, MOST_BYTES, 1, &text, &n, &why)
+                             : PERP_ERR_FILE;
+    if (status == PERP_OK && !(ended = realloc(text, n + 1))) status = PERP_ERR_MEMORY;
+    if (status == PERP_ERR_MEMORY) cli_exit_code(status);
+    if (ended) text = ended, text[n] = 0;
+    if (ended && !memchr(text, 0, n)) lsp_open(&f->texts, uri, text);
     free(text);
     free(uri);
 }

@@ -3,9 +3,9 @@
 #include "problem_lcp.h"
 
 #include "base/base.h"
+#include "base/input.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,14 +52,12 @@ static char *read_text(const char *path, perp_status *status, perp_diag *diag)
     char *text, *longer = NULL;
     size_t length;
     perp__place place = perp__in(path);
-    *status = perp__read_file(path, MOST_BYTES, &text, &length);
-    if (*status == PERP_ERR_FILE)
-        perp__refuse(diag, *status, place, "%s\n", errno ? strerror(errno) : "cannot be read");
+    const char *why;
+    *status = perp__input_read(path, PERP__STREAM, MOST_BYTES, 1, &text, &length, &why);
+    if (*status == PERP_ERR_FILE || *status == PERP_ERR_DATA)
+        perp__refuse(diag, *status, place, "%s\n", why);
     else if (*status == PERP_OK && length && memchr(text, 0, length))
         *status = perp__refuse(diag, PERP_ERR_DATA, place, "not a text file: it has a zero byte\n");
-    else if (*status == PERP_OK && length >= MOST_BYTES)
-        *status =
-            perp__refuse(diag, PERP_ERR_DATA, place, "more than 1 GB; this is no problem file\n");
     if (*status == PERP_OK) longer = realloc(text, length + 1);
     if (longer)
         longer[length] = 0;

@@ -132,6 +132,8 @@ PERP_API int perp_model_ignored(const perp_model *model, int k, perp_robot_ignor
 
 PERP_API const char *perp_model_name(const perp_model *model);
 PERP_API const char *perp_model_file(const perp_model *model);
+/// The text of the model's own file, as it was read; no zero stands behind it.
+PERP_API const char *perp_model_source(const perp_model *model, size_t *length);
 PERP_API perp_model_kind perp_model_get_kind(const perp_model *model);
 PERP_API perp_simulate_task perp_model_simulate_task(const perp_model *model);
 

@@ -11,7 +11,7 @@ from typing import Any, Union, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._library import ArgumentError, Array, Diagnostics, FileError, NoSolutionError, c_text, ffi, find, lib, names, text
+from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, text
 from ._table import Table, c_table
 from .copies import Copies
 from .simulation import Simulation, simulation_columns, simulation_impulses
@@ -108,15 +108,11 @@ class Model:
     def __init__(self, source: str | os.PathLike[str], name: str | None = None, **values: Value) -> None:
         if isinstance(source, str) and "\n" in source:
             self._text, self._name = source, name or "model"
+            self._c = self._parse()
         else:
             self._name = os.fspath(source)
-            try:
-                with open(self._name, "rb") as file:
-                    self._text = file.read().decode("utf-8", "surrogateescape")
-            except OSError as error:
-                raise FileError(f"{self._name}: {error.strerror}") from None
+            self._c = self._load()
         self._values: dict[str, Value] = {}
-        self._c = self._parse()
         if values:
             self.set(**values)
 
@@ -128,6 +124,14 @@ class Model:
         self._c = self._parse()
         for name, value in self._values.items():
             _set(self._c, name, value)
+
+    def _load(self) -> Any:
+        """The library opens the file: it knows how much of which it reads."""
+        diag, model, length = Diagnostics(), ffi.new("perp_model **"), ffi.new("size_t *")
+        diag.check(lib.perp_model_load(c_text(self._name), model, diag.c))
+        source = lib.perp_model_source(model[0], length)
+        self._text = bytes(ffi.buffer(source, length[0])).decode("utf-8", "surrogateescape")
+        return ffi.gc(model[0], lib.perp_model_destroy)
 
     def _parse(self) -> Any:
         diag, model = Diagnostics(), ffi.new("perp_model **")

@@ -58,6 +58,8 @@ def test_errors_carry_their_place():
     assert e.value.message == "unknown name 'y'"
     with pytest.raises(perp.FileError, match="nowhere.perp"):
         perp.Model("nowhere.perp")
+    with pytest.raises(perp.ModelError, match="not a text file"):
+        perp.Model("/dev/zero")
     with pytest.raises(perp.ArgumentError, match="did you mean 'mu'"):
         block(nu=1)
     with pytest.raises(ValueError):

@@ -5,7 +5,6 @@
 #include "base/number.h"
 #include "base/words.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,55 +183,6 @@ int perp__options_take(void *own, size_t own_size, const void *options)
     memcpy(own, options, size < own_size ? size : own_size);
     memcpy(own, &own_size, sizeof own_size);
     return 1;
-}
-
-FILE *perp__open_input(const char *path)
-{
-    return strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-}
-
-void perp__close_input(FILE *file)
-{
-    if (file && file != stdin) fclose(file);
-}
-
-static perp_status read_all(const char *path, size_t most, int is_text, char **text, size_t *length)
-{
-    *text = NULL;
-    *length = 0;
-    FILE *file = perp__open_input(path);
-    if (!file) return errno == ENOMEM ? PERP_ERR_MEMORY : PERP_ERR_FILE;
-    perp_status status = PERP_OK;
-    for (size_t capacity = 0, got; status == PERP_OK && *length < most && !feof(file);) {
-        if (*length == capacity) {
-            capacity = capacity ? 2 * capacity : 8192;
-            if (capacity > most) capacity = most;
-            char *more = realloc(*text, capacity);
-            if (!more) {
-                status = PERP_ERR_MEMORY;
-                break;
-            }
-            *text = more;
-        }
-        got = fread(*text + *length, 1, capacity - *length, file);
-        if (ferror(file)) status = PERP_ERR_FILE;
-        if (is_text && memchr(*text + *length, 0, got)) most = 0;
-        *length += got;
-    }
-    int error = errno;
-    perp__close_input(file);
-    errno = error;
-    return status;
-}
-
-perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
-{
-    return read_all(path, most, 1, text, length);
-}
-
-perp_status perp__read_bytes(const char *path, size_t most, char **bytes, size_t *n)
-{
-    return read_all(path, most, 0, bytes, n);
 }
 
 double perp__now(void)

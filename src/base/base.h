@@ -49,19 +49,7 @@ void perp__options_give(void *options, size_t size, const void *own, size_t own_
 /* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size or fields beyond ours. */
 int perp__options_take(void *own, size_t own_size, const void *options);
 
-/* A file to be read from its beginning; "-" is standard input. NULL: errno says why. */
-FILE *perp__open_input(const char *path);
-void perp__close_input(FILE *file);
-
 /* Seconds of a clock that only goes forward. */
 double perp__now(void);
-
-/* The file in malloc'ed memory, which the caller frees in every case. Reading stops at `most` bytes,
- * and soon after a zero byte: what has one is no text, and it may have no end either (/dev/zero).
- * PERP_ERR_FILE leaves the reason in errno. */
-perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length);
-
-/* The same of bytes, zeros among them. */
-perp_status perp__read_bytes(const char *path, size_t most, char **bytes, size_t *n);
 
 #endif

@@ -161,7 +161,7 @@ static int open_part(perp__output *o)
         o->part = beside(o->real, part);
         if (!o->part) return -1;
         know_part(o); /* before it is there */
-        fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) return -1;
     }
     return fd;
@@ -226,6 +226,22 @@ int perp__output_close(perp__output *o, perp__output_end end)
     clear(o);
     errno = error;
     return ok;
+}
+
+int perp__output_keep(const char *path)
+{
+    struct stat is;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd < 0 || (fstat(fd, &is) == 0 && S_ISREG(is.st_mode))) return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+int perp__output_claim(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd >= 0 && close(fd) == 0;
 }
 
 perp_status perp__cannot_write(perp_diag *diag, const char *path)

@@ -32,6 +32,12 @@ int perp__output_open(perp__output *output, const char *path, int in_place);
  * file that could not be written has none. Clears the output. 0: errno says why not. */
 int perp__output_close(perp__output *output, perp__output_end end);
 
+/* A file of whole lines to go on with: a regular file, made where there is none, for reading and writing. -1: errno says why not. */
+int perp__output_keep(const char *path);
+
+/* Make an empty file. 0: errno says why not; EEXIST: another process was first. */
+int perp__output_claim(const char *path);
+
 /* Say that the file could not be written, from errno; returns PERP_ERR_FILE, or PERP_ERR_MEMORY. */
 perp_status perp__cannot_write(perp_diag *diag, const char *path);
 

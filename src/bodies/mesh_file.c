@@ -2,10 +2,10 @@
 
 #include "base/base.h"
 #include "base/arena.h"
+#include "base/input.h"
 #include "base/number.h"
 #include "bodies/geometry.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -210,10 +210,11 @@ perp_status perp_mesh_parse(const char *bytes, size_t length, const char *name,
 
 static perp_status read_file(const char *path, char **bytes, size_t *length, perp_diag *diag)
 {
-    perp_status status = perp__read_bytes(path, MOST_BYTES, bytes, length);
+    const char *why;
+    perp_status status = perp__input_read(path, PERP__REGULAR, MOST_BYTES, 0, bytes, length, &why);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, path);
-    if (status == PERP_ERR_FILE)
-        perp__refuse(diag, PERP_ERR_FILE, perp__in(path), "cannot be read: %s\n", strerror(errno));
+    if (status == PERP_ERR_FILE || status == PERP_ERR_DATA)
+        perp__refuse(diag, status, perp__in(path), "cannot be read: %s\n", why);
     return status;
 }
 

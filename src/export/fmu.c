@@ -3,11 +3,11 @@
 #include "export/export.h"
 #include "base/base.h"
 #include "base/hash.h"
+#include "base/input.h"
 #include "base/installed.h"
 #include "model/library.h"
 #include "model/model.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -93,11 +93,12 @@ static const char *name_inside(job *j, const char *named, const char *path)
     return NULL;
 }
 
-/* The bytes of a file, malloc'ed; PERP_ERR_FILE leaves the reason in errno. */
-static perp_status read_bytes(job *j, const char *path, char **bytes, size_t *n)
+/* The bytes of a file, malloc'ed; PERP_ERR_FILE: *why says why not. */
+static perp_status read_bytes(job *j, const char *path, char **bytes, size_t *n, const char **why)
 {
-    perp_status status = perp__read_bytes(path, FILE_MAX, bytes, n);
-    return status == PERP_ERR_MEMORY ? perp__out_of_memory(j->diag, "export") : status;
+    perp_status status = perp__input_read(path, PERP__REGULAR, FILE_MAX, 0, bytes, n, why);
+    if (status == PERP_ERR_MEMORY) return perp__out_of_memory(j->diag, "export");
+    return status == PERP_ERR_DATA ? PERP_ERR_FILE : status;
 }
 
 static int is_library(const char *name)
@@ -135,10 +136,11 @@ static perp_status add_tables(job *j)
     perp_status status = PERP_OK;
     for (const perp__named_file *f = j->model->named_file; f && status == PERP_OK; f = f->before) {
         char *bytes = NULL;
+        const char *why;
         size_t n = 0;
         if (is_named_before(f)) continue;
         const char *name = name_inside(j, f->name, f->path);
-        status = name ? read_bytes(j, f->path, &bytes, &n) : PERP_ERR_FILE;
+        status = name ? read_bytes(j, f->path, &bytes, &n, &why) : PERP_ERR_FILE;
         if (status == PERP_OK) add_resource(j, name, bytes, n);
         if (name && status == PERP_ERR_FILE)
             fail(j, status, "the table '%s' cannot be read any more\n", f->path);
@@ -156,10 +158,10 @@ static perp_status add_library(job *j)
     static const char machine[] = "x86_64-linux";
 #endif
     char name[NAME_MAX_LENGTH + 40], *bytes = NULL;
+    const char *why;
     size_t n = 0;
-    perp_status status = read_bytes(j, j->o.library, &bytes, &n);
-    if (status == PERP_ERR_FILE)
-        perp__refuse(j->diag, status, perp__in(j->o.library), "%s\n", strerror(errno));
+    perp_status status = read_bytes(j, j->o.library, &bytes, &n, &why);
+    if (status == PERP_ERR_FILE) perp__refuse(j->diag, status, perp__in(j->o.library), "%s\n", why);
     snprintf(name, sizeof name, "binaries/%s/%s.so", j->o.version == 2 ? "linux64" : machine,
              j->identifier);
     if (status == PERP_OK) perp__zip_add(&j->zip, name, bytes, n);

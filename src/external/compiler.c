@@ -6,6 +6,8 @@
 #include "external/compiler.h"
 
 #include "base/hash.h"
+#include "base/input.h"
+#include "base/output.h"
 #include "external/library.h"
 
 #include <dlfcn.h>
@@ -85,12 +87,13 @@ static int run(char *const *argument, const char *to)
 /* The first line of a file, without its end. */
 static void first_line(const char *path, char *line, size_t size)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file;
+    const char *why;
     line[0] = 0;
-    if (!file) return;
+    if (perp__input_open(path, PERP__REGULAR, SIZE_MAX, &file, &why) != PERP_OK) return;
     if (!fgets(line, (int)size, file)) line[0] = 0;
     line[strcspn(line, "\r\n")] = 0;
-    fclose(file);
+    perp__input_close(file);
 }
 
 /* Folders -------------------------------------------------------------------------------------- */
@@ -201,11 +204,11 @@ static const char *find_compiler(const work *w, char version[VERSION_ROOM])
 
 static int write_text(const work *w, const char *text, size_t length, const char *name)
 {
-    FILE *file = fopen(w->c, "w");
-    if (!file) return 0;
-    int ok = fprintf(file, "const char perp_key[] = \"%s\";\n", name) > 0 &&
-             fwrite(text, 1, length, file) == length;
-    return fclose(file) == 0 && ok;
+    perp__output o;
+    if (!perp__output_open(&o, w->c, 1)) return 0;
+    int ok = fprintf(o.file, "const char perp_key[] = \"%s\";\n", name) > 0 &&
+             fwrite(text, 1, length, o.file) == length;
+    return perp__output_close(&o, PERP__REPLACE) && ok;
 }
 
 static int compile(const work *w, const char *compiler)

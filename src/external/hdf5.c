@@ -5,21 +5,30 @@
 
 #ifdef PERP_HAVE_HDF5
 
+#include "base/input.h"
 #include "external/library.h"
 
 #include <errno.h>
 #include <hdf5.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct {
     __typeof__(H5open) *open;
     __typeof__(H5Eset_auto2) *set_messages;
     __typeof__(H5Fopen) *open_file;
     __typeof__(H5Fcreate) *create_file;
-    __typeof__(H5Fis_hdf5) *is_hdf5;
+    __typeof__(H5FDregister) *register_channel;
+    __typeof__(H5Pset_driver) *set_channel;
+    __typeof__(H5Pget_chunk) *chunk_of;
+    __typeof__(H5Pget_layout) *layout_of;
     __typeof__(H5Fclose) *close_file;
     __typeof__(H5Lexists) *exists;
     __typeof__(H5Dopen2) *open_array;
@@ -49,7 +58,7 @@ static struct {
     __typeof__(H5Pset_chunk) *set_chunk;
     __typeof__(H5Dset_extent) *extend;
     __typeof__(H5Pclose) *close_list;
-    hid_t *native_int, *native_double, *text, *link_class, *array_class;
+    hid_t *native_int, *native_double, *text, *link_class, *array_class, *access_class;
 } h5;
 
 /* Values of H5public.h and H5Fpublic.h, whose macros call the library. */
@@ -64,7 +73,10 @@ static perp_status load(void)
                                    {"H5Eset_auto2", &h5.set_messages},
                                    {"H5Fopen", &h5.open_file},
                                    {"H5Fcreate", &h5.create_file},
-                                   {"H5Fis_hdf5", &h5.is_hdf5},
+                                   {"H5FDregister", &h5.register_channel},
+                                   {"H5Pset_driver", &h5.set_channel},
+                                   {"H5Pget_chunk", &h5.chunk_of},
+                                   {"H5Pget_layout", &h5.layout_of},
                                    {"H5Fclose", &h5.close_file},
                                    {"H5Lexists", &h5.exists},
                                    {"H5Dopen2", &h5.open_array},
@@ -98,7 +110,8 @@ static perp_status load(void)
                                    {"H5T_NATIVE_DOUBLE_g", &h5.native_double},
                                    {"H5T_C_S1_g", &h5.text},
                                    {"H5P_CLS_LINK_CREATE_ID_g", &h5.link_class},
-                                   {"H5P_CLS_DATASET_CREATE_ID_g", &h5.array_class}};
+                                   {"H5P_CLS_DATASET_CREATE_ID_g", &h5.array_class},
+                                   {"H5P_CLS_FILE_ACCESS_ID_g", &h5.access_class}};
     return perp__library_load(PERP_HAVE_HDF5, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 
@@ -106,6 +119,8 @@ struct perp__hdf5 {
     hid_t id, rows; /* rows: the array that grows, or -1 */
     hsize_t row, columns;
     int is_written;
+    FILE *file;  /* ours where it is read, the caller's where it is written */
+    int error;   /* errno of the first failure of the channel, or 0 */
     char name[]; /* in messages */
 };
 
@@ -126,6 +141,136 @@ static perp_status leave(void)
     return status;
 }
 
+/* The channel ----------------------------------------------------------------------------------- */
+
+/* What HDF5 reads and writes goes through descriptors of the gate and of base/output.h: it opens no file by a name, neither the one asked for nor
+ * one that a link names. A write that fails is remembered and not told: HDF5 1.10 keeps the identifier of a file that it cannot close, whose
+ * memory is gone, and uses it at the end of the process. */
+typedef struct channel {
+    H5FD_t public;
+    perp__hdf5 *of;
+    haddr_t allocated, end;
+} channel;
+
+static perp__hdf5 *opening; /* set while HDF5 is asked to open it */
+
+static H5FD_t *channel_open(const char *name, unsigned flags, hid_t access, haddr_t most)
+{
+    struct stat is;
+    (void)name, (void)flags, (void)access, (void)most;
+    if (!opening || fstat(fileno(opening->file), &is) != 0) return NULL;
+    channel *c = calloc(1, sizeof *c);
+    if (!c) errno = ENOMEM; /* perp__library_lacked_memory */
+    if (!c) return NULL;
+    c->of = opening;
+    c->end = (haddr_t)is.st_size;
+    return &c->public;
+}
+
+static herr_t channel_close(H5FD_t *file)
+{
+    free(file);
+    return 0;
+}
+
+static herr_t channel_query(const H5FD_t *file, unsigned long *flags)
+{
+    (void)file;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
+    return 0;
+}
+
+static haddr_t channel_get_allocated(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const channel *)file)->allocated;
+}
+
+static herr_t channel_set_allocated(H5FD_t *file, H5FD_mem_t type, haddr_t at)
+{
+    (void)type;
+    ((channel *)file)->allocated = at;
+    return 0;
+}
+
+static haddr_t channel_end(const H5FD_t *file, H5FD_mem_t type)
+{
+    (void)type;
+    return ((const channel *)file)->end;
+}
+
+/* Behind the end are zeros. */
+static herr_t channel_read(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t n,
+                           void *bytes)
+{
+    const channel *c = (const channel *)file;
+    (void)type, (void)how;
+    for (char *to = bytes; n > 0;) {
+        ssize_t got = pread(fileno(c->of->file), to, n, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) memset(to, 0, n), got = (ssize_t)n;
+        to += got, at += (haddr_t)got, n -= (size_t)got;
+    }
+    return 0;
+}
+
+static herr_t channel_write(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t n,
+                            const void *bytes)
+{
+    channel *c = (channel *)file;
+    (void)type, (void)how;
+    if (at + n > c->end) c->end = at + n;
+    for (const char *from = bytes; n > 0 && !c->of->error;) {
+        ssize_t put = pwrite(fileno(c->of->file), from, n, (off_t)at);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) c->of->error = errno;
+        if (put >= 0) from += put, at += (haddr_t)put, n -= (size_t)put;
+    }
+    return 0;
+}
+
+static herr_t channel_truncate(H5FD_t *file, hid_t how, hbool_t closing)
+{
+    channel *c = (channel *)file;
+    (void)how, (void)closing;
+    if (!c->of->is_written || c->of->error || c->allocated == c->end) return 0;
+    if (ftruncate(fileno(c->of->file), (off_t)c->allocated) != 0) c->of->error = errno;
+    c->end = c->allocated;
+    return 0;
+}
+
+static const H5FD_class_t channel_class = {
+#ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = (H5FD_class_value_t)511, /* of those for private use */
+#endif
+    .name = "perp",
+    .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .open = channel_open,
+    .close = channel_close,
+    .query = channel_query,
+    .get_eoa = channel_get_allocated,
+    .set_eoa = channel_set_allocated,
+    .get_eof = channel_end,
+    .read = channel_read,
+    .write = channel_write,
+    .truncate = channel_truncate,
+    .fl_map = H5FD_FLMAP_DICHOTOMY};
+
+/* How files are opened: by the channel. -1: HDF5 has no memory for it. */
+static hid_t access_by_channel(void)
+{
+    static hid_t how = H5I_INVALID_HID, class = H5I_INVALID_HID;
+    if (class < 0) class = h5.register_channel(&channel_class);
+    if (how < 0 && class >= 0) how = h5.create_list(*h5.access_class);
+    return how >= 0 && h5.set_channel(how, class, NULL) >= 0 ? how : H5I_INVALID_HID;
+}
+
+/* Files ----------------------------------------------------------------------------------------- */
+
 static perp_status begin(perp_diag *diag, const char *name)
 {
     perp_status status = load();
@@ -139,65 +284,83 @@ static perp_status begin(perp_diag *diag, const char *name)
     return status == PERP_OK && !ok ? PERP_ERR_MEMORY : status;
 }
 
-static perp__hdf5 *create(const char *name, int is_written)
+static perp__hdf5 *create(const char *name, FILE *from, int is_written)
 {
     size_t size = strlen(name) + 1;
     perp__hdf5 *file = malloc(sizeof *file + size);
     if (!file) return NULL;
-    file->id = file->rows = H5I_INVALID_HID, file->is_written = is_written;
-    file->row = file->columns = 0;
+    *file = (perp__hdf5){
+        .id = H5I_INVALID_HID, .rows = H5I_INVALID_HID, .is_written = is_written, .file = from};
     memcpy(file->name, name, size);
     return file;
 }
 
+/* Open or create; PERP_ERR_FILE: HDF5 does not. */
+static perp_status enter_file(perp__hdf5 *file)
+{
+    enter();
+    hid_t how = access_by_channel();
+    opening = file;
+    if (how >= 0)
+        file->id = file->is_written ? h5.create_file(file->name, TRUNCATE, DEFAULTS, how)
+                                    : h5.open_file(file->name, READ_ONLY, how);
+    opening = NULL;
+    perp_status status = leave();
+    return status != PERP_OK ? status : file->id >= 0 ? PERP_OK : PERP_ERR_FILE;
+}
+
 perp_status perp__hdf5_open(const char *path, perp__hdf5 **out, perp_diag *diag)
 {
+    static const char mark[8] = "\x89HDF\r\n\x1a\n";
+    char first[sizeof mark];
+    FILE *from;
+    const char *why;
     *out = NULL;
-    FILE *look = fopen(path, "rb");
-    if (!look)
-        return errno == ENOMEM ? PERP_ERR_MEMORY
-                               : perp__refuse(diag, PERP_ERR_FILE, perp__in(path),
-                                              "cannot be read: %s\n", strerror(errno));
-    fclose(look);
-    perp_status status = begin(diag, path);
-    perp__hdf5 *file = status == PERP_OK ? create(path, 0) : NULL;
+    perp_status status = perp__input_open(path, PERP__REGULAR, SIZE_MAX, &from, &why);
+    if (status == PERP_ERR_FILE)
+        perp__refuse(diag, status, perp__in(path), "cannot be read: %s\n", why);
+    if (status == PERP_OK) status = begin(diag, path);
+    perp__hdf5 *file = status == PERP_OK ? create(path, from, 0) : NULL;
     if (status == PERP_OK && !file) status = PERP_ERR_MEMORY;
+    if (!file) perp__input_close(from);
     if (status != PERP_OK) return status;
-    enter();
-    file->id = h5.open_file(path, READ_ONLY, DEFAULTS);
-    int is_hdf5 = file->id >= 0 || h5.is_hdf5(path) > 0;
-    status = leave();
-    if (file->id >= 0 && status == PERP_OK) {
+    status = enter_file(file);
+    if (status == PERP_OK) {
         *out = file;
         return PERP_OK;
     }
+    int is_hdf5 = pread(fileno(from), first, sizeof first, 0) == sizeof first &&
+                  memcmp(first, mark, sizeof mark) == 0;
     perp__hdf5_close(file, NULL);
-    if (status != PERP_OK) return status;
+    if (status != PERP_ERR_FILE) return status;
     return perp__refuse(diag, PERP_ERR_DATA, perp__in(path),
-                        is_hdf5 ? "is an HDF5 file that cannot be opened: damaged or in use\n"
+                        is_hdf5 ? "is an HDF5 file that cannot be opened: it is damaged\n"
                                 : "is no HDF5 file\n");
 }
 
+/* errno is the reason, where the channel knows one. */
 static perp_status not_written(perp_diag *diag, const perp__hdf5 *file)
 {
-    return perp__refuse(diag, PERP_ERR_FILE, perp__in(file->name), "cannot be written\n");
+    int error = file->error;
+    perp__refuse(diag, PERP_ERR_FILE, perp__in(file->name), "cannot be written%s%s\n",
+                 error ? ": " : "", error ? strerror(error) : "");
+    errno = error;
+    return PERP_ERR_FILE;
 }
 
-perp_status perp__hdf5_create(const char *path, const char *name, perp__hdf5 **out, perp_diag *diag)
+perp_status perp__hdf5_create(FILE *to, const char *name, perp__hdf5 **out, perp_diag *diag)
 {
     *out = NULL;
     perp_status status = begin(diag, name);
-    perp__hdf5 *file = status == PERP_OK ? create(name, 1) : NULL;
+    perp__hdf5 *file = status == PERP_OK ? create(name, to, 1) : NULL;
     if (status == PERP_OK && !file) status = PERP_ERR_MEMORY;
     if (status != PERP_OK) return status;
-    enter();
-    file->id = h5.create_file(path, TRUNCATE, DEFAULTS, DEFAULTS);
-    status = leave();
-    if (file->id >= 0 && status == PERP_OK) {
+    status = enter_file(file);
+    if (status == PERP_OK) {
         *out = file;
         return PERP_OK;
     }
-    if (status == PERP_OK) status = not_written(diag, file);
+    if (status == PERP_ERR_FILE) not_written(diag, file);
     perp__hdf5_close(file, NULL);
     return status;
 }
@@ -208,7 +371,9 @@ perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag)
     enter();
     int ok = file->rows < 0 || h5.close_array(file->rows) >= 0;
     ok &= file->id < 0 || h5.close_file(file->id) >= 0;
+    ok &= !file->error;
     perp_status status = leave();
+    if (!file->is_written) perp__input_close(file->file);
     if (status == PERP_OK && !ok && file->is_written) status = not_written(diag, file);
     free(file);
     return status;
@@ -239,10 +404,13 @@ int perp__hdf5_has(perp__hdf5 *file, const char *path)
     return found;
 }
 
+/* Numbers of any size have a class: HDF5 takes memory for each of their bytes. */
 static H5T_class_t class_of(hid_t array)
 {
+    const size_t LARGEST = sizeof(long double);
     hid_t type = h5.type_of(array);
-    H5T_class_t class = type >= 0 ? h5.class_of(type) : H5T_NO_CLASS;
+    H5T_class_t class =
+        type >= 0 && h5.size_of(type) <= LARGEST ? h5.class_of(type) : H5T_NO_CLASS;
     if (type >= 0) h5.close_type(type);
     return class;
 }
@@ -255,6 +423,17 @@ static long long count_of(hid_t array)
     return n;
 }
 
+/* Values that HDF5 reads at once: of a chunk, where there are chunks. */
+static double values_at_once(hid_t list)
+{
+    enum { MOST = 32 };
+    hsize_t size[MOST];
+    double n = 0;
+    int axes = h5.layout_of(list) == H5D_CHUNKED ? h5.chunk_of(list, MOST, size) : 0;
+    for (int i = 0; i < axes && i < MOST; i++) n = (i ? n : 1) * (double)size[i];
+    return n;
+}
+
 /* Does the file itself hold the values? An array may be in other files, or of any size and nowhere: what is not stored reads as zeros. No filter packs
  * numbers as tight as that. */
 static int is_stored(hid_t array, long long n)
@@ -262,8 +441,9 @@ static int is_stored(hid_t array, long long n)
     const double MOST = 4096;
     hid_t list = h5.made_by(array);
     int others = list >= 0 ? h5.other_files(list) : -1;
+    double at_once = list >= 0 ? values_at_once(list) : 0, most = MOST * (double)h5.stored(array);
     if (list >= 0) h5.close_list(list);
-    return others == 0 && (double)n <= MOST * (double)h5.stored(array);
+    return others == 0 && (double)n <= most && at_once <= most;
 }
 
 long long perp__hdf5_count(perp__hdf5 *file, const char *path)
@@ -341,11 +521,13 @@ perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long cou
 /* The text of an array of one text of fixed length. */
 static void read_text(hid_t array, size_t size, char *out)
 {
+    const size_t LONGEST = (size_t)1 << 20;
     hid_t type = h5.type_of(array);
     size_t length = type >= 0 && h5.class_of(type) == H5T_STRING && h5.is_variable(type) == 0
                         ? h5.size_of(type)
                         : 0;
-    char *whole = length > 0 && count_of(array) == 1 ? calloc(length + 1, 1) : NULL;
+    char *whole = length > 0 && length <= LONGEST && count_of(array) == 1 ? calloc(length + 1, 1)
+                                                                          : NULL;
     if (whole && h5.read(array, type, ALL, ALL, DEFAULTS, whole) >= 0) {
         size_t n = strlen(whole) < size ? strlen(whole) : size - 1;
         memcpy(out, whole, n);
@@ -417,7 +599,7 @@ perp_status perp__hdf5_begin_rows(perp__hdf5 *file, const char *path, int column
     file->columns = (hsize_t)columns;
     file->rows = create_array(file, path, *h5.native_double, h5.create_space(2, none, most), chunk);
     perp_status status = leave();
-    return status == PERP_OK && file->rows < 0 ? not_written(diag, file) : status;
+    return status == PERP_OK && (file->rows < 0 || file->error) ? not_written(diag, file) : status;
 }
 
 perp_status perp__hdf5_add_rows(perp__hdf5 *file, int n, const double *value, perp_diag *diag)
@@ -425,7 +607,7 @@ perp_status perp__hdf5_add_rows(perp__hdf5 *file, int n, const double *value, pe
     enter();
     int ok = add_rows(file, (hsize_t)n, value);
     perp_status status = leave();
-    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+    return status == PERP_OK && (!ok || file->error) ? not_written(diag, file) : status;
 }
 
 static perp_status put(perp__hdf5 *file, const char *path, hid_t type, long long count,
@@ -434,7 +616,7 @@ static perp_status put(perp__hdf5 *file, const char *path, hid_t type, long long
     enter();
     int ok = write_array(file, path, type, (hsize_t)count, value);
     perp_status status = leave();
-    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+    return status == PERP_OK && (!ok || file->error) ? not_written(diag, file) : status;
 }
 
 perp_status perp__hdf5_put_ints(perp__hdf5 *file, const char *path, long long count,
@@ -464,7 +646,7 @@ perp_status perp__hdf5_put_texts(perp__hdf5 *file, const char *path, int n, cons
     if (type >= 0) h5.close_type(type);
     perp_status status = leave();
     free(all);
-    return status == PERP_OK && !ok ? not_written(diag, file) : status;
+    return status == PERP_OK && (!ok || file->error) ? not_written(diag, file) : status;
 }
 
 perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *text,
@@ -487,10 +669,9 @@ perp_status perp__hdf5_open(const char *path, perp__hdf5 **file, perp_diag *diag
     return lacking(path, diag);
 }
 
-perp_status perp__hdf5_create(const char *path, const char *name, perp__hdf5 **file,
-                              perp_diag *diag)
+perp_status perp__hdf5_create(FILE *to, const char *name, perp__hdf5 **file, perp_diag *diag)
 {
-    (void)path;
+    (void)to;
     *file = NULL;
     return lacking(name, diag);
 }

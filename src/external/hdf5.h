@@ -6,16 +6,17 @@
 
 #include "base/base.h"
 
+#include <stdio.h>
+
 typedef struct perp__hdf5 perp__hdf5;
 
 /* Open for reading. PERP_ERR_FILE, PERP_ERR_DATA (no HDF5 file), PERP_ERR_UNAVAILABLE (diag says which library lacks), PERP_ERR_MEMORY. */
 perp_status perp__hdf5_open(const char *path, perp__hdf5 **file, perp_diag *diag);
 
-/* A new file, which takes the place of one that is there; `name` is what messages call it. */
-perp_status perp__hdf5_create(const char *path, const char *name, perp__hdf5 **file,
-                              perp_diag *diag);
+/* Into an empty file, open for reading and writing, which stays the caller's; `name` is what messages call it. */
+perp_status perp__hdf5_create(FILE *to, const char *name, perp__hdf5 **file, perp_diag *diag);
 
-/* Close; of a file that was written PERP_ERR_FILE where not all of it is on the disk. NULL: PERP_OK. */
+/* Close; of a file that was written PERP_ERR_FILE where not all of it could be written, errno says why. NULL: PERP_OK. */
 perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag);
 
 /* Is there a group or an array of this path? */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #ifndef PERP_LIBRARY_NAMES /* the build says what it found, and where */
-#define PERP_LIBRARY_NAMES ""
+#define PERP_LIBRARY_NAMES   ""
 #define PERP_LIBRARY_FOLDERS "/usr/local/lib:/usr/lib64:/usr/lib:/lib"
 #endif
 

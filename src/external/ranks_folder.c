@@ -4,10 +4,11 @@
 #include "external/ranks.h"
 
 #include "base/base.h"
+#include "base/input.h"
 #include "base/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,9 +58,10 @@ static FILE *open_of(int shard, const char *name)
 {
     const double LONGEST = 0.05;
     char room[ROOM];
+    const char *why;
     FILE *file;
     double begun = perp__now();
-    while (!(file = fopen(name, "rb"))) {
+    while (perp__input_open(name, PERP__REGULAR, SIZE_MAX, &file, &why) != PERP_OK) {
         double waited = perp__now() - begun;
         if ((errno != ENOENT && errno != ESTALE) || access(name_of_end(room), F_OK) == 0 ||
             (here.wait && here.wait(here.context, shard, waited)))
@@ -175,13 +177,12 @@ perp_status perp__folder_begin(const char *path, int shard, int shards, perp_ran
     here.shard = shard, here.shards = shards, here.word = 0;
     here.wait = wait, here.context = context;
     if (mkdir(path, 0777) != 0 && errno != EEXIST) return perp__cannot_write(diag, path);
-    int file = open(name_of("shard", shard, room), O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (file < 0 && errno != EEXIST) return perp__cannot_write(diag, room);
-    if (file < 0 || access(name_of_end(room), F_OK) == 0)
+    int is_first = perp__output_claim(name_of("shard", shard, room));
+    if (!is_first && errno != EEXIST) return perp__cannot_write(diag, room);
+    if (!is_first || access(name_of_end(room), F_OK) == 0)
         return perp__refuse(diag, PERP_ERR_FILE, perp__in(path),
                             "%d of %d has begun here before: it is at work, or that run has "
                             "ended and its folder is to be removed\n",
                             shard + 1, shards);
-    close(file);
     return PERP_OK;
 }

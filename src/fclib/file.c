@@ -409,11 +409,11 @@ static void put_point(writer *w, const char *name, int n, const double *x)
         w->status = perp__hdf5_put_doubles(w->file, path, n, x, w->diag);
 }
 
-static perp_status write_all(const char *path, const char *name, const perp_fclib_problem *p,
+static perp_status write_all(FILE *to, const char *name, const perp_fclib_problem *p,
                              const perp_fclib_point *solution, perp_diag *diag)
 {
     writer w = {.diag = diag};
-    w.status = perp__hdf5_create(path, name, &w.file, diag);
+    w.status = perp__hdf5_create(to, name, &w.file, diag);
     if (w.status != PERP_OK) return w.status;
     put_problem(&w, p);
     if (solution) {
@@ -445,7 +445,7 @@ perp_status perp_fclib_write(const char *path, const perp_fclib_problem *problem
         return perp__refuse(diag, PERP_ERR_FILE, perp__in(path),
                             "an HDF5 file can only be written where files are\n");
     }
-    perp_status status = write_all(output.part, path, problem, solution, diag);
+    perp_status status = write_all(output.file, path, problem, solution, diag);
     if (!perp__output_close(&output, status == PERP_OK ? PERP__REPLACE : PERP__DISCARD) &&
         status == PERP_OK)
         return perp__cannot_write(diag, path);

@@ -3,13 +3,13 @@
 
 #include "model/builder.h"
 #include "model/blocks.h"
+#include "trajectory/trajectory.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Declarations -------------------------------------------------------------------------------- */
 
@@ -350,16 +350,9 @@ static void read_table(perp__builder *b, const perp__statement *s)
     if (!d || d->at != s->name_at) return;
     const char *path = perp__beside(b, s->table);
     if (!path) return;
-    struct stat found;
-    if (stat(path, &found) == 0 &&
-        !S_ISREG(found.st_mode)) { /* a pipe would hang, whoever reads the model */
-        perp__error(b->source, s->table_at, s->table_end, "the table '%s' is no regular file",
-                    path);
-        return;
-    }
     perp_diag diag = {0};
     perp_trajectory *table = NULL;
-    perp_status status = perp_trajectory_read(path, &table, &diag);
+    perp_status status = perp__trajectory_read(path, PERP__REGULAR, &table, &diag);
     if (d->n > 1) {
         perp__error(b->source, s->table_at, s->table_end, "give each element of '%s' its own table",
                     d->name);

@@ -1,6 +1,7 @@
 /* Files of perp's own library for editors, which open files: copies in the user's cache folder, read-only, made when one is asked for. */
 
 #include "base/base.h"
+#include "base/input.h"
 #include "external/compiler.h"
 
 #include "perp/outline.h"
@@ -14,9 +15,10 @@
 static int is_there(const char *path, const perp_outline_file *file)
 {
     char *text = NULL;
+    const char *why;
     size_t n;
-    int same = perp__read_file(path, file->length, &text, &n) == PERP_OK && n == file->length &&
-               memcmp(text, file->text, n) == 0;
+    int same = perp__input_read(path, PERP__REGULAR, file->length, 0, &text, &n, &why) == PERP_OK &&
+               n == file->length && memcmp(text, file->text, n) == 0;
     free(text);
     return same;
 }

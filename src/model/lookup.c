@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_ROWS = 10000 };
 
@@ -54,19 +53,15 @@ static int from_file(perp__builder *b, const perp__syntax *s, rows *r)
 {
     const perp__syntax *file = s->item[0], *column = s->item[1];
     const char *path = perp__beside(b, file->text);
-    struct stat found;
     perp_diag diag = {0};
     perp_trajectory *table = NULL;
     if (!path) return 0;
-    int is_special = stat(path, &found) == 0 && !S_ISREG(found.st_mode);
-    perp_status status = is_special ? PERP_ERR_FILE : perp_trajectory_read(path, &table, &diag);
+    perp_status status = perp__trajectory_read(path, PERP__REGULAR, &table, &diag);
     int k = status == PERP_OK ? perp_trajectory_find(table, column->text) : -1;
     const char *said = perp_diag_text(&diag);
     if (status == PERP_ERR_MEMORY) b->failed = 1;
     if (status != PERP_OK)
-        perp__error(b->source, file->at, file->end, "%.*s",
-                    is_special ? 200 : (int)strcspn(said, "\n"),
-                    is_special ? "the table is no regular file" : said);
+        perp__error(b->source, file->at, file->end, "%.*s", (int)strcspn(said, "\n"), said);
     else if (k < 0)
         perp__error(b->source, column->at, column->end, "%s has no column '%s'", path,
                     column->text);

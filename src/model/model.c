@@ -1,12 +1,12 @@
 /* The public face of a model: loading, queries, parameters, input tables. */
 
+#include "base/input.h"
 #include "base/tol.h"
 #include "model/blocks.h"
 #include "model/inspect.h"
 #include "model/model.h"
 #include "trajectory/trajectory.h"
 
-#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -112,9 +112,11 @@ perp_status perp_model_load_with(const char *path, const perp_model_options *how
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
-    perp_status status = perp__read_file(path, PERP__MODEL_MAX, &text, &length);
-    if (status == PERP_ERR_FILE)
-        refuse(diag, status, path, strerror(errno));
+    const char *why;
+    perp_status status =
+        perp__input_read(path, PERP__STREAM, PERP__MODEL_MAX, 1, &text, &length, &why);
+    if (status == PERP_ERR_FILE || status == PERP_ERR_DATA)
+        refuse(diag, status, path, why);
     else if (status == PERP_ERR_MEMORY)
         perp__out_of_memory(diag, path);
     else
@@ -595,6 +597,13 @@ const char *perp_model_name(const perp_model *model)
 const char *perp_model_file(const perp_model *model)
 {
     return model->source.name;
+}
+
+const char *perp_model_source(const perp_model *model, size_t *length)
+{
+    const perp__source *s = &model->source;
+    *length = (size_t)(s->nfile > 1 ? s->file[1].at - 1 : s->length);
+    return s->text;
 }
 
 perp_model_kind perp_model_get_kind(const perp_model *model)

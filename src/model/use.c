@@ -1,6 +1,7 @@
 /* Used files: found beside the file that uses them or in the library of perp, read once each, joined to the model's text; and
  * which part or function a name means in which file. */
 
+#include "base/input.h"
 #include "model/builder.h"
 #include "model/library.h"
 #include "model/robot.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_FILES = 100 };
 
@@ -112,7 +112,7 @@ static char *path_beside(perp__builder *b, const char *user, const char *name)
 
 static perp_status read_regular(const perp__builder *b, const char *path, char **text, size_t *n)
 {
-    struct stat found;
+    const char *why;
     if (!path) return PERP_ERR_MEMORY;
     for (int i = 0; i < b->how->ntext; i++) {
         const perp_model_text *given = &b->how->text[i];
@@ -122,8 +122,8 @@ static perp_status read_regular(const perp__builder *b, const char *path, char *
         if (*text) memcpy(*text, given->text, *n);
         return *text ? PERP_OK : PERP_ERR_MEMORY;
     }
-    if (stat(path, &found) != 0 || !S_ISREG(found.st_mode)) return PERP_ERR_FILE;
-    return perp__read_file(path, PERP__MODEL_MAX, text, n);
+    perp_status status = perp__input_read(path, PERP__REGULAR, PERP__MODEL_MAX, 1, text, n, &why);
+    return status == PERP_ERR_DATA ? PERP_ERR_FILE : status;
 }
 
 /* The text of the file that is used, malloc'ed, and its name; NULL with an error. */

@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "model/inspect.h"
 #include "model/plan_block.h"
+#include "trajectory/trajectory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -218,7 +219,7 @@ static perp_status read_guess(perp_plan *plan, perp_diag *diag)
     const perp__plan_block *b = plan->model->plan;
     perp_trajectory *table = NULL;
     perp_diag why = {0};
-    perp_status status = perp_trajectory_read(b->table, &table, &why);
+    perp_status status = perp__trajectory_read(b->table, PERP__REGULAR, &table, &why);
     if (status == PERP_OK) status = perp_plan_set_guess(plan, table, b->table, &why);
     if (status != PERP_OK)
         perp__refuse(diag, status, perp__source_place(&plan->model->source, b->table_at), "%s",

@@ -2,9 +2,9 @@
 
 #include "program/program_state.h"
 
+#include "base/input.h"
 #include "base/words.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ const char *perp_program_proof_word_name(perp_program_proof_word word)
 
 perp_status perp_program_read(const char *path, perp_program **program, perp_diag *diag)
 {
-    enum { MOST = 1 << 30 }; /* what is longer has no end, such as a device */
+    enum { MOST = 1 << 30 };
     char *bytes = NULL, *name;
     size_t n, length;
     if (!path || !program) return PERP_ERR_ARG;
@@ -45,11 +45,11 @@ perp_status perp_program_read(const char *path, perp_program **program, perp_dia
     if (!name) return perp__out_of_memory(diag, path);
     int has_ending = length > 3 && strcmp(path + length - 3, ".nl") == 0;
     snprintf(name, length + 4, "%s%s", path, has_ending ? "" : ".nl");
-    perp_status status = perp__read_bytes(name, MOST, &bytes, &n);
-    if (status == PERP_OK && n == MOST) status = PERP_ERR_FILE, errno = EFBIG;
+    const char *why;
+    perp_status status = perp__input_read(name, PERP__REGULAR, MOST, 0, &bytes, &n, &why);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
-    if (status == PERP_ERR_FILE)
-        perp__refuse(diag, status, perp__in(name), "cannot be read: %s\n", strerror(errno));
+    if (status == PERP_ERR_FILE || status == PERP_ERR_DATA)
+        perp__refuse(diag, status, perp__in(name), "cannot be read: %s\n", why);
     if (status == PERP_OK) status = perp_program_parse(bytes, n, name, program, diag);
     free(bytes);
     free(name);

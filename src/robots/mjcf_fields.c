@@ -1,5 +1,6 @@
 /* Height fields of MJCF: heights from the text, or from a file of MuJoCo's own format; they are scaled to go from 0 to the size's third number. */
 
+#include "base/input.h"
 #include "robots/mjcf.h"
 
 #include <math.h>
@@ -84,12 +85,14 @@ static double *read_heights(mjcf *m, mjcf_field *f)
     char *bytes = NULL;
     size_t n = 0;
     if (!path) return NULL;
-    perp_status status = perp__read_bytes(path, (size_t)1 << 30, &bytes, &n);
+    const char *why;
+    perp_status status =
+        perp__input_read(path, PERP__REGULAR, (size_t)1 << 30, 0, &bytes, &n, &why);
     double *x = NULL;
     if (status == PERP_ERR_MEMORY)
         perp__robot_no_memory(m->r);
     else if (status != PERP_OK)
-        perp__robot_refuse(m->r, f->node, "file", "%s cannot be read", path);
+        perp__robot_refuse(m->r, f->node, "file", "%s cannot be read: %s", path, why);
     else
         x = parse_bytes(m, f, bytes, n);
     free(bytes);

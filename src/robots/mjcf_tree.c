@@ -1,5 +1,6 @@
 /* The tree of an MJCF file before it is read: what it includes is put in place, what it replicates is written out. */
 
+#include "base/input.h"
 #include "base/number.h"
 #include "bodies/space.h"
 #include "robots/mjcf.h"
@@ -8,20 +9,13 @@
 
 /* Includes --------------------------------------------------------------------------------------------- */
 
-static int exists(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
-}
-
 /* Beside the file that was asked for, else beside the one that includes it. */
 static const char *include_path(mjcf *m, const perp__xml_node *node, const char *file)
 {
     const char *path = perp__robot_path(m->r, m->root->file->name, NULL, file);
-    if (!path || exists(path)) return path;
+    if (!path || perp__input_is_there(path)) return path;
     const char *other = perp__robot_path(m->r, node->file->name, NULL, file);
-    return other && exists(other) ? other : path;
+    return other && perp__input_is_there(other) ? other : path;
 }
 
 /* The children of the included file's root; NULL: there are none, or it is said why. */

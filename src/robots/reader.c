@@ -1,9 +1,9 @@
 /* What both formats need of a file: its tree, numbers and words of attributes, messages with their places. */
 
+#include "base/input.h"
 #include "base/number.h"
 #include "robots/robots.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -94,15 +94,15 @@ static char *read_text(perp__robot_reader *r, const char *path, size_t *length,
                        const perp__xml_node *from, const char *attribute)
 {
     char *text = NULL;
-    errno = 0;
-    perp_status status = perp__read_bytes(path, MOST_BYTES, &text, length);
+    const char *why;
+    perp_status status = perp__input_read(path, PERP__REGULAR, MOST_BYTES, 0, &text, length, &why);
     if (status == PERP_OK && text) return text;
     free(text);
     perp__place place = from ? perp__xml_place(from, attribute) : perp__in(path);
     if (status == PERP_OK) return calloc(1, 1);
     if (status == PERP_ERR_MEMORY) return NULL;
     perp__refuse(r->diag, status, place, "%s%scannot be read: %s\n", from ? path : "",
-                 from ? " " : "", errno ? strerror(errno) : "it is too large");
+                 from ? " " : "", why);
     fail(r, status);
     return NULL;
 }

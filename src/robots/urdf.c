@@ -1,5 +1,6 @@
 /* URDF: links and joints of a tree, whose root is fixed to the world. A joint's frame is that of its child link, as here. */
 
+#include "base/input.h"
 #include "bodies/space.h"
 #include "robots/robots.h"
 
@@ -113,13 +114,6 @@ static void read_inertial(urdf *u, const perp__xml_node *node, perp_body *body)
     perp__mass_take(&sum, body);
 }
 
-static int exists(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    if (file) fclose(file);
-    return file != NULL;
-}
-
 /* package://NAME/REST is NAME/REST, or REST, in the file's folder or one of those above. */
 static const char *package_path(urdf *u, const perp__xml_node *node, const char *rest)
 {
@@ -130,7 +124,7 @@ static const char *package_path(urdf *u, const perp__xml_node *node, const char 
         for (int without = 0; without < 2; without++) {
             const char *path =
                 perp__robot_path(u->r, u->root->file->name, up, without ? slash + 1 : rest);
-            if (!path || exists(path)) return path;
+            if (!path || perp__input_is_there(path)) return path;
         }
         strcat(up, "../");
     }

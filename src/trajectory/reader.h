@@ -41,6 +41,7 @@ typedef struct perp__reader {
     int ntext;         /* columns of text, behind those of the table */
     int has_end;       /* of the present line */
     int error;         /* errno of what ended the reading of the file */
+    const char *why;   /* why the file could not be opened; NULL: it could */
     long long before;  /* bytes of the file before `start` */
     const char *start; /* of the buffer, or of the text */
     int is_binary;     /* the rows are numbers of 64 bits */

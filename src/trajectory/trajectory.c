@@ -438,13 +438,15 @@ static int read_all(perp__reader *r)
 static perp_status read_table(perp__reader *r, perp_trajectory **out)
 {
     r->out = calloc(1, sizeof *r->out);
-    perp_status status = r->out && read_all(r)            ? PERP_OK
+    perp_status status = r->why                           ? PERP_ERR_FILE
+                         : r->out && read_all(r)          ? PERP_OK
                          : r->error && r->error != ENOMEM ? PERP_ERR_FILE
                                                           : PERP_ERR_MEMORY;
     if (status == PERP_OK && r->errors) status = PERP_ERR_DATA;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(r->diag, r->name);
     if (status == PERP_ERR_FILE)
-        perp__refuse(r->diag, status, perp__in(r->name), "%s\n", strerror(r->error));
+        perp__refuse(r->diag, status, perp__in(r->name), "%s\n",
+                     r->why ? r->why : strerror(r->error));
     if (status == PERP_OK)
         *out = r->out;
     else
@@ -462,22 +464,31 @@ perp_status perp_trajectory_parse(const char *text, size_t length, const char *n
     return read_table(&r, out);
 }
 
-perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag)
+perp_status perp__trajectory_read(const char *path, perp__input_kind kind, perp_trajectory **out,
+                                  perp_diag *diag)
 {
     enum { CAPACITY = 1 << 16 };
-    if (!out) return PERP_ERR_ARG;
-    *out = NULL;
-    if (!path) return PERP_ERR_ARG;
+    FILE *file;
     perp__reader r = {.name = path, .capacity = CAPACITY, .diag = diag};
-    FILE *file = r.file = perp__open_input(path);
-    r.error = file ? 0 : errno;
+    perp_status status = perp__input_open(path, kind, SIZE_MAX, &file, &r.why);
+    *out = NULL;
+    r.file = file;
     if (file) r.buffer = malloc(CAPACITY);
     r.start = r.at = r.end = r.buffer;
-    perp_status status =
-        r.buffer || r.error ? read_table(&r, out) : perp__out_of_memory(diag, path);
+    if (status == PERP_ERR_MEMORY || (file && !r.buffer))
+        status = perp__out_of_memory(diag, path);
+    else
+        status = read_table(&r, out);
     free(r.buffer);
-    perp__close_input(file);
+    perp__input_close(file);
     return status;
+}
+
+perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    return path ? perp__trajectory_read(path, PERP__STREAM, out, diag) : PERP_ERR_ARG;
 }
 
 void perp_trajectory_destroy(perp_trajectory *t)

@@ -85,7 +85,7 @@ static perp_status open_hdf5(perp_trajectory_writer *w, perp_diag *diag)
     if (!w->out.part)
         status = perp__refuse(diag, PERP_ERR_FILE, perp__in(w->path),
                               "HDF5 is written to a file, not to a pipe or device\n");
-    if (status == PERP_OK) status = perp__hdf5_create(w->out.part, w->path, &w->h5, diag);
+    if (status == PERP_OK) status = perp__hdf5_create(w->out.file, w->path, &w->h5, diag);
     if (status == PERP_OK) return PERP_OK;
     perp__output_close(&w->out, PERP__DISCARD);
     destroy(w);

@@ -255,7 +255,7 @@ static void a_run_cannot_name_files_to_read(void **state)
     }
     snprintf(arguments, sizeof arguments, "check '%s'",
              cli_file("piped.perp", "input u = table(\"fifo.perp\")\nstate x = 0\nder(x) = u\n"));
-    cli_expect(2, NULL, "fifo.perp' is no regular file", "%s", arguments);
+    cli_expect(2, NULL, "fifo.perp: it is no regular file", "%s", arguments);
     remove(fifo);
 }
 

@@ -637,7 +637,7 @@ static void a_table_may_be_large_and_a_model_may_not(void **state)
     unlink(path);
     path = large_file("large.perp", "", 140, "state x = 0\nder(x) = 1\n");
     snprintf(arguments, sizeof arguments, "simulate '%s'", path);
-    cli_expect(2, NULL, "the file has more than 64 MB; this is no model", "%s", arguments);
+    cli_expect(2, NULL, "the file has more than 64 MB", "%s", arguments);
     unlink(path);
     cli_expect(2, NULL, "not a text file", "simulate " BLOCK " --input u=/dev/zero");
     cli_expect(2, NULL, "not a text file", "simulate /dev/zero");

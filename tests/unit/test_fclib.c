@@ -204,7 +204,9 @@ static void every_storage_is_read(void **state)
         perp__hdf5 *to;
         perp_fclib *file;
         const char *path = cli_path("stored.h5");
-        assert_int_equal(perp__hdf5_create(path, path, &to, NULL), PERP_OK);
+        FILE *written = fopen(path, "w+");
+        assert_non_null(written);
+        assert_int_equal(perp__hdf5_create(written, path, &to, NULL), PERP_OK);
         put_matrix(to, "fclib_global/M", M, nv, nv, nz);
         put_matrix(to, "fclib_global/H", H, nv, n, nz);
         assert_int_equal(perp__hdf5_put_ints(to, "/fclib_global/spacedim", 1, &d, NULL), PERP_OK);
@@ -215,6 +217,7 @@ static void every_storage_is_read(void **state)
         assert_int_equal(perp__hdf5_put_doubles(to, "/fclib_global/vectors/f", nv, b.zero, NULL),
                          PERP_OK);
         assert_int_equal(perp__hdf5_close(to, NULL), PERP_OK);
+        fclose(written);
         assert_int_equal(perp_fclib_read(path, &file, NULL), PERP_OK);
         const perp_fclib_problem *p = perp_fclib_problem_of(file);
         assert_true(same_matrix(&p->M, &b.M.view) && same_matrix(&p->H, &b.H.view));
@@ -252,7 +255,9 @@ static void expect_refused(const both *b, const char *array, long long count, co
     perp__hdf5 *to;
     perp_fclib *file;
     perp_diag diag = {0};
-    assert_int_equal(perp__hdf5_create(path, path, &to, NULL), PERP_OK);
+    FILE *written = fopen(path, "w+");
+    assert_non_null(written);
+    assert_int_equal(perp__hdf5_create(written, path, &to, NULL), PERP_OK);
     int is_done = *array == 0;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         int is_it = strcmp(all[k].name, array) == 0 && !is_done;
@@ -264,6 +269,7 @@ static void expect_refused(const both *b, const char *array, long long count, co
         if (x) assert_int_equal(perp__hdf5_put_doubles(to, all[k].name, m, x, NULL), PERP_OK);
     }
     assert_int_equal(perp__hdf5_close(to, NULL), PERP_OK);
+    fclose(written);
     perp_status status = perp_fclib_read(path, &file, &diag);
     if (!words) {
         assert_int_equal(status, PERP_OK);
@@ -330,17 +336,21 @@ static void damage_is_refused_with_its_place(void **state)
     unmake(&b);
 }
 
-/* Arrays of 2e9 entries and more of which nothing is stored, and values that are in another file: refused before memory is taken. */
+/* Arrays of 2e9 entries and more of which nothing is stored, numbers of 2e9 bytes, values in another file, by external storage and by an
+ * external link: refused before memory is taken. */
 static void what_is_not_in_the_file_is_refused(void **state)
 {
     (void)state;
     need_hdf5();
     static const char *const name[] = {"sizes_without_values", "packed_without_values",
-                                       "values_elsewhere"};
+                                       "values_elsewhere", "value_of_another_file",
+                                       "huge_numbers"};
     static const char *const words[] = {"/W/p' has entries that are not stored in this file",
                                         "/W/x' has entries that are not stored in this file",
-                                        "/q' has entries that are not stored in this file"};
-    for (int k = 0; k < 3; k++) {
+                                        "/q' has entries that are not stored in this file",
+                                        "no array of numbers '/fclib_global/M/x'",
+                                        "'/solution/r' must be an array of numbers"};
+    for (int k = 0; k < 5; k++) {
         char path[512];
         perp_fclib *file;
         perp_diag diag = {0};

@@ -78,7 +78,7 @@ static void tables_come_from_files_with_units(void **state)
     unlink(path);
     refuse_model("var q\nq = lookup(\"none.csv\", \"F\", q)\n",
                  "m.perp:2:12: none.csv: No such file");
-    refuse_model("var q\nq = lookup(\".\", \"F\", q)\n", "the table is no regular file");
+    refuse_model("var q\nq = lookup(\".\", \"F\", q)\n", "it is no regular file");
     refuse_model("var q\nq = lookup([0, 0], [1, 2], q)\n",
                  "m.perp:2:12: row 2 of the table is not behind");
     refuse_model("var q\nq = lookup([0, 1], [1, 2, 3], q)\n", "3 values for 2 places of the table");

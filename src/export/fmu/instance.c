@@ -2,6 +2,7 @@
 
 #include "export/fmu/instance.h"
 #include "base/base.h"
+#include "base/input.h"
 #include "export/export.h"
 #include "model/instant.h"
 
@@ -168,9 +169,12 @@ static perp_status read_settings(perp__fmu *f, perp_diag *diag)
 {
     char *path = inside(f, PERP__FMU_SETTINGS), *text = NULL, *line, *end;
     size_t n = 0;
-    perp_status status = path ? perp__read_file(path, SETTINGS_MAX, &text, &n) : PERP_ERR_MEMORY;
-    if (status == PERP_ERR_FILE)
-        perp__refuse(diag, status, perp__in(path), "%s\n", strerror(errno));
+    const char *why;
+    perp_status status =
+        path ? perp__input_read(path, PERP__REGULAR, SETTINGS_MAX, 1, &text, &n, &why)
+             : PERP_ERR_MEMORY;
+    if (status == PERP_ERR_FILE || status == PERP_ERR_DATA)
+        perp__refuse(diag, status, perp__in(path), "%s\n", why);
     for (line = text; status == PERP_OK && line < text + n; line = end + 1) {
         end = memchr(line, '\n', (size_t)(text + n - line));
         if (!end) break;
