@@ -104,9 +104,10 @@ int main(int argc, char **argv)
     spheres one, all;
     double t = wall_now();
     if (!spheres_settle(n, side, steps, threads, 1, &one)) return 1;
-    printf("settled: %d spheres, %d steps of %g s (%d not solved to 1e-2), %d contacts, overlap "
-           "%.2g m, %.1f s\n",
-           n, steps, one.step, one.unsolved, one.pile.nc, one.overlap, wall_now() - t);
+    printf(
+        "settled: %d spheres, %d steps of %g s (%d not solved to 1e-2), %d contacts, penetration "
+        "%.2g m, %.1f s\n",
+        n, steps, one.step, one.unsolved, one.pile.nc, one.penetration, wall_now() - t);
     if (!spheres_repeat(&one, nx, ny, 2, &all)) return 1;
     const char *file = value_of(argc, argv, "--write", NULL);
     if (file) {

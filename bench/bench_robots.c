@@ -1,7 +1,7 @@
 /* build/bench_robots [--steps N] [--tilt DEGREES] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key, by
  * perp/bodies.h: mean CPU time of a step, by the clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step by
  * step, the largest speed at the end, steps that are refused; the tails of time, of work (docs/scenes.md says what is counted) and of the
- * friction solver's iterations, and the step with the most work; overlap at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
+ * friction solver's iterations, and the step with the most work; penetration at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
  * a contact's force changes from step to step; what the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of MuJoCo. */
 
 #include "perp/perp.h"
@@ -14,10 +14,10 @@
 typedef struct figures {
     double mean; /* time of a step */
     tails tails;
-    double touches, overlap, creep, jump, force;
+    double contacts, penetration, creep, jump, force;
     double sum[3]; /* of the last step's contact forces, each on its second body */
     long refused;
-    perp_touch *before; /* contacts of the step before */
+    perp_contact *before; /* contacts of the step before */
     int nbefore;
 } figures;
 
@@ -38,14 +38,14 @@ static double largest_speed(const perp_bodies *b)
 
 static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double *J, figures *f)
 {
-    const perp_touch *touch;
+    const perp_contact *touch;
     double h = p->options.step;
-    int n = perp_bodies_touches(b, &touch);
+    int n = perp_bodies_contacts(b, &touch);
     memset(f->sum, 0, sizeof f->sum);
     if (is_last) f->creep = fmax(f->creep, creep(b, p->shape, J));
     for (int i = 0; i < n; i++) {
-        const perp_touch *t = &touch[i], *old = n == f->nbefore ? &f->before[i] : NULL;
-        f->overlap = fmax(f->overlap, -t->gap);
+        const perp_contact *t = &touch[i], *old = n == f->nbefore ? &f->before[i] : NULL;
+        f->penetration = fmax(f->penetration, -t->gap);
         for (int d = 0; d < 3; d++)
             f->sum[d] += (t->impulse[0] * t->normal[d] + t->impulse[1] * t->tangent[0][d] +
                           t->impulse[2] * t->tangent[1][d]) /
@@ -57,7 +57,7 @@ static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double 
         for (int d = 0; d < 3; d++)
             f->jump = fmax(f->jump, fabs(t->impulse[d] - old->impulse[d]) / h);
     }
-    perp_touch *room = realloc(f->before, (size_t)(n + 1) * sizeof *room);
+    perp_contact *room = realloc(f->before, (size_t)(n + 1) * sizeof *room);
     if (!room) exit(2);
     f->before = room;
     if (n) memcpy(room, touch, (size_t)n * sizeof *room);
@@ -100,7 +100,7 @@ static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
         double start = cpu_now();
         perp_status status = perp_bodies_step(b, &info, diag);
         note_step(&f->tails, cpu_now() - start, &info);
-        f->touches += info.touches;
+        f->contacts += info.contacts;
         if (status != PERP_OK) {
             if (!f->refused++) fprintf(stderr, "  %s", perp_diag_text(diag));
             perp_diag_clear(diag);
@@ -127,13 +127,13 @@ static int bench(const char *file, long steps, double degrees, unsigned long lon
         double iterations = 0;
         for (long i = 0; i < steps; i++) iterations += f.tails.iterations[i];
         printf("%s %.2f us a step, %.1f contacts, %.1f iterations, %.1e at the end\n", file, f.mean,
-               f.touches / (double)steps, iterations / (double)steps, largest_speed(b));
-        printf(
-            "  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; overlap at "
-            "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
-            "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n",
-            steps, degrees, seed, f.refused, f.overlap, f.creep, f.force, f.jump, f.sum[0],
-            f.sum[1], f.sum[2]);
+               f.contacts / (double)steps, iterations / (double)steps, largest_speed(b));
+        printf("  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; "
+               "penetration at "
+               "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
+               "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n",
+               steps, degrees, seed, f.refused, f.penetration, f.creep, f.force, f.jump, f.sum[0],
+               f.sum[1], f.sum[2]);
         print_tails(&f.tails, degrees > 0);
     } else
         fprintf(stderr, "%s: %s", file, perp_diag_text(&diag));

@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* Speed along the surfaces at a contact, of the bodies' points there. J: 3 nv of scratch. */
-static inline double slip(perp_bodies *b, const perp_shape *shape, const perp_touch *t, double *J)
+static inline double slip(perp_bodies *b, const perp_shape *shape, const perp_contact *t, double *J)
 {
     double u[3] = {0}, along[2] = {0};
     int nv = perp_bodies_nv(b);
@@ -26,8 +26,8 @@ static inline double slip(perp_bodies *b, const perp_shape *shape, const perp_to
 /* The greatest slip of contacts whose force is 1 % inside its cone. */
 static inline double creep(perp_bodies *b, const perp_shape *shape, double *J)
 {
-    const perp_touch *t;
-    int n = perp_bodies_touches(b, &t);
+    const perp_contact *t;
+    int n = perp_bodies_contacts(b, &t);
     double most = 0;
     for (int i = 0; i < n; i++, t++)
         if (t->impulse[0] > 0 &&

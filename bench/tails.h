@@ -71,9 +71,9 @@ static inline void note_step(tails *t, double seconds, const perp_bodies_info *i
     t->iterations[t->n++] = info->iterations;
     if (t->n == 1 || info->work > t->dearest.work) {
         t->dearest = *info;
-        t->more = info->touches - t->last;
+        t->more = info->contacts - t->last;
     }
-    t->last = info->touches;
+    t->last = info->contacts;
 }
 
 static inline void print_tails(const tails *t, int is_turned)
@@ -81,7 +81,7 @@ static inline void print_tails(const tails *t, int is_turned)
     const perp_bodies_info *i = &t->dearest;
     printf(
         "  most work in step %ld: %d contacts, %+d since the step before; %d iterations, %d part%s",
-        i->step, i->touches, t->more, i->iterations, i->parts, i->parts > 1 ? "s" : "");
+        i->step, i->contacts, t->more, i->iterations, i->substeps, i->substeps > 1 ? "s" : "");
     if (is_turned) printf("; %ld steps since gravity turned", (i->step - 1) % TILT_EVERY);
     printf("\n");
     print_sorted("time", t->time, t->n, "us");

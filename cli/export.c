@@ -14,7 +14,7 @@ typedef struct request {
     int is_code;   /* perp export c: C code, not an FMU */
     int is_part;   /* perp export perp: a robot file as a part of the language */
     int is_casadi; /* perp export casadi: its conditions as C functions */
-    const char *key, *touch;
+    const char *key, *contacts;
     int order; /* of derivatives for CasADi */
     perp_fmu_options o;
     cli_list set;
@@ -41,7 +41,7 @@ static const cli_option options[] = {
      INTO(library)},
     {"order", "0|1|2", "CasADi: of derivatives (default 2)", INTO(order), .least = 0, .most = 2},
     {"key", "NAME", "robot: the keyframe where it starts", INTO(key)},
-    {"touch", "all|ground|none", "robot: which contacts (default all)", INTO(touch)},
+    {"contacts", "all|ground|none", "robot: which contacts (default all)", INTO(contacts)},
     {"quiet", NULL, "print nothing but what is wrong", INTO(quiet)},
     CLI_JSON_OPTION(request),
 };
@@ -50,7 +50,7 @@ const cli_command cli_command_export = {
     .name = "export",
     .usage = "FILE.perp -o FILE.fmu [options]\n       perp export c FILE.perp -o DIR [options]\n   "
              "    perp export casadi FILE.perp -o FILE.c [--order 1] [--set NAME=VALUE]\n"
-             "       perp export perp FILE.xml -o FILE.perp [--key NAME] [--touch WHICH]",
+             "       perp export perp FILE.xml -o FILE.perp [--key NAME] [--contacts WHICH]",
     .about =
         "Write the model as a functional mock-up unit (FMU) for co-simulation, which other "
         "simulators import: its text, what it\n"
@@ -124,7 +124,7 @@ static int refuse_others(const request *r)
                        : r->o.version != d.version ? "--fmi"
                        : !isnan(r->o.to)           ? "--to"
                                                    : NULL;
-    const char *of_part = r->key ? "--key" : r->touch ? "--touch" : NULL;
+    const char *of_part = r->key ? "--key" : r->contacts ? "--contacts" : NULL;
     if (of_part && !r->is_part)
         fprintf(stderr, "perp export: %s is for robot files: perp export perp FILE.xml\n", of_part);
     if (r->order != 2 && !r->is_casadi)
@@ -177,7 +177,7 @@ static void say_casadi(const request *r, const perp_model *model, const perp_cas
 static int export_part(const request *r, cJSON *json, perp_diag *diag)
 {
     struct stat found;
-    perp_status status = perp_model_write_robot(r->file, r->key, r->touch, r->out, diag);
+    perp_status status = perp_model_write_robot(r->file, r->key, r->contacts, r->out, diag);
     if (status != PERP_OK) return cli_exit_code(status);
     double size = stat(r->out, &found) == 0 ? (double)found.st_size : 0;
     if (json) {

@@ -5,7 +5,7 @@
 #include "fingerprint.h"
 #include "loop.h"
 #include "plot.h"
-#include "worth.h"
+#include "multipliers.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ typedef struct request {
     const char *homotopy; /* NAME=VALUE */
     char homotopy_name[256];
     int quiet, plot, stream, as_json, multipliers;
-    cli_worth worth;
+    cli_multipliers found_multipliers;
     cli_list noise;
     int runs;
     cli_loop loop;
@@ -100,7 +100,7 @@ static const cli_option options[] = {
     {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report",
      INTO(report), .is_output = 1},
     {"multipliers", NULL,
-     "say what conditions, ranges and parameters are worth: the change of the cost with each",
+     "print the multipliers of conditions and ranges, and the slope of the cost in each parameter",
      INTO(multipliers)},
     {"gains", "OUT.csv",
      "write feedback along the plan: a linear-quadratic regulator through its modes, a row a step",
@@ -257,7 +257,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
         snprintf(line, sizeof line, "points %d", perp_plan_points(plan));
         perp_trajectory_writer_comment(w, line);
     }
-    cli_worth_write(&r->worth, w);
+    cli_multipliers_write(&r->found_multipliers, w);
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
@@ -452,7 +452,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
                 is_accurate(r) ? "" : " at a quarter of the step", r->replay,
                 perp_plan_column_name(plan, 1 + r->replay_state));
     if (r->replay_by && isfinite(r->replay) && isfinite(r->cost_error))
-        fprintf(out, ", worth %.1e of the cost", r->cost_error);
+        fprintf(out, ", estimated effect on the cost %.1e", r->cost_error);
     if (r->replay_by && isfinite(r->replay)) fprintf(out, "\n");
     if (r->between > 0)
         fprintf(out, "between nodes: a condition is broken by %.1e of what it is made of\n",
@@ -496,7 +496,7 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
     freed = cJSON_AddObjectToObject(o, "free");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         cli_json_add_number(freed, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
-    cli_worth_add(&r->worth, o);
+    cli_multipliers_add(&r->found_multipliers, o);
     cli_loop_add(&r->loop, o);
     cli_json_add_number(o, "seconds", seconds);
     cli_json_add_text(o, "plan", rows[0] ? rows : NULL);
@@ -659,7 +659,8 @@ static perp_status write_results(perp_model *model, perp_plan *plan, const perp_
                                  perp_diag *diag)
 {
     perp_status status = take_parameters(model, plan, diag);
-    if (status == PERP_OK && r->multipliers) status = cli_worth_find(&r->worth, model, plan, diag);
+    if (status == PERP_OK && r->multipliers)
+        status = cli_multipliers_find(&r->found_multipliers, model, plan, diag);
     if (status == PERP_OK && perp_plan_holds(result->outcome) && (r->gains || r->noise.n))
         status = find_feedback(model, plan, r, diag);
     if (status == PERP_OK && r->out)
@@ -712,7 +713,8 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         int holds = perp_plan_holds(result.outcome);
         if (r->json) add_json(r, plan, &result, seconds, rows, page);
         if (!r->quiet) print_summary(out, model, plan, &result, seconds);
-        if (!r->quiet) cli_worth_print(&r->worth, out), cli_loop_print(&r->loop, out);
+        if (!r->quiet)
+            cli_multipliers_print(&r->found_multipliers, out), cli_loop_print(&r->loop, out);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
@@ -725,7 +727,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;
     }
-    cli_worth_clear(&r->worth);
+    cli_multipliers_clear(&r->found_multipliers);
     cli_loop_clear(&r->loop);
     perp_plan_destroy(plan);
     return code;

@@ -79,15 +79,17 @@ static void say_assembly(const perp_robot *robot, const perp_bodies *b, const pe
 {
     perp_robot_parts p = perp_robot_get_parts(robot);
     int shape[2];
-    double overlap;
-    for (int k = 0; perp_bodies_jammed(b, k, shape, &overlap); k++) {
+    double penetration;
+    for (int k = 0; perp_bodies_excluded_pair(b, k, shape, &penetration); k++) {
         cli_say("%s: at the start ", file);
         say_shape(robot, shape[0]);
         cli_say(" and ");
         say_shape(robot, shape[1]);
-        cli_say(" overlap by %.3g m and are not apart anywhere near: they do not touch\n", overlap);
+        cli_say(" penetrate by %.3g m and cannot be separated nearby: their contacts are "
+                "excluded\n",
+                penetration);
     }
-    if (is->overlap == 0 && is->limit == 0 && is->loop == 0) return;
+    if (is->penetration == 0 && is->limit == 0 && is->loop == 0) return;
     if (is->is_assembled && is->moved == 0) return; /* all of it had no room */
     const char *before = "";
     cli_say("%s: at the start ", file);
@@ -101,12 +103,12 @@ static void say_assembly(const perp_robot *robot, const perp_bodies *b, const pe
         before = ", ";
     }
     if (is->loop > 0) cli_say("%sa loop is open by %.3g", before, is->loop), before = ", ";
-    if (is->overlap > 0) {
+    if (is->penetration > 0) {
         cli_say("%s", before);
         say_shape(robot, is->shape[0]);
         cli_say(" and ");
         say_shape(robot, is->shape[1]);
-        cli_say(" overlap by %.3g m", is->overlap);
+        cli_say(" penetrate by %.3g m", is->penetration);
     }
     if (is->is_assembled)
         cli_say(": moved to where all holds, by up to %.3g (m, rad)\n", is->moved);
@@ -127,14 +129,14 @@ static cJSON *text_or_null(const char *text)
     return text && *text ? cJSON_CreateString(text) : cJSON_CreateNull();
 }
 
-/* The pairs that touch no more; a shape or body without a name is null, and so is the world. */
+/* The pairs whose contacts were excluded; a shape or body without a name is null, and so is the world. */
 static void add_jammed(cJSON *o, const perp_robot *robot, const perp_bodies *b)
 {
     perp_robot_parts p = perp_robot_get_parts(robot);
-    cJSON *list = cJSON_AddArrayToObject(o, "jammed");
+    cJSON *list = cJSON_AddArrayToObject(o, "excluded");
     int shape[2];
-    double overlap;
-    for (int k = 0; perp_bodies_jammed(b, k, shape, &overlap); k++) {
+    double penetration;
+    for (int k = 0; perp_bodies_excluded_pair(b, k, shape, &penetration); k++) {
         cJSON *pair = cJSON_CreateObject();
         cJSON *shapes = cJSON_AddArrayToObject(pair, "shapes"),
               *bodies = cJSON_AddArrayToObject(pair, "bodies");
@@ -143,7 +145,7 @@ static void add_jammed(cJSON *o, const perp_robot *robot, const perp_bodies *b)
             cJSON_AddItemToArray(shapes, text_or_null(p.shape_name[shape[i]]));
             cJSON_AddItemToArray(bodies, text_or_null(body ? p.body[body - 1].name : NULL));
         }
-        cli_json_add_number(pair, "overlap", overlap);
+        cli_json_add_number(pair, "penetration", penetration);
         cJSON_AddItemToArray(list, pair);
     }
 }
@@ -259,15 +261,15 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
 /* perp simulate ------------------------------------------------------------------------------------ */
 
 typedef struct result {
-    long steps, parted; /* parted: made in parts */
-    double time, step, contact_error, newton_error, overlap, seconds;
-    int touches; /* the most of any step */
+    long steps, divided; /* divided: taken in substeps */
+    double time, step, contact_error, newton_error, penetration, seconds;
+    int contacts; /* the most of any step */
 } result;
 
 #define FIELD(field) CLI_JSON(result, field)
 static const cli_json_field result_fields[] = {
-    FIELD(steps),   FIELD(time),    FIELD(step),    FIELD(contact_error), FIELD(newton_error),
-    FIELD(overlap), FIELD(seconds), FIELD(touches), FIELD(parted)};
+    FIELD(steps),       FIELD(time),    FIELD(step),     FIELD(contact_error), FIELD(newton_error),
+    FIELD(penetration), FIELD(seconds), FIELD(contacts), FIELD(divided)};
 #undef FIELD
 
 /* t, q, v, activations, how many contacts, the larger of the two errors. */
@@ -339,7 +341,7 @@ static perp_status write_header(perp_trajectory_writer *w, const perp_robot *rob
     }
     for (int i = 0, k = 0; k < na; i++)
         if (name_activation(&p, i, act[k], sizeof act[k])) name[1 + nq + nv + k] = act[k], k++;
-    name[n - 2] = "touches", name[n - 1] = "residual";
+    name[n - 2] = "contacts", name[n - 1] = "residual";
     snprintf(line, sizeof line, "robot %s", file);
     perp_trajectory_writer_comment(w, line);
     perp_status status = perp_trajectory_writer_header(w, n, name, unit);
@@ -357,7 +359,7 @@ static perp_status write_row(states *s, const perp_bodies *b, const perp_bodies_
     memcpy(row + 1 + nq, perp_bodies_v(b), (size_t)nv * sizeof *row);
     for (int i = 0; i < s->parts.nactuator; i++)
         if (s->parts.actuator[i].activation) row[n++] = perp_bodies_activation(b)[i];
-    row[n++] = info->touches;
+    row[n++] = info->contacts;
     row[n] = info->step ? fmax(info->contact_error, info->newton_error) : (double)NAN;
     perp_status status = s->writer ? perp_trajectory_writer_row(s->writer, row) : PERP_OK;
     return status == PERP_OK && s->kept ? perp_trajectory_writer_row(s->kept, row) : status;
@@ -457,9 +459,9 @@ static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, 
         r->time = info.time;
         r->contact_error = fmax(r->contact_error, info.contact_error);
         r->newton_error = fmax(r->newton_error, info.newton_error);
-        r->overlap = fmax(r->overlap, info.overlap);
-        r->parted += info.parts > 1;
-        if (info.touches > r->touches) r->touches = info.touches;
+        r->penetration = fmax(r->penetration, info.penetration);
+        r->divided += info.substeps > 1;
+        if (info.contacts > r->contacts) r->contacts = info.contacts;
         if (s->motion) status = perp_motion_add(s->motion, b);
         if (status == PERP_OK && (k % run->every == 0 || k == steps))
             status = write_row(s, b, &info);
@@ -480,15 +482,14 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
     fprintf(
         out,
         "%ld steps of %g s to t = %g s%s%s%s: each verified, laws of contacts and joints to %.1e, "
-        "Newton's law to %.1e; %d contacts at most, overlap %.1e m; %.3g s\n",
+        "Newton's law to %.1e; %d contacts at most, penetration %.1e m; %.3g s\n",
         r->steps, r->step, r->time, status == PERP_OK ? "" : ", where it stopped",
         run->method ? ", method " : "",
         run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
-        r->contact_error, r->newton_error, r->touches, r->overlap, r->seconds);
-    if (r->parted)
-        fprintf(out,
-                "%ld of them had no verified answer as a whole and were made in 2 to 64 parts\n",
-                r->parted);
+        r->contact_error, r->newton_error, r->contacts, r->penetration, r->seconds);
+    if (r->divided)
+        fprintf(out, "%ld of them were rejected as a whole and divided into 2 to 64 substeps\n",
+                r->divided);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",
                 ignored);

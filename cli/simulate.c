@@ -715,13 +715,13 @@ static char *left_text(const perp_simulation *sim)
     char *text = NULL;
     size_t size;
     const char *words;
-    long n = perp_simulation_steps_by_euler(sim, NULL);
+    long n = perp_simulation_fallback_steps(sim, NULL);
     FILE *out = n ? open_memstream(&text, &size) : NULL;
     if (!out) return NULL;
     fprintf(out, "%ld step%s left to backward-euler by %s, of order 1:", n, n == 1 ? "" : "s",
             perp_integrator_name(perp_simulation_method(sim)));
     for (int k = 0, is_later = 0;; k++) {
-        long count = perp_simulation_left_by_cause(sim, k, &words);
+        long count = perp_simulation_fallback_cause(sim, k, &words);
         if (!words) break;
         if (count == 0) continue;
         fprintf(out, "%s %ld where %.*s", is_later ? "," : "", count, (int)strcspn(words, ";"),
@@ -790,7 +790,7 @@ static void print_kinds(FILE *out, const perp_simulation *sim, const followed *f
         perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
         if (kind > PERP_DERIVATIVE_NONE && kind < PERP_DERIVATIVE_OF_STEPS)
             fprintf(out,
-                    kind == PERP_DERIVATIVE_NO_SIDE
+                    kind == PERP_DERIVATIVE_UNKNOWN_DIRECTION
                         ? "derivatives by %s: from t = %g on not known (%s): both sides of a pair "
                           "are 0 there, a guard is on its bound, or impacts coincide\n"
                         : "derivatives by %s: from t = %g on one-sided, %s: both sides of a pair "
@@ -822,7 +822,7 @@ static void print_method(FILE *out, const perp_model *model, const perp_simulati
 static void print_parts(FILE *out, const perp_simulation *sim, const perp_simulation_options *o)
 {
     double shortest;
-    long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
+    long unresolved, n = perp_simulation_substeps(sim, &shortest, &unresolved);
     if (!n) return;
     fprintf(out, "each part to %g of the states, as estimated: %ld parts, the shortest %.2g s",
             o->accuracy, n, shortest);
@@ -835,7 +835,7 @@ static void print_left(FILE *out, const perp_simulation *sim)
 {
     perp_diag diag = {0};
     char *text = left_text(sim);
-    perp_simulation_steps_by_euler(sim, &diag);
+    perp_simulation_fallback_steps(sim, &diag);
     if (text)
         fprintf(out, "%s; the first: %s", text,
                 perp_diag_text(&diag)[0] ? perp_diag_text(&diag) : "not known\n");
@@ -903,7 +903,7 @@ static cJSON *causes_json(const perp_simulation *sim)
     cJSON *o = cJSON_CreateObject();
     const char *words;
     for (int k = 0;; k++) {
-        long n = perp_simulation_left_by_cause(sim, k, &words);
+        long n = perp_simulation_fallback_cause(sim, k, &words);
         char cause[128];
         if (!words) return o;
         snprintf(cause, sizeof cause, "%.*s", (int)strcspn(words, ";"), words);
@@ -915,7 +915,7 @@ static cJSON *causes_json(const perp_simulation *sim)
 static cJSON *parts_json(const perp_simulation *sim)
 {
     double shortest;
-    long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
+    long unresolved, n = perp_simulation_substeps(sim, &shortest, &unresolved);
     if (!n) return cJSON_CreateNull();
     cJSON *o = cJSON_CreateObject();
     cJSON_AddNumberToObject(o, "count", (double)n);
@@ -961,15 +961,15 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     cli_json_add(r->json, fields, CLI_JSON_COUNT(fields), &s);
     cli_json_add_number(r->json, "step", r->o.step);
     cJSON_AddStringToObject(r->json, "method", perp_integrator_name(perp_simulation_method(sim)));
-    cJSON_AddNumberToObject(r->json, "left_to_euler",
-                            (double)perp_simulation_steps_by_euler(sim, NULL));
-    cJSON_AddItemToObject(r->json, "left_by_cause", causes_json(sim));
+    cJSON_AddNumberToObject(r->json, "fallback_steps",
+                            (double)perp_simulation_fallback_steps(sim, NULL));
+    cJSON_AddItemToObject(r->json, "fallback_causes", causes_json(sim));
     cli_add_start(r->json, &r->beginning, model);
     cli_json_add_number(r->json, "seconds", seconds);
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
     cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
     cJSON_AddItemToObject(r->json, "impulses", impulses_json(x));
-    cJSON_AddItemToObject(r->json, "parts", parts_json(sim));
+    cJSON_AddItemToObject(r->json, "substeps", parts_json(sim));
     cJSON_AddItemToObject(r->json, "error_at_end", error_json(e, model));
     cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
     cli_json_add_text(r->json, "page", page);

@@ -82,20 +82,20 @@ const wall = file("wall.perp", "state x = 0\nvar f\nder(x) = 1\n0 <= 0.05 - x pe
 const run1 = join(scratch, "run.csv");
 const problem = file("p.json", '[{"M": [[2, 1], [1, 2]], "q": [-1, -1]}, {"M": [[0]], "q": [-1]}]');
 
-expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.outcome === "verified" && x.steps === 1200 && x.trajectory === run1 && x.parts === null);
-expect(0, "simulate", ["examples/notes/particle.perp", "--method", "radau5", "--tol", "1e-3", "--to", "0.2"], (x) => x.parts.count >= 1 && x.parts.shortest > 0 && x.error_at_end.states.every(({ error, below }) => error <= below));
+expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.outcome === "verified" && x.steps === 1200 && x.trajectory === run1 && x.substeps === null);
+expect(0, "simulate", ["examples/notes/particle.perp", "--method", "radau5", "--tol", "1e-3", "--to", "0.2"], (x) => x.substeps.count >= 1 && x.substeps.shortest > 0 && x.error_at_end.states.every(({ error, below }) => error <= below));
 const arm = "examples/robots/arm.xml";
 if (run(["check", arm]).code === 0) { // else there is no expat
   const nameless = file("nameless.xml", "<mujoco><worldbody><body pos='1'/></worldbody></mujoco>");
   expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--set", "elbow.u=1.3"], (x) => x.outcome === "verified" && x.steps === 10 && x.method === "euler");
   expect(0, "simulate", [arm, "--to", "0.02", "--key", "ready", "--method", "midpoint"], (x) => x.outcome === "verified" && x.method === "midpoint");
-  expect(0, "check", [arm], (x) => x.nv === 13 && x.keys[0] === "ready" && x.jammed.length === 0);
+  expect(0, "check", [arm], (x) => x.nv === 13 && x.keys[0] === "ready" && x.excluded.length === 0);
   const hub = file("hub.xml", "<mujoco><worldbody><body name='a'><joint/><geom size='.1'/><body name='b'><joint/><geom size='.01' pos='.5 0 0'/>" +
     "<body name='c'><joint/><geom name='hub' size='.1'/></body></body></body></worldbody></mujoco>");
-  const isJammed = (x) => x.jammed.length === 1 && x.jammed[0].shapes[0] === null && x.jammed[0].shapes[1] === "hub" &&
-    x.jammed[0].bodies.join() === "a,c" && Math.abs(x.jammed[0].overlap - 0.2) < 1e-9;
-  expect(0, "check", [hub], isJammed);
-  expect(0, "simulate", [hub, "--to", "0.01"], isJammed);
+  const isExcluded = (x) => x.excluded.length === 1 && x.excluded[0].shapes[0] === null && x.excluded[0].shapes[1] === "hub" &&
+    x.excluded[0].bodies.join() === "a,c" && Math.abs(x.excluded[0].penetration - 0.2) < 1e-9;
+  expect(0, "check", [hub], isExcluded);
+  expect(0, "simulate", [hub, "--to", "0.01"], isExcluded);
   expect(2, "check", [nameless], (x) => x.diagnostics[0].line === 1 && x.diagnostics[0].column === 31);
   expect(1, "simulate", [arm, "--key", "none"], (x) => x.messages[0].includes("there are: ready"));
 }

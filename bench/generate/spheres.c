@@ -263,7 +263,7 @@ static int fill_problem(const scene *s, const list *l, spheres *out)
     memcpy(out->image, l->image, 2 * (size_t)l->n * sizeof(int));
     for (int c = 0; c < l->n; c++) {
         fill_contact(s, l, c, &a);
-        if (-l->gap[c] > out->overlap) out->overlap = -l->gap[c];
+        if (-l->gap[c] > out->penetration) out->penetration = -l->gap[c];
     }
     return 1;
 }
@@ -327,7 +327,7 @@ int spheres_repeat(const spheres *one, int nx, int ny, unsigned seed, spheres *o
     arrays a;
     size_t nb = (size_t)p->nbody, nc = (size_t)p->nc;
     if (!take_arrays(out, &a, p->nbody * nx * ny, p->nc * nx * ny)) return 0;
-    out->overlap = one->overlap;
+    out->penetration = one->penetration;
     for (int t = 0; t < nx * ny; t++) {
         size_t body = (size_t)t * nb, contact = (size_t)t * nc;
         memcpy(a.inverse_mass + 36 * body, p->inverse_mass, 36 * nb * sizeof(double));

@@ -12,7 +12,7 @@ typedef struct spheres {
     double *r; /* nc x 3: the impulses that were found last, where there are any */
     int *
         image; /* nc x 2: how many periods the second body is beyond the first's copy, in x and y */
-    double step, overlap; /* s; the deepest one [m] */
+    double step, penetration; /* s; the deepest one [m] */
     int unsolved;         /* steps of the settling that were not solved to its tolerance */
 } spheres;
 

@@ -8,9 +8,9 @@
 static int describe(const char *how, const perp_shape *slab, const perp_shape *stone, double gap,
                     int corners)
 {
-    perp_touch touch[PERP_MANIFOLD];
+    perp_contact touch[PERP_MANIFOLD];
     int count = 0;
-    if (perp_shapes_touch(slab, stone, 0.01, touch, &count) != PERP_OK) return 0;
+    if (perp_shapes_contacts(slab, stone, 0.01, touch, &count) != PERP_OK) return 0;
     printf("%s: %d points\n", how, count);
     int ok = count == corners;
     for (int i = 0; i < count; i++) {

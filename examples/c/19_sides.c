@@ -56,7 +56,8 @@ int main(void)
         perp_derivative_kind kind = go(sim, pushes[i], gradient, &end);
         printf("pushed with %g N it ends at %.3f m; the first push moves that by %.4f m/N: %s\n",
                pushes[i], end, gradient[0], perp_derivative_kind_name(kind));
-        right += kind == (pushes[i] == 2 ? PERP_DERIVATIVE_INCREASE : PERP_DERIVATIVE_TWO_SIDED);
+        right +=
+            kind == (pushes[i] == 2 ? PERP_DERIVATIVE_INCREASE : PERP_DERIVATIVE_DIFFERENTIABLE);
     }
     perp_simulation_destroy(sim);
     perp_model_destroy(model);

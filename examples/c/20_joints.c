@@ -9,9 +9,9 @@
 static perp_status describe(perp_bodies *bodies, perp_diag *diag)
 {
     const perp_joint_law finger = {
-        .lower = 0, .upper = 0.04, .friction = 3, .stiffness = 50, .rest = 0};
+        .range = {1, 0, 0.04}, .friction = 3, .stiffness = 50, .rest = 0};
     const perp_actuator drive = {
-        .body = 1, .gear = 1, .gain = 1e7, .kp = 1e7, .kv = 1e5, .lower = -20, .upper = 20};
+        .body = 1, .gear = 1, .gain = 1e7, .kp = 1e7, .kv = 1e5, .force_range = {1, -20, 20}};
     const perp_equality both = {.kind = PERP_EQUALITY_JOINT, .body = {2, 1}, .polynomial = {0, 1}};
     perp_status status = perp_bodies_set_joint(bodies, 1, &finger, diag);
     if (status == PERP_OK) status = perp_bodies_add_actuator(bodies, &drive, diag);

@@ -11,18 +11,17 @@ static perp_status describe(perp_bodies *bodies, perp_diag *diag)
     const int fingers[2] = {1, 2};
     const double half[2] = {0.5, 0.5};
     const perp_tendon both = {.n = 2, .body = fingers, .coefficient = half, .damping = 1};
-    const perp_joint_law soft = {.lower = -1, .upper = 0.02, .stiffness = 10},
-                         hard = {.stiffness = 40};
+    const perp_joint_law soft = {.range = {1, -1, 0.02}, .stiffness = 10}, hard = {.stiffness = 40};
     const perp_actuator servo = {
-        .tendon = 1, .gear = 1, .gain = 1e6, .kp = 1e6, .kv = 1e4, .lower = -6, .upper = 6};
-    perp_actuator rotor = {.body = 3, .pushes = 1, .gear = 1, .gain = 1, .push = {0, 0, 1}};
+        .tendon = 1, .gear = 1, .gain = 1e6, .kp = 1e6, .kv = 1e4, .force_range = {1, -6, 6}};
+    perp_actuator rotor = {.body = 3, .is_thruster = 1, .gear = 1, .gain = 1, .force = {0, 0, 1}};
     perp_status status = perp_bodies_add_tendon(bodies, &both, diag);
     if (status == PERP_OK) status = perp_bodies_set_joint(bodies, 1, &soft, diag);
     if (status == PERP_OK) status = perp_bodies_set_joint(bodies, 2, &hard, diag);
     if (status == PERP_OK) status = perp_bodies_add_actuator(bodies, &servo, diag);
     for (int i = 0; i < 2 && status == PERP_OK; i++) {
         rotor.point[0] = i ? 0.2 : -0.2;
-        rotor.turn[2] = i ? 0.01 : -0.01; /* they turn against each other */
+        rotor.moment[2] = i ? 0.01 : -0.01; /* they turn against each other */
         status = perp_bodies_add_actuator(bodies, &rotor, diag);
     }
     return status;
@@ -37,7 +36,7 @@ int main(void)
          .position = {0, 0, 2},
          .mass = 0.4,
          .inertia = {0.01, 0.01, 0.01},
-         .lift = 0.5}};
+         .gravity_compensation = 0.5}};
     const double control[3] = {0.03, 0.981, 0.981};
     perp_bodies_options options = perp_bodies_options_default();
     perp_diag diag = {0};
@@ -49,7 +48,7 @@ int main(void)
     for (int i = 0; i < 1000 && status == PERP_OK; i++)
         status = perp_bodies_step(bodies, NULL, &diag);
     if (status == PERP_OK) {
-        const double *q = perp_bodies_q(bodies), length = perp_bodies_tendon_length(bodies, 0);
+        const double *q = perp_bodies_q(bodies), length = perp_bodies_tendon_length(bodies, 1);
         printf("fingers at %.6f and %.6f m, the tendon at %.6f m, the drone at %.6f m\n", q[0],
                q[1], length, q[4]);
         printf("%s\n", fabs(0.5 * 1e6 * (0.03 - length) - 40 * q[1]) < 1e-6 &&

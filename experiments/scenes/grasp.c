@@ -41,8 +41,8 @@ void pinched(scene *s, double of_limit)
 /* Forces on body `body` (from 1) of its contacts in the last step. */
 static void contact_force(const scene *s, const perp_bodies *b, int body, double force[3])
 {
-    const perp_touch *t;
-    int n = perp_bodies_touches(b, &t);
+    const perp_contact *t;
+    int n = perp_bodies_contacts(b, &t);
     force[0] = force[1] = force[2] = 0;
     for (int i = 0; i < n; i++, t++)
         for (int side = 0; side < 2; side++) {

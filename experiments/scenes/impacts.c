@@ -73,10 +73,10 @@ void bouncing(scene *s, double p)
 
 static void look_at_rod(scene *s, perp_bodies *b, int step)
 {
-    const perp_touch *touch;
+    const perp_contact *touch;
     double R[9], *x = s->x;
     if (step > 1) return;
-    if (perp_bodies_touches(b, &touch) > 0) x[1] = touch[0].impulse[0];
+    if (perp_bodies_contacts(b, &touch) > 0) x[1] = touch[0].impulse[0];
     perp_bodies_pose(b, 1, NULL, R);
     const double *v = perp_bodies_v(b);
     /* the contact's velocity by the lever arm at the begin of the step */

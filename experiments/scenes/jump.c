@@ -24,7 +24,7 @@ typedef struct jump {
 
 /* A motion: q in the air and at the end, how high the trunk came and all four feet, and how long these were off the floor. */
 typedef struct motion {
-    double up[NQ], end[NQ], top, clear, time, overlap;
+    double up[NQ], end[NQ], top, clear, time, penetration;
     int refused;
 } motion;
 
@@ -94,7 +94,7 @@ static motion step_kernel(jump *j, int n)
         for (int i = 0; i < n && !is.refused; i++) {
             is.refused = perp_bodies_step(b, NULL, &j->diag) != PERP_OK;
             double clear = clearance(&p, b);
-            is.overlap = fmax(is.overlap, -clear);
+            is.penetration = fmax(is.penetration, -clear);
             is.top = fmax(is.top, perp_bodies_q(b)[2]);
             is.clear = fmax(is.clear, clear);
             if (clear > CLEAR) is.time += o.step;
@@ -173,7 +173,7 @@ static motion extrapolate(jump *j)
 static void replay(jump *j)
 {
     motion same = {0}, is = {0}, end = {0};
-    double worst = step_equations(j, 1, &same), up[HALVINGS], off[HALVINGS], overlap = 0;
+    double worst = step_equations(j, 1, &same), up[HALVINGS], off[HALVINGS], penetration = 0;
     int refused = 0, is_of_order = 1;
     printf("  replayed by the equations with the plan's method: off by %.1e\n", worst);
     verdict("planned jump: the equations with the plan's method are the plan to 1e-9",
@@ -187,7 +187,7 @@ static void replay(jump *j)
     for (int k = 0; k < HALVINGS; k++) {
         is = step_kernel(j, FIRST << k);
         up[k] = apart(is.up, end.up), off[k] = apart(is.end, end.end);
-        overlap = fmax(overlap, is.overlap);
+        penetration = fmax(penetration, is.penetration);
         refused += is.refused;
         printf("  by the kernel at %g ms: off by %.2e in the air, %.2e at the end (m, rad); trunk "
                "up to "
@@ -204,7 +204,7 @@ static void replay(jump *j)
             is_of_order);
     verdict("planned jump: behind the impacts by at most an eighth with a sixteenth",
             off[HALVINGS - 1] <= off[0] / 8);
-    verdict("planned jump: no foot is in the floor by more than 1e-6 m", overlap <= 1e-6);
+    verdict("planned jump: no foot is in the floor by more than 1e-6 m", penetration <= 1e-6);
 }
 
 void planned_jump(const char *folder)

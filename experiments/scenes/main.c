@@ -1,5 +1,5 @@
 /* experiment_scenes [--quick] [--tosses FOLDER] [--jump FOLDER] [--turn DEGREES] [--steps N] [--seed S] [SCENE...]: piles, arches, impacts, what rolls and what
- * is held, by perp/bodies.h; of each: steps, what was refused, the worst errors of the verdict, the deepest overlap at any step, how far and how fast the worst
+ * is held, by perp/bodies.h; of each: steps, what was refused, the worst errors of the verdict, the deepest penetration at any step, how far and how fast the worst
  * body is at the end, creep in the last quarter (of contacts whose force is 1 % inside its cone), CPU time and iterations; and what the scene claims. --quick,
  * the test: without the long ones, and times are printed, not judged. --jump: a planned one, too; examples/robots has it. --turn: gravity turns by up to so much
  * every 50 steps, N steps are to be verified, and nothing else is claimed. docs/scenes.md. */
@@ -14,7 +14,7 @@
 
 typedef struct outcome {
     int refused, contacts, worst_step, steps, parted; /* parted: made in parts */
-    double contact_error, newton_error, overlap, moved, speed, creep, slowest;
+    double contact_error, newton_error, penetration, moved, speed, creep, slowest;
     double *iterations, *time; /* of each step; time: [us] */
     char reason[300];
 } outcome;
@@ -23,46 +23,46 @@ static const struct {
     const char *name;
     void (*make)(scene *, double);
     double p;
-    double overlap, moved, falls; /* at most, at most, at least [m]; 0: no claim */
-    double median;                /* at most, of the CPU times of its steps [us]; 0: no claim */
+    double penetration, moved, falls; /* at most, at most, at least [m]; 0: no claim */
+    double median;                    /* at most, of the CPU times of its steps [us]; 0: no claim */
     int is_long;
 } scenes[] = {
-    {"incline, 2 % inside the cone", incline, 0.98, .overlap = 1e-9},
-    {"incline, 20 % outside", incline, 1.2, .overlap = 1e-9},
-    {"backspin", backspin, 0, .overlap = 1e-9},
-    {"turntable", turntable, 1, .overlap = 1e-6},
-    {"turntable, half the step", turntable, 2, .overlap = 1e-6},
-    {"balls on a plate, along", balls_on_a_plate, 1.57079632679489662, .overlap = 1e-9},
-    {"balls on a plate, at 60 degrees", balls_on_a_plate, 1.04719755119659775, .overlap = 1e-9},
-    {"disc", disc, 2, .overlap = 1e-6},
-    {"disc, half the step", disc, 4, .overlap = 1e-6},
-    {"toss", thrown_box, 0, .overlap = 1e-6},
-    {"27 boxes", boxes_in_a_bin, 3, .overlap = 1e-4, .is_long = 1},
-    {"64 boxes", boxes_in_a_bin, 4, .overlap = 1e-4, .is_long = 1},
-    {"216 balls", balls_666, 0, .overlap = 1e-5, .is_long = 1},
-    {"216 balls, elastic", balls_666, 1, .overlap = 1e-5, .is_long = 1},
-    {"20 boxes stacked", boxes_stacked, 20, .overlap = 1e-9, .moved = 1e-9},
-    {"26 cards", cards, 0, .overlap = 1e-6, .moved = 1e-9},
-    {"arch of 25", arch, 25, .overlap = 1e-6, .moved = 1e-9, .median = 2500},
-    {"arch of 101", arch, 101, .overlap = 1e-6, .moved = 1e-9, .is_long = 1},
-    {"arch of 1.002 of the least thickness", thin_arch, 1.002, .overlap = 1e-6, .moved = 1e-9},
-    {"arch of 0.998 of the least thickness", thin_arch, 0.998, .overlap = 1e-6, .falls = 1e-3},
-    {"books at 0.999 of the overhang", overhang, 0.999, .overlap = 1e-9, .moved = 1e-9},
-    {"books at 1.001 of the overhang", overhang, 1.001, .overlap = 1e-6, .falls = 1e-3},
-    {"ladder at 1.001 of the least angle", ladder, 1.001, .overlap = 1e-9, .moved = 1e-9},
-    {"ladder at 0.999 of the least angle", ladder, 0.999, .overlap = 1e-6, .falls = 1e-3},
-    {"cradle, touching", cradle, 0, .overlap = 1e-9},
-    {"cradle, 3 mm apart", cradle, 3e-3, .overlap = 1e-9},
-    {"bouncing", bouncing, 0, .overlap = 1e-9},
-    {"rod, little friction", rod, 0.5, .overlap = 1e-6},
-    {"rod, Painleve", rod, 2, .overlap = 1e-6},
-    {"woodpecker", woodpecker, 0, .overlap = 1e-6},
-    {"pinched cube, held", pinched, 1.02, .overlap = 1e-9},
-    {"pinched cube, slips", pinched, 0.98, .overlap = 1e-9},
-    {"arm presses, sphere", pressing_arm, 0, .overlap = 1e-9},
-    {"arm presses, flat", pressing_arm, 1, .overlap = 1e-9},
-    {"sixteen ways, at rest", sixteen_ways, 0.98, .overlap = 1e-9, .moved = 1e-9},
-    {"sixteen ways, sliding", sixteen_ways, 1.2, .overlap = 1e-9},
+    {"incline, 2 % inside the cone", incline, 0.98, .penetration = 1e-9},
+    {"incline, 20 % outside", incline, 1.2, .penetration = 1e-9},
+    {"backspin", backspin, 0, .penetration = 1e-9},
+    {"turntable", turntable, 1, .penetration = 1e-6},
+    {"turntable, half the step", turntable, 2, .penetration = 1e-6},
+    {"balls on a plate, along", balls_on_a_plate, 1.57079632679489662, .penetration = 1e-9},
+    {"balls on a plate, at 60 degrees", balls_on_a_plate, 1.04719755119659775, .penetration = 1e-9},
+    {"disc", disc, 2, .penetration = 1e-6},
+    {"disc, half the step", disc, 4, .penetration = 1e-6},
+    {"toss", thrown_box, 0, .penetration = 1e-6},
+    {"27 boxes", boxes_in_a_bin, 3, .penetration = 1e-4, .is_long = 1},
+    {"64 boxes", boxes_in_a_bin, 4, .penetration = 1e-4, .is_long = 1},
+    {"216 balls", balls_666, 0, .penetration = 1e-5, .is_long = 1},
+    {"216 balls, elastic", balls_666, 1, .penetration = 1e-5, .is_long = 1},
+    {"20 boxes stacked", boxes_stacked, 20, .penetration = 1e-9, .moved = 1e-9},
+    {"26 cards", cards, 0, .penetration = 1e-6, .moved = 1e-9},
+    {"arch of 25", arch, 25, .penetration = 1e-6, .moved = 1e-9, .median = 2500},
+    {"arch of 101", arch, 101, .penetration = 1e-6, .moved = 1e-9, .is_long = 1},
+    {"arch of 1.002 of the least thickness", thin_arch, 1.002, .penetration = 1e-6, .moved = 1e-9},
+    {"arch of 0.998 of the least thickness", thin_arch, 0.998, .penetration = 1e-6, .falls = 1e-3},
+    {"books at 0.999 of the overhang", overhang, 0.999, .penetration = 1e-9, .moved = 1e-9},
+    {"books at 1.001 of the overhang", overhang, 1.001, .penetration = 1e-6, .falls = 1e-3},
+    {"ladder at 1.001 of the least angle", ladder, 1.001, .penetration = 1e-9, .moved = 1e-9},
+    {"ladder at 0.999 of the least angle", ladder, 0.999, .penetration = 1e-6, .falls = 1e-3},
+    {"cradle, touching", cradle, 0, .penetration = 1e-9},
+    {"cradle, 3 mm apart", cradle, 3e-3, .penetration = 1e-9},
+    {"bouncing", bouncing, 0, .penetration = 1e-9},
+    {"rod, little friction", rod, 0.5, .penetration = 1e-6},
+    {"rod, Painleve", rod, 2, .penetration = 1e-6},
+    {"woodpecker", woodpecker, 0, .penetration = 1e-6},
+    {"pinched cube, held", pinched, 1.02, .penetration = 1e-9},
+    {"pinched cube, slips", pinched, 0.98, .penetration = 1e-9},
+    {"arm presses, sphere", pressing_arm, 0, .penetration = 1e-9},
+    {"arm presses, flat", pressing_arm, 1, .penetration = 1e-9},
+    {"sixteen ways, at rest", sixteen_ways, 0.98, .penetration = 1e-9, .moved = 1e-9},
+    {"sixteen ways, sliding", sixteen_ways, 1.2, .penetration = 1e-9},
 };
 enum { COUNT = sizeof scenes / sizeof *scenes };
 
@@ -100,9 +100,9 @@ static void turn(perp_bodies *b, double degrees, unsigned long long *seed)
 static void look(const scene *s, perp_bodies *b, outcome *r)
 {
     static double J[3 * 6 * BODIES];
-    const perp_touch *touch;
-    int n = perp_bodies_touches(b, &touch);
-    for (int i = 0; i < n; i++) r->overlap = fmax(r->overlap, 0 - touch[i].gap);
+    const perp_contact *touch;
+    int n = perp_bodies_contacts(b, &touch);
+    for (int i = 0; i < n; i++) r->penetration = fmax(r->penetration, 0 - touch[i].gap);
     if (n > r->contacts) r->contacts = n;
     if (4 * r->steps >= 3 * s->steps) r->creep = fmax(r->creep, creep(b, s->shape, J));
 }
@@ -125,8 +125,8 @@ static perp_bodies *run(scene *s, const options *o, outcome *r)
         if (r->refused) break;
         r->contact_error = fmax(r->contact_error, info.contact_error);
         r->newton_error = fmax(r->newton_error, info.newton_error);
-        r->overlap = fmax(r->overlap, info.overlap);
-        r->parted += info.parts > 1;
+        r->penetration = fmax(r->penetration, info.penetration);
+        r->parted += info.substeps > 1;
         if (s->look && !o->turn) s->look(s, b, r->steps + 1);
     }
     if (r->refused) snprintf(r->reason, sizeof r->reason, "%s", perp_diag_text(&diag));
@@ -159,9 +159,9 @@ static void print(const scene *s, outcome *r)
     for (int i = 0; i < r->steps; i++) mean += r->time[i] / r->steps;
     printf("%s: %d bodies, %d steps of %.6g s, at most %d contacts\n", s->name, s->nbody, r->steps,
            s->o.step, r->contacts);
-    printf("  errors %.1e (contacts) %.1e (Newton); overlap %.1e m; at the end moved %.2e m, "
+    printf("  errors %.1e (contacts) %.1e (Newton); penetration %.1e m; at the end moved %.2e m, "
            "speed %.1e m/s; creep %.1e m/s\n",
-           r->contact_error, r->newton_error, r->overlap, r->moved, r->speed, r->creep);
+           r->contact_error, r->newton_error, r->penetration, r->moved, r->speed, r->creep);
     printf(
         "  CPU %.0f us a step, median %.0f, slowest %.0f (step %d); iterations median %.0f, worst "
         "%.0f\n",
@@ -193,7 +193,7 @@ static void judge(int which, const options *o)
         printf("  gravity turned by up to %g degrees every %d steps, seed %llu\n", o->turn,
                TILT_EVERY, o->seed);
     } else {
-        at_most(s, "overlap [m]", r.overlap, scenes[which].overlap);
+        at_most(s, "penetration [m]", r.penetration, scenes[which].penetration);
         if (scenes[which].moved > 0) {
             at_most(s, "stands, moved [m]", r.refused ? HUGE_VAL : r.moved, scenes[which].moved);
             at_most(s, "creep [m/s]", r.creep, 1e-10);

@@ -29,7 +29,7 @@ static perp_bodies *cube_on_board(double step)
 
 typedef struct rollouts {
     int n, refused;
-    double position, turn, overlap;
+    double position, turn, penetration;
 } rollouts;
 
 /* The angle between two quaternions [degrees]. */
@@ -51,7 +51,7 @@ static void roll_out(perp_bodies *b, const toss *t, int fine, rollouts *all)
         for (int k = 0; i > 0 && k < fine; k++) {
             perp_bodies_info info;
             if (perp_bodies_step(b, &info, &diag) == PERP_OK) {
-                all->overlap = fmax(all->overlap, info.overlap);
+                all->penetration = fmax(all->penetration, info.penetration);
                 continue;
             }
             if (!all->refused++) printf("  %s", perp_diag_text(&diag));
@@ -81,12 +81,13 @@ void recorded_tosses(const char *folder)
         for (int k = 0; b && k < all.n; k++)
             if (!all.toss[k].is_long) roll_out(b, &all.toss[k], fine, &r);
         printf("  %d steps a frame: %d tosses, %d refused; off by %.2f %% of the width, %.2f "
-               "degrees; overlap %.1e m\n",
-               fine, r.n, r.refused, r.position / r.n, r.turn / r.n, r.overlap);
-        snprintf(claim, sizeof claim,
-                 "recorded tosses, %d steps a frame: every step verified, no overlap above 1e-6 m",
-                 fine);
-        verdict(claim, r.n > 0 && !r.refused && r.overlap <= 1e-6);
+               "degrees; penetration %.1e m\n",
+               fine, r.n, r.refused, r.position / r.n, r.turn / r.n, r.penetration);
+        snprintf(
+            claim, sizeof claim,
+            "recorded tosses, %d steps a frame: every step verified, no penetration above 1e-6 m",
+            fine);
+        verdict(claim, r.n > 0 && !r.refused && r.penetration <= 1e-6);
         perp_bodies_destroy(b);
     }
     tosses_free(&all);

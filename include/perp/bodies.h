@@ -1,26 +1,30 @@
 /// perp/bodies.h - rigid bodies and trees of joints with exact Coulomb friction between their shapes.
 ///
-/// A system is a list of bodies, each hung on an earlier one (or the world, body 0) by a joint, and a list of shapes on them. Its
-/// velocities v are those of the joints; a step of length h solves for the velocities at its end
+/// A system is a list of bodies and a list of shapes on them. A joint connects each body to an earlier one
+/// or to the world (body 0). The velocities v are those of the joints. A step of length h solves for the
+/// velocities at its end:
 ///
 ///     M(q) (v+ - v) = h (tau - c(q, v) - D v+) + J(q)' r,     q+ = q moved by h v+,
 ///     contact i:   u = J_i v+,   u_n + max(gap, ..)/h and the cone of friction as in perp/friction.h
 ///
-/// and with coefficients of torsional and rolling friction, a [m] and b [m], each a law of its own, bounded by the same normal impulse, w: relative angular
-/// velocity,
+/// Torsional and rolling friction have coefficients a [m] and b [m]. Each is a law of its own, bounded by
+/// the same normal impulse r_n. With the relative angular velocity w:
 ///
-///     |m_n| <= a r_n,   m_n = -a r_n sign(w_n) where w_n is not 0;       |m_T| <= b r_n,   m_T = -b r_n w_T/|w_T| where w_T is not 0
+///     |m_n| <= a r_n,   m_n = -a r_n sign(w_n) where w_n is not 0
+///     |m_T| <= b r_n,   m_T = -b r_n w_T/|w_T| where w_T is not 0
 ///
-/// so a contact that is closed stays closed, without creep and without sinking. After each step the answer is judged by code of its
-/// own: the contacts' law on their own scales (perp_fc_info.error), and Newton's law by inverse dynamics (recursive Newton and Euler), which
-/// shares nothing with the mass matrix that the solver used. A step that does not hold is refused.
+/// A closed contact stays closed, without slip drift and without sinking. Separate code judges each step:
+/// the laws of the contacts on their own scales (perp_fc_info.error), and Newton's law by recursive inverse
+/// dynamics, which shares nothing with the mass matrix of the solver. A step that does not hold is rejected.
 ///
 /// Limits, dry friction, springs, actuators, tendons and closed loops: perp/joints.h.
 ///
-/// A fluid drags each body as if it were the box of even density with its mass and inertia: Stokes' drag of a ball of its mean side, and that of its faces by
-/// the square of their speeds; a step takes it, as lift and thrust, as it is at its begin.
+/// A fluid drags each body as if it were the box of uniform density with its mass and inertia: Stokes' drag
+/// of a ball of its mean side, and the drag of its faces by the square of their speeds. Fluid drag, gravity
+/// compensation and thrust are those at the beginning of the step.
 ///
-/// Inertias, joints and velocities are as in Featherstone, Rigid Body Dynamics Algorithms, 2008. Units: m, kg, s, rad.
+/// Inertias, joints and velocities follow Featherstone, Rigid Body Dynamics Algorithms, 2008.
+/// Units: m, kg, s, rad.
 
 #ifndef PERP_BODIES_H
 #define PERP_BODIES_H
@@ -71,7 +75,8 @@ typedef struct perp_body {
     double
         damping; ///< >= 0, of each of the joint's velocities: the force -damping v [N s/m, N m s]
     double armature; ///< >= 0, added to the diagonal of M: a geared motor's inertia [kg, kg m^2]
-    double lift;     ///< which part of its weight is taken off, by a force at its centre of mass
+    double gravity_compensation; ///< upward force at the centre of mass, as a part of the weight:
+                                 ///< 1: weightless (MuJoCo's gravcomp)
 } perp_body;
 
 /// How a step goes: name, word, summary. `euler` is the step above, of order 1. `midpoint` is Moreau's:
@@ -103,11 +108,11 @@ typedef struct perp_bodies_options {
     double gravity[3]; ///< [m/s^2]; default (0, 0, -9.81)
     double step;       ///< h > 0 [s]; default 0.002
     double tol;        ///< a step is verified when its error is at most this; default 1e-8
-    double
-        rebound; ///< approaches slower than this come to rest whatever the restitution [m/s]; default 0.01
-    double density, viscosity; ///< of a fluid all around, >= 0 [kg/m^3, Pa s]; default 0: none
-    double wind[3];            ///< its velocity [m/s]
-    perp_bodies_method method; ///< default PERP_BODIES_EULER
+    double restitution_threshold; ///< approach speed below which restitution is ignored [m/s];
+                                  ///< default 0.01
+    double density, viscosity;    ///< of a fluid all around, >= 0 [kg/m^3, Pa s]; default 0: none
+    double wind[3];               ///< its velocity [m/s]
+    perp_bodies_method method;    ///< default PERP_BODIES_EULER
 } perp_bodies_options;
 
 PERP_API void perp_bodies_options_fill(perp_bodies_options *options, size_t size);
@@ -122,15 +127,15 @@ typedef struct perp_bodies_info {
     long step;            ///< 1 for the first
     double time;          ///< at its end [s]
     perp_outcome outcome; ///< PERP_SOLVED, or why not
-    int touches;          ///< near contacts of the step
+    int contacts;         ///< contacts of the step, speculative ones included
     double contact_error; ///< of the contacts' and joints' laws, each on its own scale
     double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
     int iterations;       ///< of the friction solver
+    double penetration;   ///< deepest penetration that is left at the end of the step [m]; 0: none
+    int substeps; ///< 1: the whole step; 2, 4, .. 64: the whole step was rejected and was divided. Errors
+                  ///< are those of the worst substep, contacts those of the last
     double
-        overlap; ///< the deepest that is left at its end, where the next step looks [m], 0: of nothing
-    int parts; ///< 1; 2, 4, up to 64 where the whole step had no verified answer and was made in so many: errors of the worst part, touches of the last
-    double
-        work; ///< multiply-adds of its factorisations and products of matrices: docs/scenes.md says which
+        work; ///< multiply-adds of factorisations and matrix products (docs/scenes.md says which)
 } perp_bodies_info;
 
 typedef struct perp_bodies perp_bodies;
@@ -145,29 +150,35 @@ PERP_API perp_status perp_bodies_create(const perp_body *body, int nbody, const 
                                         perp_bodies **bodies, perp_diag *diag);
 PERP_API void perp_bodies_destroy(perp_bodies *bodies);
 
-/// Which others a shape may touch, beside what perp_shape says of bodies: two shapes may where the type of one has a bit in common with the
-/// affinity of the other.
-typedef struct perp_touch_rule {
-    unsigned type, affinity; ///< of a shape without a rule both are 1
-    int priority; ///< of two shapes the friction and dimension of the higher count; of equals the larger; 0
-    int dimension; ///< 1: no friction; 3: as mu says; 4: torsional friction, too; 6: rolling friction, too, which is so without a rule
-} perp_touch_rule;
+/// The contact material of a shape: with which other shapes it makes contacts, and of which kind. Two
+/// shapes may make contacts if the type of one has a bit in common with the affinity of the other.
+typedef struct perp_contact_material {
+    unsigned type, affinity; ///< of a shape without a material both are 1
+    int priority; ///< the shape with the higher priority gives friction and dimension; among equals the
+                  ///< larger value counts; default 0
+    int dimension; ///< 1: no friction; 3: sliding friction; 4: and torsional; 6: and rolling friction,
+                   ///< which is the default
+} perp_contact_material;
 
-/// From the next step on. @return PERP_OK; PERP_ERR_ARG (NULL, no such shape, another dimension); PERP_ERR_MEMORY
-PERP_API perp_status perp_bodies_set_rule(perp_bodies *bodies, int shape,
-                                          const perp_touch_rule *rule);
+/// Set the contact material of a shape, from the next step on.
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no such shape, another dimension); PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_set_contact_material(perp_bodies *bodies, int shape,
+                                                      const perp_contact_material *material);
 
-/// Two shapes of different bodies that touch whatever else is said, with this friction coefficient. Once more: another coefficient.
+/// Let two shapes of different bodies make contacts whatever their materials say, with this friction
+/// coefficient. A second call replaces the coefficient.
 /// @return PERP_OK; PERP_ERR_ARG (no such shapes, of one body, two planes, mu < 0 or not finite); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_add_pair(perp_bodies *bodies, int shape0, int shape1, double mu);
 
-/// The same pair, added before, has torsional and rolling friction with these coefficients [m].
+/// Set torsional and rolling friction [m] of a pair that was added before.
 /// @return PERP_OK; PERP_ERR_ARG (no such pair, a coefficient < 0 or not finite)
-PERP_API perp_status perp_bodies_set_pair_moments(perp_bodies *bodies, int shape0, int shape1,
-                                                  double spin, double roll);
+PERP_API perp_status perp_bodies_set_pair_friction(perp_bodies *bodies, int shape0, int shape1,
+                                                   double torsional_friction,
+                                                   double rolling_friction);
 
-/// The shapes of two bodies (0: the world) do not touch, but for pairs that were added. @return as perp_bodies_add_pair
-PERP_API perp_status perp_bodies_keep_apart(perp_bodies *bodies, int body0, int body1);
+/// Exclude contacts between the shapes of two bodies (0: the world), except pairs that were added.
+/// @return as perp_bodies_add_pair
+PERP_API perp_status perp_bodies_exclude_contacts(perp_bodies *bodies, int body0, int body1);
 
 /// Entries of q and of v; where those of a body begin (-1: none).
 PERP_API int perp_bodies_nq(const perp_bodies *bodies);
@@ -187,22 +198,26 @@ PERP_API double perp_bodies_time(const perp_bodies *bodies);
 /// @return PERP_OK; PERP_ERR_ARG (not finite, a quaternion of length 0; nothing was changed)
 PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const double *v);
 
-/// What was wrong with a start, the worst of each kind [m, rad]; 0: nothing.
+/// What was wrong with an initial state, the worst of each kind [m, rad]; 0: nothing.
 typedef struct perp_assembly {
-    double overlap;   ///< of two shapes
-    int shape[2];     ///< these
-    double limit;     ///< by which a limit is passed
-    int body;         ///< whose joint's; 0: a tendon's
-    double loop;      ///< of an equality
-    double moved;     ///< how far a position has moved, or a joint or a body turned
-    int jammed;       ///< how many pairs of shapes touch no more
-    int is_assembled; ///< 0: limits, loops and overlaps do not go together, and nothing has moved
-    int tendon;       ///< whose limit it is, from 1; 0: a joint's
+    double penetration; ///< of two shapes
+    int shape[2];       ///< these
+    double limit;       ///< by which a limit is exceeded
+    int body;           ///< whose joint's limit; 0: a tendon's
+    double loop;        ///< position error of an equality
+    double moved;       ///< the largest change of a position, a joint or a rotation
+    int excluded;       ///< number of pairs of shapes whose contacts were excluded
+    int is_assembled;   ///< 0: limits, loops and penetrations exclude each other; nothing has moved
+    int tendon;         ///< whose limit it is, from 1; 0: a joint's
 } perp_assembly;
 
-/// Moves q to where limits hold, loops are closed and nothing overlaps, to where a step would leap: joints to the limits that they are past, then all by the
-/// least motion in the metric of the masses. Nothing that is right already is moved. Two shapes of one tree, or one of what stays and one of a tree that hangs on it, which overlap and have no
-/// room to move apart, as hulls of links about one axis, or would have to go further than 0.05 m or rad, touch no more from now on, but for pairs that were added; perp_bodies_jammed lists them.
+/// Move q to the nearest state in which limits hold, loops are closed and nothing penetrates by more than
+/// a step tolerates. First joints go to the limits that they exceed; then all joints move the least in the
+/// metric of the mass matrix. A state that is right already does not move.
+///
+/// Contacts of some pairs are excluded from now on: pairs of shapes of one tree, or of the world and a tree
+/// fixed to it, that penetrate and cannot be separated, or only by more than 0.05 m or rad. Hulls of links
+/// about one axis are an example. Pairs that were added stay. perp_bodies_excluded_pair lists them.
 ///
 /// @param assembly  nullable
 /// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
@@ -210,8 +225,10 @@ typedef struct perp_assembly {
 PERP_API perp_status perp_bodies_assemble(perp_bodies *bodies, perp_assembly *assembly,
                                           perp_diag *diag);
 
-/// The kth pair of shapes that touches no more, and by how much it overlapped. @return 1; 0: there are no more
-PERP_API int perp_bodies_jammed(const perp_bodies *bodies, int k, int shape[2], double *overlap);
+/// The kth pair of shapes whose contacts perp_bodies_assemble excluded, and its penetration [m].
+/// @return 1; 0: there are no more
+PERP_API int perp_bodies_excluded_pair(const perp_bodies *bodies, int k, int shape[2],
+                                       double *penetration);
 
 /// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not finite)
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
@@ -219,27 +236,30 @@ PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *ta
 /// Gravity from now on [m/s^2]; contacts and their forces go on from where they are. @return PERP_OK; PERP_ERR_ARG (NULL, not finite)
 PERP_API perp_status perp_bodies_set_gravity(perp_bodies *bodies, const double gravity[3]);
 
-/// One step. What overlaps at its end by more than 1e-5 of the smaller shape's least half length is moved apart: the least motion in the metric of
-/// the masses, which changes no velocity. A step without a verified answer is made in parts of equal length, each verified (docs/adr/081): then the impulses are
-/// those of the last part times their number. Allocates where there are more contacts than ever before.
+/// Take one step. Shapes that penetrate at its end by more than 1e-5 of the smaller shape's least half
+/// length are separated by the least motion in the metric of the mass matrix, which changes no velocity.
+/// A step without a verified answer is divided into equal substeps, each verified (docs/adr/081); the
+/// impulses are then those of the last substep times their number. Allocates when there are more contacts
+/// than ever before.
 ///
 /// @param info  nullable
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, or shapes overlap by more than a tenth of that length and cannot be moved apart: diag says
-///         what; the state stays); PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, or shapes penetrate by more than a tenth of that
+///         length and cannot be separated: diag says which; the state stays); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *info, perp_diag *diag);
 
 /// Where a body is: its origin and rotation, row by row, in the world. Each nullable.
 PERP_API perp_status perp_bodies_pose(perp_bodies *bodies, int body, double position[3],
                                       double rotation[9]);
 
-/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without contacts, lift and drag. Each nullable.
+/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without contacts, gravity
+/// compensation and drag. Each nullable.
 PERP_API perp_status perp_bodies_dynamics(perp_bodies *bodies, double *M, double *c);
 
 /// Forces of the joints that give the accelerations a (nv): M a + c by recursion over the bodies.
 PERP_API perp_status perp_bodies_inverse(perp_bodies *bodies, const double *a, double *tau);
 
 /// Derivatives of perp_bodies_inverse at the accelerations a, nv x nv column-major; that by a is M. Column k of dq is the change as q is moved by
-/// velocity k alone: of a hinge or slide, by its q; of a rotation, by a turn about axis k of the body. Allocates scratch.
+/// velocity k alone: of a hinge or slide, by its q; of a rotation, by a rotation about axis k of the body. Allocates scratch.
 ///
 /// @param a   nv
 /// @param dq  nullable
@@ -256,8 +276,9 @@ PERP_API perp_status perp_bodies_jacobian(perp_bodies *bodies, int body, const d
 /// Energies [J]; the potential one is 0 at the world's origin. Each nullable.
 PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *potential);
 
-/// The contacts of the last step, nearest shapes included; owned by the system, until the next call that changes it.
-PERP_API int perp_bodies_touches(const perp_bodies *bodies, const perp_touch **touch);
+/// The contacts of the last step, speculative ones (gap > 0) included; owned by the system until the next
+/// call that changes it. @return how many
+PERP_API int perp_bodies_contacts(const perp_bodies *bodies, const perp_contact **contact);
 
 #ifdef __cplusplus
 }

@@ -72,10 +72,10 @@ PERP_API perp_plan_backend perp_plan_backend_find(const char *name);
     X(PERP_PLAN_LOCAL_MINIMUM, "local minimum",                                                    \
       "every condition as written holds, and no plan near it is cheaper: first and second order "  \
       "are shown")                                                                                 \
-    X(PERP_PLAN_STATIONARY_S, "stationary (S)",                                                    \
+    X(PERP_PLAN_STATIONARY_S, "S-stationary",                                                      \
       "every condition as written holds, and to first order nothing lowers the cost, with pairs "  \
       "of both sides zero opened; the second order is not shown")                                  \
-    X(PERP_PLAN_STATIONARY_B, "stationary (B)",                                                    \
+    X(PERP_PLAN_STATIONARY_B, "B-stationary",                                                      \
       "every condition as written holds, and no choice of sides for pairs of both sides zero "     \
       "lowers the cost; opened they would")                                                        \
     X(PERP_PLAN_FEASIBLE, "feasible",                                                              \
@@ -133,7 +133,8 @@ typedef struct perp_plan_options {
     perp_plan_start start;     ///< default the model's guesses
     unsigned seed;             ///< of random starts; default 1
     double from;               ///< time of the first node; default 0
-    double relaxation;         ///< pairs are relaxed to a b <= eps; eps at first, default 10; a fifth of it in balanced units, docs/plan.md
+    double
+        relaxation; ///< pairs are relaxed to a b <= eps; eps at first, default 10; a fifth of it in balanced units, docs/plan.md
     double
         relaxation_min; ///< eps at the end, before one side of each pair is fixed at 0; default 1e-7
     double penalty;     ///< weight of the l1 penalty; default 0.1
@@ -174,7 +175,7 @@ typedef struct perp_plan_result {
     double stationarity;    ///< slope of the Lagrangian with the sides fixed, each of its entries
                             ///< relative to the terms it is made of
     int both_zero;          ///< pairs with both sides 0
-    int weak;      ///< 0: opening those pairs does not lower the cost (S). Else their number
+    int weak; ///< 0: opening those pairs does not lower the cost (S-stationary). Else their number
     int curvature; ///< 1: along every direction that the active conditions leave, the cost rises to
         ///< second order; -1: it falls along one that could not be followed; 0: not shown
     int falls; ///< 1: feasible only, and the cost falls as a horizon without an end grows
@@ -255,13 +256,13 @@ PERP_API perp_status perp_plan_set_state(perp_plan *plan, int state, double valu
 PERP_API perp_status perp_plan_set_parameter(perp_plan *plan, const char *name, double value,
                                              perp_diag *diag);
 
-/// What a condition of the plan block, or a range, is worth: the change of the cost for every 1 that is added to the bound that
-/// holds the plan back, to first order.
+/// The multiplier (shadow price) of a condition of the plan block or of a range: the change of the cost per
+/// unit of the active bound, to first order.
 typedef struct perp_plan_multiplier {
     const char *kind; ///< "condition" or "range"
     const char *text; ///< the condition as written; of a range, whose it is
     int line, column; ///< where it stands in the model's text
-    int node;         ///< where it is worth most
+    int node;         ///< where it is largest
     double sum;       ///< over all nodes; of a range, with both its ends moved apart by 1
 } perp_plan_multiplier;
 
@@ -333,7 +334,7 @@ PERP_API perp_status perp_plan_feedback(const perp_plan *plan, double t, const d
 PERP_API perp_status perp_plan_shift(perp_plan *plan, int steps);
 
 /// Solve again from the last answer, its multipliers and the sides of its pairs; other sides are searched where these have become
-/// dearer. One start, no replay and no test of the second order, so that `stationary (S)` is the best word unless the program is
+/// dearer. One start, no replay and no test of the second order, so that `S-stationary` is the best word unless the program is
 /// convex; every condition is verified as in perp_plan_solve. Where nothing is found (limit), the next call goes on from there.
 ///
 /// @param max_iter  iterations in all, which bounds the time; 0: no limit but the options'

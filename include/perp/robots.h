@@ -41,20 +41,20 @@ PERP_API void perp_robot_destroy(perp_robot *robot);
 typedef struct perp_robot_parts {
     const char *name; ///< of the model or robot; "" where it has none
     perp_bodies_options options;
-    int nbody, nshape, nactuator, nequality, npair, napart;
+    int nbody, nshape, nactuator, nequality, npair, nexclude;
     const perp_body *body;
     const char *const *joint;  ///< nbody names of their joints, NULL: it has none or no name
     const perp_joint_law *law; ///< nbody
     const double *ref;         ///< nbody: q of a hinge or slide at the beginning
     const perp_shape *shape;
-    const perp_touch_rule *rule; ///< nshape
+    const perp_contact_material *material; ///< nshape
     const char *const *shape_name;
     const perp_actuator *actuator;
     const char *const *actuator_name;
     const perp_equality *equality;
-    const int (*pair)[2];  ///< shapes that touch whatever else is said
-    const double *pair_mu; ///< npair
-    const int (*apart)[2]; ///< bodies whose shapes do not touch
+    const int (*pair)[2];    ///< shapes that make contacts whatever their materials say
+    const double *pair_mu;   ///< npair
+    const int (*exclude)[2]; ///< nexclude: bodies whose shapes make no contact
     int ntendon;
     const perp_tendon *tendon; ///< what actuators name from 1 on
     const double (*pair_moment)

@@ -96,7 +96,8 @@ PERP_API void perp_field_destroy(perp_field *field);
 PERP_API int perp_field_heights(const perp_field *field, const double **height, int n[2],
                                 double half[2]);
 
-/// A shape of a body. Shapes of one body, of a body and its parent (unless that is the world), and of the world do not touch each other.
+/// A shape of a body. Shapes of one body, of a body and its parent (unless that is the world), and of the
+/// world make no contacts with each other.
 typedef struct perp_shape {
     int body; ///< 0: the world
     perp_shape_kind kind;
@@ -106,26 +107,26 @@ typedef struct perp_shape {
     double mu;             ///< friction coefficient, >= 0; of two shapes the larger counts
     double restitution;    ///< Newton's, 0..1; of two shapes the larger counts
     const perp_mesh *mesh; ///< of a PERP_SHAPE_MESH; the caller's, as long as the shape is in use
-    double spin,
-        roll; ///< of torsional and of rolling friction, >= 0 [m]; of two shapes the larger counts
+    double torsional_friction; ///< coefficient, >= 0 [m]; of two shapes the larger counts
+    double rolling_friction;   ///< coefficient, >= 0 [m]; of two shapes the larger counts
     const perp_field
         *field; ///< of a PERP_SHAPE_FIELD; the caller's, as long as the shape is in use
 } perp_shape;
 
-/// Two points of two shapes that are near each other, and what acts there.
-typedef struct perp_touch {
+/// A contact point of two shapes, and what acts there.
+typedef struct perp_contact {
     int shape[2];     ///< indices of the description
     double point[3];  ///< in the world, midway between the surfaces
     double normal[3]; ///< unit, from the first shape to the second
-    double gap;       ///< distance along it, < 0: they overlap [m]
+    double gap;       ///< distance along it, < 0: they penetrate [m]
     double tangent[2][3];
     double mu;
     double impulse[3]; ///< of the last step on the second body: along normal and tangents [N s]
     int feature;       ///< the same for the same corners and edges of the two shapes
-    double spin, roll; ///< coefficients [m]
+    double torsional_friction, rolling_friction; ///< coefficients [m]
     double moment
         [3]; ///< of the last step on the second body, of torsional friction about the normal, of rolling friction about the tangents [N m s]
-} perp_touch;
+} perp_contact;
 
 /// The contacts of one manifold, at most; with a height field a system has all of them.
 enum { PERP_MANIFOLD = 8 };
@@ -134,11 +135,11 @@ enum { PERP_MANIFOLD = 8 };
 /// tangents and feature of each; the least gap is the signed distance, within 1e-4 of the smaller shape's least size where a face is
 /// preferred to an edge.
 ///
-/// @param touch  PERP_MANIFOLD of them
+/// @param contact  PERP_MANIFOLD of them
 /// @param count  how many there are
 /// @return PERP_OK; PERP_ERR_ARG (NULL, sizes <= 0, not finite, a mesh that is not there, two planes or height fields); PERP_ERR_MEMORY
-PERP_API perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double margin,
-                                       perp_touch *touch, int *count);
+PERP_API perp_status perp_shapes_contacts(const perp_shape *a, const perp_shape *b, double margin,
+                                          perp_contact *contact, int *count);
 
 #ifdef __cplusplus
 }

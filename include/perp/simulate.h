@@ -148,24 +148,27 @@ PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 /// How this run steps time: the options' method. PERP_INTEGRATOR_COUNT for NULL.
 PERP_API perp_integrator perp_simulation_method(const perp_simulation *simulation);
 
-/// Of a run by a Radau method, steps so far that were left to backward Euler, in 16 parts each, and are of order 1: those that it could not take (at an
-/// event no sides could be found that hold, or its equations are singular), and behind each up to 63 more, untried; as many as the vain trial cost where that was more than 1000 such steps. With an accuracy, parts of steps. 0 for other methods and NULL.
+/// Number of steps so far that a Radau method could not take and left to its fallback: backward Euler with 16
+/// substeps, order 1. It includes steps skipped by the back-off after a failure. With an accuracy, counts
+/// substeps. 0 for other methods and NULL.
 ///
 /// @param diag  nullable; appended: why, for the first of them
-PERP_API long perp_simulation_steps_by_euler(const perp_simulation *simulation, perp_diag *diag);
+PERP_API long perp_simulation_fallback_steps(const perp_simulation *simulation, perp_diag *diag);
 
-/// How many of these had cause number `cause`, from 0; the last cause is that the step stood behind one that could not be taken, and was not tried.
+/// Fallback steps by cause. Iterate cause = 0, 1, .. until *words is NULL. The last cause is "skipped by
+/// back-off".
 ///
-/// @param words  nullable; what that cause is, in words; NULL: there are no more causes
-PERP_API long perp_simulation_left_by_cause(const perp_simulation *simulation, int cause,
-                                            const char **words);
+/// @param words  nullable; the cause in words
+PERP_API long perp_simulation_fallback_cause(const perp_simulation *simulation, int cause,
+                                             const char **words);
 
-/// Of a run with an accuracy, parts that were taken so far; 0 for others and NULL.
+/// Number of substeps taken so far by a run with an accuracy; 0 for others and NULL.
 ///
 /// @param shortest    nullable; the length of the shortest [s]; NaN: there is none
-/// @param unresolved  nullable; parts of 1e-9 of a step (there is none shorter) whose error may be larger than it should
-PERP_API long perp_simulation_parts(const perp_simulation *simulation, double *shortest,
-                                    long *unresolved);
+/// @param unresolved  nullable; substeps of 1e-9 of a step (the shortest there are) whose error may be larger
+///                    than it should
+PERP_API long perp_simulation_substeps(const perp_simulation *simulation, double *shortest,
+                                       long *unresolved);
 
 /// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
 /// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open;
@@ -327,23 +330,27 @@ PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulati
 
 /// What derivatives by a name are, from worse to better.
 typedef enum perp_derivative_kind {
-    PERP_DERIVATIVE_NONE,    ///< a step did not determine them
-    PERP_DERIVATIVE_NO_SIDE, ///< where both sides of a pair were 0, or a guard was on its bound, they are of a choice that may hold neither for an increase nor for a decrease; with fixed steps also: of one side, and a guard has switched
-    PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, or a guard was on its bound, and these hold for an increase; or the row falls on an event, which comes later then
+    PERP_DERIVATIVE_NONE,              ///< a step did not determine them
+    PERP_DERIVATIVE_UNKNOWN_DIRECTION, ///< both expressions of a pair were 0, or a guard was on its bound:
+    ///< they belong to one active set and may hold neither for an increase nor for a decrease. With
+    ///< fixed steps also: directional, and a guard has switched
+    PERP_DERIVATIVE_INCREASE, ///< directional: both expressions of a pair were 0, or a guard was on its
+    ///< bound, and these hold for an increase; or the row lies on an event, which comes later then
     PERP_DERIVATIVE_DECREASE, ///< the same for a decrease
-    PERP_DERIVATIVE_OF_STEPS, ///< fixed steps: a guard has switched, as at an impact; any: a choose, floor, mod or sign jumped, and what decides that moves; they are those of the steps as taken, not of the motion
-    PERP_DERIVATIVE_TWO_SIDED, ///< none of these
+    PERP_DERIVATIVE_OF_STEPS, ///< of the steps as taken, not of the motion: with fixed steps a guard has
+    ///< switched, as at an impact; with any a choose, floor, mod or sign jumped, and its switch moves
+    PERP_DERIVATIVE_DIFFERENTIABLE, ///< none of these
     PERP_DERIVATIVE_KIND_COUNT
 } perp_derivative_kind;
 
-/// "two-sided", "for an increase", ..; perp_derivative_kind_find gives PERP_DERIVATIVE_KIND_COUNT for an unknown word.
+/// "differentiable", "for an increase", ..; perp_derivative_kind_find gives PERP_DERIVATIVE_KIND_COUNT for an unknown word.
 PERP_API const char *perp_derivative_kind_name(perp_derivative_kind kind);
 PERP_API perp_derivative_kind perp_derivative_kind_find(const char *name);
 
 /// What the derivatives by the k-th name that is followed are now. Where both sides of a pair are 0 (a block that sticks at its bound, a contact without force) a
 /// motion may change one way with an increase and another way with a decrease; these are the derivatives of one of them. Allocates nothing.
 ///
-/// @param since  nullable; the time from which on they are that [s]; NaN for two-sided ones
+/// @param since  nullable; the time from which on they are that [s]; NaN for differentiable ones
 /// @return PERP_DERIVATIVE_KIND_COUNT: nothing is followed, or there is no such name
 PERP_API perp_derivative_kind perp_simulation_derivative_kind(const perp_simulation *simulation,
                                                               int k, double *since);
@@ -351,12 +358,12 @@ PERP_API perp_derivative_kind perp_simulation_derivative_kind(const perp_simulat
 /// The next steps of a simulation, of which derivatives are taken. They are taken from where it is, with its present parameters; each input listed is set before
 /// each step as by perp_simulation_set_input.
 typedef struct perp_run_stretch {
-    size_t size;          ///< sizeof(perp_run_stretch)
-    long steps;           ///< whole ones; 0, for perp_simulation_jvp alone: the row where the run is
-    int ninput;           ///< how many inputs
-    const int *input;     ///< their indices in the model; the options of creation name them
-    const double *value;  ///< steps by ninput, row by row; NULL: what they were set to stays
-    int nparameter;       ///< how many parameters
+    size_t size;         ///< sizeof(perp_run_stretch)
+    long steps;          ///< whole ones; 0, for perp_simulation_jvp alone: the row where the run is
+    int ninput;          ///< how many inputs
+    const int *input;    ///< their indices in the model; the options of creation name them
+    const double *value; ///< steps by ninput, row by row; NULL: what they were set to stays
+    int nparameter;      ///< how many parameters
     const int *parameter; ///< their indices in the model
     int every_row;        ///< 1: the rows after all steps count, 0: the last one
     perp_derivative_kind *
@@ -388,9 +395,9 @@ PERP_API perp_status perp_simulation_jvp(perp_simulation *simulation,
 /// at their end. What steps were is kept while that is less than 16 MB; longer stretches keep the root of their number of snapshots, and
 /// records of one part at a time, which is run again. Two to three times the steps themselves, however many states, inputs and parameters there are.
 ///
-/// With `kind` of the stretch it says what the gradient is. Two-sided: for changes of all that it is by, of either sign; of the steps: the same, with fixed
+/// With `kind` of the stretch it says what the gradient is. Differentiable: for changes of all that it is by, of either sign; of the steps: the same, with fixed
 /// steps, and a guard has switched. Where both sides of a pair were 0, or a guard was on its bound, and a change of what the gradient is by moves that, the gradient is that of the sides as
-/// they were. Then an increase says that it holds for a step along it, a decrease that it does for one against it, as a descent is; no side, that it may hold for neither: ask
+/// they were. Then an increase says that it holds for a step along it, a decrease that it does for one against it, as a descent is; unknown direction, that it may hold for neither: ask
 /// perp_simulation_jvp along the change that is meant. Takes the stretch once or twice more, forward.
 ///
 /// @param weight    perp_simulation_columns entries, those of the time and the residual are not read; of the last row, with every_row of all

@@ -28,41 +28,40 @@ static const char *activation_fault(const perp_actuator *a)
     if (!isfinite(a->rise + a->fall + a->smooth) || !(a->rise >= 0) ||
         (is_muscle && !(a->rise > 0 && a->fall > 0 && a->smooth >= 0)))
         return "times of its activation are >= 0, of a muscle's > 0";
-    if (!isfinite(a->act_lower + a->act_upper) || perp__is_no_range(a->act_lower, a->act_upper))
+    if (!perp__is_interval(&a->activation_range))
         return "its activation's lower bound must be below the upper one";
     return NULL;
 }
 
 const char *perp__drive_fault(const perp_actuator *a)
 {
-    double low = a->activation ? a->act_lower : a->control_lower,
-           high = a->activation ? a->act_upper : a->control_upper;
-    int grows = a->more_kp != 0 || a->more_kv != 0;
+    const perp_range *range = a->activation ? &a->activation_range : &a->control_range;
+    int grows = a->kp_per_control != 0 || a->kv_per_control != 0;
     if (a->gear == 0 || !isfinite(a->gear)) return "its actuator's gear is finite and not 0";
     if (!isfinite(a->gain) || !isfinite(a->bias))
         return "its actuator's gain or bias is not finite";
-    if (!(a->kp >= 0) || !(a->kv >= 0) || !(a->more_kp >= 0) || !(a->more_kv >= 0) ||
-        !isfinite(a->kp + a->kv + a->more_kp + a->more_kv))
+    if (!(a->kp >= 0) || !(a->kv >= 0) || !(a->kp_per_control >= 0) || !(a->kv_per_control >= 0) ||
+        !isfinite(a->kp + a->kv + a->kp_per_control + a->kv_per_control))
         return "its actuator's kp and kv are >= 0";
-    if (grows && !(low >= 0 && high > 0))
+    if (grows && !(range->limited && range->lower >= 0))
         return "kp and kv grow with a control, or an activation, that is bounded by 0 or more";
-    if (!isfinite(a->lower) || !isfinite(a->upper)) return "its actuator's bounds are finite";
-    if (perp__is_no_range(a->lower, a->upper) ||
-        perp__is_no_range(a->control_lower, a->control_upper))
-        return "its actuator's lower bounds must be below the upper ones";
+    if (!perp__is_interval(&a->force_range) || !perp__is_interval(&a->control_range))
+        return "its actuator's bounds must be finite, the lower ones below the upper ones";
     const char *fault = activation_fault(a);
     return fault ? fault : muscle_fault(&a->muscle);
 }
 
 /* Activations ------------------------------------------------------------------------------------------ */
 
+static const perp_range UNIT = {1, 0, 1};
+
 /* Of a muscle: rising takes longer the more it is active, falling the less (Millard, Uchida, Seth, Delp 2013, as MuJoCo has it). */
 static double muscle_time(const perp_actuator *a, double act, double u)
 {
-    double slow = 0.5 + 1.5 * perp__within(act, 0, 1), rise = a->rise * slow, fall = a->fall / slow,
-           by = u - act;
+    double slow = 0.5 + 1.5 * perp__within(act, &UNIT), rise = a->rise * slow,
+           fall = a->fall / slow, by = u - act;
     if (a->smooth == 0) return by > 0 ? rise : fall;
-    double x = perp__within(by / a->smooth + 0.5, 0, 1);
+    double x = perp__within(by / a->smooth + 0.5, &UNIT);
     return fall + (rise - fall) * x * x * x * (3 * x * (2 * x - 5) + 10);
 }
 
@@ -78,17 +77,17 @@ static double activation_after(const perp_actuator *a, double act, double u, dou
     if (a->activation == PERP_ACTIVATION_INTEGRATOR) act += h * u;
     if (a->activation == PERP_ACTIVATION_FILTER) act = approach(act, u, h, a->rise);
     if (a->activation == PERP_ACTIVATION_MUSCLE) {
-        u = perp__within(u, 0, 1);
+        u = perp__within(u, &UNIT);
         double half = approach(act, u, 0.5 * h, muscle_time(a, act, u));
         act = approach(act, u, h, muscle_time(a, half, u));
     }
-    return perp__within(act, a->act_lower, a->act_upper);
+    return perp__within(act, &a->activation_range);
 }
 
 static double control_of(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    return perp__within(b->joints.control[i], a->control_lower, a->control_upper);
+    return perp__within(b->joints.control[i], &a->control_range);
 }
 
 void perp__activations_move(perp_bodies *b, double h)
@@ -124,7 +123,7 @@ perp_status perp_bodies_set_activation(perp_bodies *b, const double *act)
         if (j->actuator[i].activation && !isfinite(act[i])) return PERP_ERR_ARG;
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
-        if (a->activation) j->act[i] = perp__within(act[i], a->act_lower, a->act_upper);
+        if (a->activation) j->act[i] = perp__within(act[i], &a->activation_range);
     }
     return PERP_OK;
 }
@@ -209,8 +208,8 @@ perp__line perp__drive_line(const perp_bodies *b, int i)
     double u = perp__drive_input(b, i);
     if (a->muscle.force == 0)
         return (perp__line){.force = a->gain * u + a->bias,
-                            .kp = a->kp + u * a->more_kp,
-                            .kv = a->kv + u * a->more_kv,
+                            .kp = a->kp + u * a->kp_per_control,
+                            .kv = a->kv + u * a->kv_per_control,
                             .size = fabs(a->gain * u) + fabs(a->bias)};
     const perp__link *l = &b->link[a->body];
     double length = a->tendon ? perp__tendon_length(b, a->tendon) : b->here[l->q],

@@ -13,7 +13,7 @@ static const double LITTLE = 1e-5;
 /* So many times as much is no step's end. */
 static const double DEEP = 1e4;
 
-double perp__bodies_little(const perp_bodies *b, const perp_touch *t)
+double perp__bodies_little(const perp_bodies *b, const perp_contact *t)
 {
     return LITTLE * fmin(b->form[t->shape[0]].least, b->form[t->shape[1]].least);
 }

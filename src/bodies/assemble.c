@@ -10,10 +10,11 @@
 static const double NEAR = 1e-9;
 
 /* By how much x, of |terms| `size`, is past its limits; within rounding 0. *most: the largest beside that rounding. */
-static double past(double x, double size, double lower, double upper, double *most)
+static double past(double x, double size, const perp_range *is, double *most)
 {
-    double off = fmax(lower - x, x - upper), near = NEAR * (size + fabs(x < lower ? lower : upper));
-    if ((lower == 0 && upper == 0) || !(off > near)) return 0;
+    double off = fmax(is->lower - x, x - is->upper),
+           near = NEAR * (size + fabs(x < is->lower ? is->lower : is->upper));
+    if (!is->limited || !(off > near)) return 0;
     *most = fmax(*most, off / near);
     return off;
 }
@@ -33,16 +34,16 @@ static double limits_off(const perp_bodies *b, perp_assembly *is)
     double most = 0;
     for (int i = 1; i < b->n; i++) {
         const perp_joint_law *law = &b->joints.law[i];
-        if (law->lower == 0 && law->upper == 0) continue;
+        if (!law->range.limited) continue;
         double axis[3], *q = &b->here[b->link[i].q],
                         x = perp__is_single(&b->link[i]) ? *q : perp__turn_of(q, axis),
-                        off = past(x, fabs(x), law->lower, law->upper, &most);
+                        off = past(x, fabs(x), &law->range, &most);
         if (is && off > is->limit) is->limit = off, is->body = i;
     }
     for (int i = 0; i < b->joints.ntendon; i++) {
         const perp_tendon *t = &b->joints.tendon[i];
         double off = past(perp__tendon_length(b, i + 1), terms_of(b, &b->joints.strand[i]),
-                          t->lower, t->upper, &most);
+                          &t->range, &most);
         if (is && off > is->limit) is->limit = off, is->body = 0, is->tendon = i + 1;
     }
     return most;
@@ -66,7 +67,7 @@ static double overlaps(const perp_bodies *b, perp_assembly *is)
     int which;
     double most = perp__bodies_deepest(b, &which);
     if (!is || which < 0) return most;
-    is->overlap = -b->touch[which].gap;
+    is->penetration = -b->touch[which].gap;
     memcpy(is->shape, b->touch[which].shape, sizeof is->shape);
     return most;
 }
@@ -86,11 +87,11 @@ static void meet_limits(perp_bodies *b)
     for (int i = 1; i < b->n; i++) {
         const perp_joint_law *law = &b->joints.law[i];
         double *x = &b->here[b->link[i].q];
-        if (law->lower == 0 && law->upper == 0) continue;
+        if (!law->range.limited) continue;
         if (perp__is_single(&b->link[i]))
-            *x = fmin(fmax(*x, law->lower), law->upper);
+            *x = perp__within(*x, &law->range);
         else
-            turn_back(x, law->upper);
+            turn_back(x, law->range.upper);
     }
 }
 
@@ -130,7 +131,7 @@ static perp_status approach(perp_bodies *b, double *off)
 }
 
 /* May it be that these have no room, whatever moves? Two of one mechanism, or one of what stays and one of what hangs on it. */
-static int is_of_one(const perp_bodies *b, const perp_touch *t)
+static int is_of_one(const perp_bodies *b, const perp_contact *t)
 {
     const perp__link *x = &b->link[b->shape[t->shape[0]].body],
                      *y = &b->link[b->shape[t->shape[1]].body];
@@ -142,21 +143,21 @@ static int is_of_one(const perp_bodies *b, const perp_touch *t)
 
 /* Of those that overlap the worst, and what is at least `nearly` as bad, touch no more; none where the worst is a pair that touches whatever else is
  * said. 0: none; -1: memory is out. */
-static int jam(perp_bodies *b, double nearly)
+static int exclude(perp_bodies *b, double nearly)
 {
     double most = 1;
-    int before = b->filter.njammed, is_said = 0;
+    int before = b->filter.nexcluded, is_said = 0;
     for (int pass = 0; pass < 2 && !is_said; pass++)
         for (int i = 0; i < b->ntouch; i++) {
-            const perp_touch *t = &b->touch[i];
+            const perp_contact *t = &b->touch[i];
             double depth = -t->gap / perp__bodies_little(b, t);
             int is_named = perp__bodies_is_named(b, t->shape[0], t->shape[1]);
             if (depth <= 1 || !is_of_one(b, t)) continue;
             if (!pass && depth > most) most = depth, is_said = is_named;
             if (!pass || is_named || depth < nearly * most) continue;
-            if (!perp__bodies_jam(b, t)) return -1;
+            if (!perp__bodies_exclude(b, t)) return -1;
         }
-    return b->filter.njammed - before;
+    return b->filter.nexcluded - before;
 }
 
 /* How far a position has moved from another, or a joint or a body turned. */
@@ -190,10 +191,10 @@ static perp_status make_room(perp_bodies *b, const double *from, double *off)
             status = look(b, NULL, &start);
             if (status != PERP_OK) return status;
         }
-        int jammed = jam(b, is_far ? 0 : NEARLY);
-        if (jammed < 0) return PERP_ERR_MEMORY;
-        if (!jammed && !is_far) return PERP_OK;
-        is_content = !jammed;
+        int excluded = exclude(b, is_far ? 0 : NEARLY);
+        if (excluded < 0) return PERP_ERR_MEMORY;
+        if (!excluded && !is_far) return PERP_OK;
+        is_content = !excluded;
     }
 }
 
@@ -203,7 +204,7 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     double off = 0;
     if (!b) return PERP_ERR_ARG;
     size_t bytes = (size_t)b->nq * sizeof *b->q;
-    int before = b->filter.njammed;
+    int before = b->filter.nexcluded;
     double *start = b->begun, *within = b->last;
     memcpy(start, b->q, bytes);
     memcpy(b->here, b->q, bytes);
@@ -213,7 +214,7 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     if (status == PERP_OK && off > 0) status = make_room(b, within, &off);
     is.is_assembled = status == PERP_OK && off == 0;
     is.moved = is.is_assembled ? moved(b, start) : 0;
-    is.jammed = b->filter.njammed - before;
+    is.excluded = b->filter.nexcluded - before;
     perp_bodies_set(b, is.moved > 0 ? b->here : start, NULL);
     if (status != PERP_OK) return perp__out_of_memory(diag, "bodies");
     if (assembly) *assembly = is;

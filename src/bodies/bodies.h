@@ -101,10 +101,10 @@ typedef struct perp__named_pair {
 } perp__named_pair;
 
 /* One that overlaps where a mechanism begins and has no room to move apart: it does not touch. */
-typedef struct perp__jammed_pair {
+typedef struct perp__excluded_pair {
     int shape[2];
-    double overlap;
-} perp__jammed_pair;
+    double penetration;
+} perp__excluded_pair;
 
 /* What is kept of steps in which the same contacts are there: rest.c. */
 typedef struct perp__rest {
@@ -122,11 +122,11 @@ typedef struct perp__costs {
 } perp__costs;
 
 typedef struct perp__filter {
-    perp_touch_rule *rule;     /* of each shape; NULL: all have the usual one */
-    perp__named_pair *pair;    /* sorted */
-    int (*apart)[2];           /* bodies, sorted */
-    perp__jammed_pair *jammed; /* sorted */
-    int npair, cpair, napart, capart, njammed, cjammed;
+    perp_contact_material *rule;   /* of each shape; NULL: all have the usual one */
+    perp__named_pair *pair;        /* sorted */
+    int (*apart)[2];               /* bodies, sorted */
+    perp__excluded_pair *excluded; /* sorted */
+    int npair, cpair, napart, capart, nexcluded, cexcluded;
 } perp__filter;
 
 struct perp_bodies {
@@ -153,7 +153,7 @@ struct perp_bodies {
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
         *over;         /* M: then its factors L, D of L' D L; 1/D */
     double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
-    perp_touch *touch,
+    perp_contact *touch,
         *before; /* of the state as it is, or of a step that was refused; of the last step */
     int ntouch, ctouch, nbefore, cbefore;
     int is_ahead; /* touch: found where the next step's forces act */
@@ -244,8 +244,8 @@ double perp__moments_difference(const perp_bodies *b);
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
 void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3]);
 int perp__bodies_is_named(const perp_bodies *b, int i, int j);
-int perp__bodies_jam(perp_bodies *b,
-                     const perp_touch *t); /* they do not touch any more; 0: memory is out */
+int perp__bodies_exclude(perp_bodies *b,
+                         const perp_contact *t); /* they do not touch any more; 0: memory is out */
 void perp__filter_destroy(perp_bodies *b);
 /* What was found where the last step ended does not hold. */
 void perp__bodies_look_again(perp_bodies *b);
@@ -278,7 +278,7 @@ int perp__correction_is_small(const perp_bodies *b, double h, double penetration
 /* Points of a shape may be moved by this times the penetration that is taken back: a contact acts on a lever. */
 #define PERP__LEVER 10
 /* Overlap that is taken back by velocities. */
-double perp__bodies_little(const perp_bodies *b, const perp_touch *t);
+double perp__bodies_little(const perp_bodies *b, const perp_contact *t);
 
 /* rest.c. Do the impulses of the step before hold, or nearly, so that they are mended by Newton's matrix as it was? Then they, u and b->next are the answer,
  * and the blocks those of the diagonal. The problem is stated but for its blocks. */

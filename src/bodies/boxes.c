@@ -95,7 +95,7 @@ static void support_edge(const perp__placed *box, int k, const double *n, double
 }
 
 static int touch_edges(const perp__placed *a, const perp__placed *b, const axis *best,
-                       perp_touch *t)
+                       perp_contact *t)
 {
     double x[3], y[3], u[3], w[3], back[3], from[3];
     for (int k = 0; k < 3; k++) back[k] = -best->n[k];
@@ -116,7 +116,7 @@ static int touch_edges(const perp__placed *a, const perp__placed *b, const axis 
 }
 
 int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margin,
-                      perp_touch *touch)
+                      perp_contact *touch)
 {
     boxes x = {.a = a, .b = b, .ha = a->shape->size, .hb = b->shape->size};
     double from[3], back[3];

@@ -178,13 +178,13 @@ static int touch_pair(perp_bodies *b, int i, int j)
     int n = y->shape->kind == PERP_SHAPE_FIELD
                 ? perp__touch_field(y, x, margin, &b->touch, &b->ctouch, b->ntouch)
                 : perp__touch_shapes(x, y, margin, b->touch + b->ntouch);
-    perp_touch *t = b->touch + b->ntouch;
+    perp_contact *t = b->touch + b->ntouch;
     if (n < 0) return 0;
     double mu[3];
     if (n) perp__bodies_friction(b, i, j, mu);
     for (int k = 0; k < n; k++) {
         t[k].shape[0] = i, t[k].shape[1] = j;
-        t[k].mu = mu[0], t[k].spin = mu[1], t[k].roll = mu[2];
+        t[k].mu = mu[0], t[k].torsional_friction = mu[1], t[k].rolling_friction = mu[2];
         for (int d = 0; d < 3; d++) t[k].impulse[d] = t[k].moment[d] = 0;
         perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
     }

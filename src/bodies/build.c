@@ -36,7 +36,7 @@ void perp_bodies_options_fill(perp_bodies_options *options, size_t size)
                                .gravity = {0, 0, -9.81},
                                .step = 0.002,
                                .tol = 1e-8,
-                               .rebound = 0.01,
+                               .restitution_threshold = 0.01,
                                .method = PERP_BODIES_EULER};
     perp__options_give(options, size, &own, sizeof own);
 }
@@ -77,7 +77,7 @@ static const char *body_fault(const perp_body *is, int i)
         return "its inertia is that of no masses: xx <= yy + zz and so on about the centre";
     if (!(is->damping >= 0) || !(is->armature >= 0) || !isfinite(is->damping + is->armature))
         return "damping and armature are >= 0";
-    if (!isfinite(is->lift)) return "its lift is not finite";
+    if (!isfinite(is->gravity_compensation)) return "its lift is not finite";
     return NULL;
 }
 
@@ -89,7 +89,8 @@ static const char *shape_fault(const perp_shape *is, int nbody)
     if (is->kind == PERP_SHAPE_PLANE && is->body) return "a plane is of the world (body 0)";
     if (is->kind == PERP_SHAPE_FIELD && is->body) return "a height field is of the world (body 0)";
     if (!(is->mu >= 0) || !isfinite(is->mu)) return "its friction is >= 0";
-    if (!(is->spin >= 0) || !(is->roll >= 0) || !isfinite(is->spin + is->roll))
+    if (!(is->torsional_friction >= 0) || !(is->rolling_friction >= 0) ||
+        !isfinite(is->torsional_friction + is->rolling_friction))
         return "its torsional and rolling friction are >= 0";
     if (!(is->restitution >= 0 && is->restitution <= 1)) return "its restitution is from 0 to 1";
     return NULL;
@@ -288,9 +289,9 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
     if (!body || nbody < 1 || nshape < 0 || (nshape && !shape) ||
         !perp__options_take(&o, sizeof o, options))
         return PERP_ERR_ARG;
-    if (!(o.step > 0) || !isfinite(o.step) || !(o.tol > 0 && o.tol <= 1e-2) || !(o.rebound >= 0) ||
-        !are_finite(o.gravity, 3) || !are_finite(o.wind, 3) || !(o.density >= 0) ||
-        !(o.viscosity >= 0) || !isfinite(o.density + o.viscosity))
+    if (!(o.step > 0) || !isfinite(o.step) || !(o.tol > 0 && o.tol <= 1e-2) ||
+        !(o.restitution_threshold >= 0) || !are_finite(o.gravity, 3) || !are_finite(o.wind, 3) ||
+        !(o.density >= 0) || !(o.viscosity >= 0) || !isfinite(o.density + o.viscosity))
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
                             "step > 0, 0 < tol <= 1e-2, rebound, density, viscosity >= 0 and a "
                             "finite gravity and wind "
@@ -444,13 +445,13 @@ void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
             sum += 0.5 * l->is.armature * b->v[l->v + k] * b->v[l->v + k];
         perp__rotate3(l->R, l->own.h, c);
         perp__move3(c, l->own.m, l->p, c);
-        height -= (1 - l->is.lift) * perp__dot3(b->o.gravity, c);
+        height -= (1 - l->is.gravity_compensation) * perp__dot3(b->o.gravity, c);
     }
     if (kinetic) *kinetic = sum;
     if (potential) *potential = height;
 }
 
-int perp_bodies_touches(const perp_bodies *b, const perp_touch **touch)
+int perp_bodies_contacts(const perp_bodies *b, const perp_contact **touch)
 {
     if (touch) *touch = b->is_ahead ? b->before : b->touch;
     return b->is_ahead ? b->nbefore : b->ntouch;

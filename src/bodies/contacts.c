@@ -69,7 +69,7 @@ static void reduce(perp_bodies *b, const perp__rows *row)
 }
 
 /* What moves the first body counts less, what moves both not at all. of: NULL, or the moment. */
-static void move_entries(perp_bodies *b, perp__rows *row, const perp_touch *t,
+static void move_entries(perp_bodies *b, perp__rows *row, const perp_contact *t,
                          const perp__moment *of, int body, double sign)
 {
     const double LEVEL = 1e-15; /* the cosine of two axes at right angles, rounded */
@@ -112,7 +112,7 @@ static int add_chains(perp_bodies *b, perp__rows *row, const int *tip)
     return 1;
 }
 
-static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t, const perp__moment *of)
+static int add_touch(perp_bodies *b, perp__rows *row, const perp_contact *t, const perp__moment *of)
 {
     int body[2], tip[2];
     for (int side = 0; side < 2; side++) {
@@ -356,14 +356,14 @@ int perp__bodies_state_blocks(perp_bodies *b)
  * the same place, or else that is nearest. */
 static void guess(const perp_bodies *b, int i, double *impulse)
 {
-    perp_touch *t = &b->touch[i];
+    perp_contact *t = &b->touch[i];
     double least = INFINITY;
     for (int d = 0; d < 3; d++) impulse[d] = b->c.is_again ? t->impulse[d] : 0;
     if (b->c.is_again) return;
     for (int d = 0; d < 3; d++) t->moment[d] = 0;
     for (int n = 0, k = i < b->nbefore ? i : 0; n < b->nbefore && least >= 0; n++, k++) {
         if (k == b->nbefore) k = 0;
-        const perp_touch *old = &b->before[k];
+        const perp_contact *old = &b->before[k];
         double from[3];
         if (old->shape[0] != t->shape[0] || old->shape[1] != t->shape[1]) continue;
         perp__move3(old->point, -1, t->point, from);
@@ -411,13 +411,13 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
 
 static void state_touch(perp_bodies *b, int i, const double *free_speed)
 {
-    perp_touch *t = &b->touch[i];
+    perp_contact *t = &b->touch[i];
     double *q = perp__contact_value(b, PERP__Q) + 3 * i,
            *shift = perp__contact_value(b, PERP__SHIFT) + 3 * i,
            before = add_speed(b, i, free_speed, q),
            e = fmax(b->shape[t->shape[0]].restitution, b->shape[t->shape[1]].restitution);
-    int rebounds =
-        !b->c.is_still && e > 0 && before < -b->o.rebound && t->gap + b->o.step * q[0] < 0;
+    int rebounds = !b->c.is_still && e > 0 && before < -b->o.restitution_threshold &&
+                   t->gap + b->o.step * q[0] < 0;
     /* what overlaps by more is moved apart where the step has ended: within it no velocity is needed */
     int is_deep = -t->gap > perp__bodies_little(b, t) && !b->c.is_still;
     shift[0] = rebounds ? e * before : is_deep ? 0 : t->gap / b->o.step;

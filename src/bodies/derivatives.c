@@ -190,17 +190,18 @@ typedef struct step_slopes {
 
 static const char *reason_not_smooth(const perp_bodies *b)
 {
-    const perp_touch *touch;
-    int n = perp_bodies_touches(b, &touch);
+    const perp_contact *touch;
+    int n = perp_bodies_contacts(b, &touch);
     for (int i = 0; i < n; i++)
         if (perp__length3(touch[i].impulse) > 0) return "a contact pushes";
     for (int i = 0; i < b->joints.nu; i++) {
         const perp_actuator *a = &b->joints.actuator[i];
         if (a->activation || a->muscle.force != 0) return "an actuator has an activation";
-        if (a->more_kp != 0 || a->more_kv != 0) return "a gain changes with a control";
+        if (a->kp_per_control != 0 || a->kv_per_control != 0)
+            return "a gain changes with a control";
     }
     for (int i = 0; i < b->joints.nturn; i++) {
-        double most = b->joints.law[b->joints.turn[i].ball].upper;
+        double most = b->joints.law[b->joints.turn[i].ball].range.upper;
         if (most > 0 && isfinite(most)) return "a ball joint has a limit";
     }
     if (b->is_pushed) return "there are forces on bodies";
@@ -212,15 +213,14 @@ static int is_at_bound(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     double f = b->joints.drive[i];
-    return (a->lower != 0 || a->upper != 0) && (f <= a->lower || f >= a->upper);
+    return a->force_range.limited && (f <= a->force_range.lower || f >= a->force_range.upper);
 }
 
 static int is_clamped(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     double u = b->joints.control[i];
-    return (a->control_lower != 0 || a->control_upper != 0) &&
-           (u < a->control_lower || u > a->control_upper);
+    return a->control_range.limited && (u < a->control_range.lower || u > a->control_range.upper);
 }
 
 /* Of its bound, a force of dry friction that holds; the rest is the friction solver's rounding. */

@@ -173,11 +173,11 @@ static int is_of_surface(const perp_field *f, int i, int j, const double *x, con
 }
 
 /* A contact along the normal of a prism's triangle at what is lowest beside that. */
-static perp_touch lowest_touch(const prism *p, const perp__placed *other, const double *up)
+static perp_contact lowest_touch(const prism *p, const perp__placed *other, const double *up)
 {
     double round = perp__shape_round(other->shape), back[3] = {-up[0], -up[1], -up[2]}, x[3],
            gap = perp__apart(&p->placed, other, up) - round;
-    perp_touch t = {.gap = gap, .feature = -1};
+    perp_contact t = {.gap = gap, .feature = -1};
     perp__shape_support(other, back, x);
     perp__move3(x, 1, other->p, x);
     memcpy(t.normal, up, sizeof t.normal);
@@ -188,12 +188,12 @@ static perp_touch lowest_touch(const prism *p, const perp__placed *other, const 
 /* Something is so deep in a prism that its sides are nearer than its top: out by the top. What is lowest counts where it is above or below the
  * triangle, also beside its columns along the normal; *spare: of what is lowest elsewhere the least deep, if nothing else is found. */
 static int touch_deep(const perp__placed *field, const prism *p, const perp__placed *other,
-                      double margin, perp_touch *t, perp_touch *spare)
+                      double margin, perp_contact *t, perp_contact *spare)
 {
     double up[3], from[3], local[3], above, least = INFINITY;
     perp__rotate3(field->R, p->normal, up);
     int n = perp__touch_face(&p->placed, other, up, 1, margin, t);
-    perp_touch lowest = lowest_touch(p, other, up);
+    perp_contact lowest = lowest_touch(p, other, up);
     for (int i = 0; i < n; i++) least = fmin(least, t[i].gap);
     perp__move3(lowest.point, perp__shape_round(other->shape) + 0.5 * lowest.gap, up, from);
     perp__move3(from, -1, field->p, from);
@@ -211,7 +211,8 @@ static int touch_deep(const perp__placed *field, const prism *p, const perp__pla
 
 /* Contacts with one triangle, at most PERP_MANIFOLD; normals from the field. */
 static int touch_prism(const perp__placed *field, int i, int j, const prism *p,
-                       const perp__placed *other, double margin, perp_touch *t, perp_touch *spare)
+                       const perp__placed *other, double margin, perp_contact *t,
+                       perp_contact *spare)
 {
     const double LEVEL = 1e-10, SHARP = 1e-6,
                  BLUNT = 1e-3; /* how well n is known of what is curved */
@@ -235,12 +236,12 @@ static int touch_prism(const perp__placed *field, int i, int j, const prism *p,
 /* While contacts are sorted out their first shape says what is known of them. */
 enum { UNSEEN, MEMBER, CORNER, KEPT, DROPPED };
 
-static void surface_point(const perp_touch *t, double *x)
+static void surface_point(const perp_contact *t, double *x)
 {
     perp__move3(t->point, -0.5 * t->gap, t->normal, x);
 }
 
-static int is_in_plane(const perp_touch *of, const perp_touch *t, double size)
+static int is_in_plane(const perp_contact *of, const perp_contact *t, double size)
 {
     const double LEVEL = 1e-10, FLAT = 1e-9;
     double x[3], y[3];
@@ -252,7 +253,7 @@ static int is_in_plane(const perp_touch *of, const perp_touch *t, double size)
 }
 
 /* Twice the area of a, b, c seen along n; how far c is. */
-static double area_of(const perp_touch *a, const perp_touch *b, const perp_touch *c,
+static double area_of(const perp_contact *a, const perp_contact *b, const perp_contact *c,
                       const double *n)
 {
     double u[3], w[3], m[3];
@@ -262,7 +263,7 @@ static double area_of(const perp_touch *a, const perp_touch *b, const perp_touch
     return perp__dot3(m, n);
 }
 
-static double way(const perp_touch *a, const perp_touch *b)
+static double way(const perp_contact *a, const perp_contact *b)
 {
     double u[3];
     perp__move3(b->point, -1, a->point, u);
@@ -270,7 +271,7 @@ static double way(const perp_touch *a, const perp_touch *b)
 }
 
 /* The next corner of the members' hull after `at`, counterclockwise; -1: it is alone. */
-static int next_corner(const perp_touch *t, int n, int at, double size)
+static int next_corner(const perp_contact *t, int n, int at, double size)
 {
     const double LINE = 1e-9;
     int best = -1;
@@ -285,7 +286,7 @@ static int next_corner(const perp_touch *t, int n, int at, double size)
 }
 
 /* The member that is furthest along an axis across the normal, then along the other: a corner. */
-static int first_corner(const perp_touch *t, int n, int of)
+static int first_corner(const perp_contact *t, int n, int of)
 {
     double u[3], w[3], most = -INFINITY;
     int best = of;
@@ -298,11 +299,11 @@ static int first_corner(const perp_touch *t, int n, int of)
 }
 
 /* Gaps of the members beside the plane through three corners, or the line through two. 0: one is below it, and they are no flat face's. */
-static int are_flat(const perp_touch *t, int n, const int *corner, int ncorner, double size)
+static int are_flat(const perp_contact *t, int n, const int *corner, int ncorner, double size)
 {
     const double FLAT = 1e-9;
-    const perp_touch *a = &t[corner[0]], *b = &t[corner[ncorner > 2 ? ncorner / 3 : 1]],
-                     *c = &t[corner[ncorner > 2 ? 2 * ncorner / 3 : 1]];
+    const perp_contact *a = &t[corner[0]], *b = &t[corner[ncorner > 2 ? ncorner / 3 : 1]],
+                       *c = &t[corner[ncorner > 2 ? 2 * ncorner / 3 : 1]];
     double whole = ncorner > 2 ? area_of(a, b, c, a->normal) : 1, line = way(a, b);
     for (int i = 0; i < n; i++) {
         if (t[i].shape[0] != MEMBER && t[i].shape[0] != CORNER) continue;
@@ -318,7 +319,7 @@ static int are_flat(const perp_touch *t, int n, const int *corner, int ncorner, 
 }
 
 /* Of contacts in one plane, of faces that lie on several triangles, only the corners of all: the others say nothing more. */
-static void reduce_plane(perp_touch *t, int n, int of, double size)
+static void reduce_plane(perp_contact *t, int n, int of, double size)
 {
     enum { MOST = 64 };
     int corner[MOST], count = 0;
@@ -338,7 +339,7 @@ static void reduce_plane(perp_touch *t, int n, int of, double size)
 }
 
 /* Two triangles find what is at their edge twice. */
-static void drop_doubles(perp_touch *t, int n, double size)
+static void drop_doubles(perp_contact *t, int n, double size)
 {
     const double SAME = 1e-9, ALIKE = 1e-8;
     for (int i = 0; i < n; i++)
@@ -348,7 +349,7 @@ static void drop_doubles(perp_touch *t, int n, double size)
                 t[t[j].gap > t[i].gap ? j : i].shape[0] = DROPPED;
 }
 
-static int sort_out(perp_touch *t, int n, double size)
+static int sort_out(perp_contact *t, int n, double size)
 {
     int count = 0;
     for (int i = 0; i < n; i++) t[i].shape[0] = UNSEEN;
@@ -384,12 +385,12 @@ static int clamp(double x, int most)
 }
 
 int perp__touch_field(const perp__placed *field, const perp__placed *other, double margin,
-                      perp_touch **touch, int *room, int first)
+                      perp_contact **touch, int *room, int first)
 {
     const perp_field *f = field->shape->field;
     double low[3], high[3], extent = perp__shape_extent(other->shape);
     int from[2], to[2], n = 0;
-    perp_touch spare = {.gap = -(double)INFINITY};
+    perp_contact spare = {.gap = -(double)INFINITY};
     reach_of(field, other, margin, low, high);
     for (int k = 0; k < 2; k++) {
         if (high[k] < -f->half[k] || low[k] > f->half[k]) return 0;
@@ -403,7 +404,7 @@ int perp__touch_field(const perp__placed *field, const perp__placed *other, doub
                 set_prism(field, i, j, which, 2 * extent + f->cell[0] + f->cell[1], &p);
                 if (low[2] > fmax(p.top[0][2], fmax(p.top[1][2], p.top[2][2]))) continue;
                 if (!perp__grow(touch, room, first + n + PERP_MANIFOLD, sizeof **touch)) return -1;
-                perp_touch *t = *touch + first + n;
+                perp_contact *t = *touch + first + n;
                 memset(t, 0, PERP_MANIFOLD * sizeof *t);
                 int count = touch_prism(field, i, j, &p, other, margin, t, &spare);
                 for (int k = 0; k < count; k++)

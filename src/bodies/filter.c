@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const perp_touch_rule usual = {.type = 1, .affinity = 1, .dimension = 6};
+static const perp_contact_material usual = {.type = 1, .affinity = 1, .dimension = 6};
 
-static const perp_touch_rule *rule_of(const perp_bodies *b, int shape)
+static const perp_contact_material *rule_of(const perp_bodies *b, int shape)
 {
     return b->filter.rule ? &b->filter.rule[shape] : &usual;
 }
@@ -15,14 +15,15 @@ static const perp_touch_rule *rule_of(const perp_bodies *b, int shape)
 void perp__bodies_look_again(perp_bodies *b)
 {
     if (!b->is_ahead) return;
-    perp_touch *touch = b->touch;
+    perp_contact *touch = b->touch;
     int capacity = b->ctouch;
     b->touch = b->before, b->ctouch = b->cbefore, b->ntouch = b->nbefore;
     b->before = touch, b->cbefore = capacity, b->nbefore = 0;
     b->is_ahead = 0;
 }
 
-perp_status perp_bodies_set_rule(perp_bodies *b, int shape, const perp_touch_rule *rule)
+perp_status perp_bodies_set_contact_material(perp_bodies *b, int shape,
+                                             const perp_contact_material *rule)
 {
     if (!b || !rule || shape < 0 || shape >= b->nshape ||
         (rule->dimension != 1 && rule->dimension != 3 && rule->dimension != 4 &&
@@ -74,8 +75,8 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
     return PERP_OK;
 }
 
-perp_status perp_bodies_set_pair_moments(perp_bodies *b, int shape0, int shape1, double spin,
-                                         double roll)
+perp_status perp_bodies_set_pair_friction(perp_bodies *b, int shape0, int shape1, double spin,
+                                          double roll)
 {
     perp__named_pair *pair = b ? (perp__named_pair *)named(b, shape0, shape1) : NULL;
     if (!pair || !(spin >= 0) || !(roll >= 0) || !isfinite(spin + roll)) return PERP_ERR_ARG;
@@ -84,7 +85,7 @@ perp_status perp_bodies_set_pair_moments(perp_bodies *b, int shape0, int shape1,
     return PERP_OK;
 }
 
-perp_status perp_bodies_keep_apart(perp_bodies *b, int body0, int body1)
+perp_status perp_bodies_exclude_contacts(perp_bodies *b, int body0, int body1)
 {
     if (!b || body0 < 0 || body1 < 0 || body0 >= b->n || body1 >= b->n) return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
@@ -115,37 +116,37 @@ int perp__bodies_is_named(const perp_bodies *b, int i, int j)
     return named(b, i, j) != NULL;
 }
 
-static int is_jammed(const perp_bodies *b, int i, int j)
+static int is_excluded(const perp_bodies *b, int i, int j)
 {
     const int key[2] = {i < j ? i : j, i < j ? j : i};
-    return b->filter.njammed && bsearch(key, b->filter.jammed, (size_t)b->filter.njammed,
-                                        sizeof *b->filter.jammed, by_numbers);
+    return b->filter.nexcluded && bsearch(key, b->filter.excluded, (size_t)b->filter.nexcluded,
+                                          sizeof *b->filter.excluded, by_numbers);
 }
 
-int perp__bodies_jam(perp_bodies *b, const perp_touch *t)
+int perp__bodies_exclude(perp_bodies *b, const perp_contact *t)
 {
     perp__filter *f = &b->filter;
     int i = t->shape[0], j = t->shape[1];
-    if (is_jammed(b, i, j)) return 1;
-    if (!perp__grow(&f->jammed, &f->cjammed, f->njammed + 1, sizeof *f->jammed)) return 0;
-    f->jammed[f->njammed++] = (perp__jammed_pair){{i < j ? i : j, i < j ? j : i}, -t->gap};
-    qsort(f->jammed, (size_t)f->njammed, sizeof *f->jammed, by_numbers);
+    if (is_excluded(b, i, j)) return 1;
+    if (!perp__grow(&f->excluded, &f->cexcluded, f->nexcluded + 1, sizeof *f->excluded)) return 0;
+    f->excluded[f->nexcluded++] = (perp__excluded_pair){{i < j ? i : j, i < j ? j : i}, -t->gap};
+    qsort(f->excluded, (size_t)f->nexcluded, sizeof *f->excluded, by_numbers);
     return 1;
 }
 
-int perp_bodies_jammed(const perp_bodies *b, int k, int shape[2], double *overlap)
+int perp_bodies_excluded_pair(const perp_bodies *b, int k, int shape[2], double *overlap)
 {
-    if (!b || k < 0 || k >= b->filter.njammed) return 0;
-    for (int i = 0; i < 2 && shape; i++) shape[i] = b->filter.jammed[k].shape[i];
-    if (overlap) *overlap = b->filter.jammed[k].overlap;
+    if (!b || k < 0 || k >= b->filter.nexcluded) return 0;
+    for (int i = 0; i < 2 && shape; i++) shape[i] = b->filter.excluded[k].shape[i];
+    if (overlap) *overlap = b->filter.excluded[k].penetration;
     return 1;
 }
 
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
 {
-    if (is_jammed(b, i, j)) return 0;
+    if (is_excluded(b, i, j)) return 0;
     if (named(b, i, j)) return 1;
-    const perp_touch_rule *p = rule_of(b, i), *q = rule_of(b, j);
+    const perp_contact_material *p = rule_of(b, i), *q = rule_of(b, j);
     if (!(p->type & q->affinity) && !(q->type & p->affinity)) return 0;
     if (are_apart(b, b->shape[i].body, b->shape[j].body)) return 0;
     int x = root_of(b, b->shape[i].body), y = root_of(b, b->shape[j].body);
@@ -159,12 +160,14 @@ void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3])
 {
     static const int least[3] = {3, 4, 6}; /* the dimensions that have them */
     const perp__named_pair *pair = named(b, i, j);
-    const perp_touch_rule *p = rule_of(b, i), *q = rule_of(b, j);
+    const perp_contact_material *p = rule_of(b, i), *q = rule_of(b, j);
     const perp_shape *x = &b->shape[i], *y = &b->shape[j];
     if (p->priority < q->priority) p = q, x = y;
     if (p->priority > q->priority) q = p, y = x;
     int dimension = p->dimension > q->dimension ? p->dimension : q->dimension;
-    const double larger[3] = {fmax(x->mu, y->mu), fmax(x->spin, y->spin), fmax(x->roll, y->roll)};
+    const double larger[3] = {fmax(x->mu, y->mu),
+                              fmax(x->torsional_friction, y->torsional_friction),
+                              fmax(x->rolling_friction, y->rolling_friction)};
     for (int k = 0; k < 3; k++) mu[k] = pair ? pair->mu[k] : dimension >= least[k] ? larger[k] : 0;
 }
 
@@ -173,5 +176,5 @@ void perp__filter_destroy(perp_bodies *b)
     free(b->filter.rule);
     free(b->filter.pair);
     free(b->filter.apart);
-    free(b->filter.jammed);
+    free(b->filter.excluded);
 }

@@ -63,27 +63,27 @@ double perp__apart(const perp__placed *a, const perp__placed *b, const double *n
 
 /* manifold.c: contacts nearer than `margin`, at most PERP_MANIFOLD. How many. */
 int perp__touch_convex(const perp__placed *a, const perp__placed *b, double margin,
-                       perp_touch *touch);
+                       perp_contact *touch);
 /* The face of `reference` most along n against what of `other` faces it; touches have `sign` n as normal. */
 int perp__touch_face(const perp__placed *reference, const perp__placed *other, const double *n,
-                     double sign, double margin, perp_touch *touch);
+                     double sign, double margin, perp_contact *touch);
 int perp__touch_plane(const perp__placed *plane, const perp__placed *b, double margin,
-                      perp_touch *touch);
+                      perp_contact *touch);
 /* boxes.c */
 int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margin,
-                      perp_touch *touch);
+                      perp_contact *touch);
 /* field.c: all contacts of a height field with another shape, into *touch from `first` on, which has `room` and grows; normals towards the field. How many; -1: memory is out. */
 int perp__touch_field(const perp__placed *field, const perp__placed *other, double margin,
-                      perp_touch **touch, int *room, int first);
+                      perp_contact **touch, int *room, int first);
 /* Both are of the world only. */
 static inline int perp__is_ground(const perp_shape *s)
 {
     return s->kind == PERP_SHAPE_PLANE || s->kind == PERP_SHAPE_FIELD;
 }
 /* At most PERP_MANIFOLD of n touches, in their order: the deepest, then always the one furthest from those. May be in place. */
-int perp__thin_touches(const perp_touch *t, int n, perp_touch *out);
+int perp__thin_touches(const perp_contact *t, int n, perp_contact *out);
 /* shapes.c: two shapes in the order of their kinds, but height fields. */
 int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin,
-                       perp_touch *touch);
+                       perp_contact *touch);
 
 #endif

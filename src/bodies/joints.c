@@ -9,29 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both 0: none. */
-static int is_range(double lower, double upper)
+int perp__is_limit(const perp_range *r)
 {
-    return lower != 0 || upper != 0;
+    return !r->limited ||
+           (r->lower <= r->upper && r->lower < (double)INFINITY && r->upper > -(double)INFINITY);
 }
 
-int perp__is_no_range(double lower, double upper)
+int perp__is_interval(const perp_range *r)
 {
-    return isnan(lower) || isnan(upper) || (is_range(lower, upper) && !(lower < upper)) ||
-           lower == (double)INFINITY || upper == -(double)INFINITY;
+    return !r->limited || (isfinite(r->lower + r->upper) && r->lower < r->upper);
 }
 
 /* Description ---------------------------------------------------------------------------------------- */
 
 static const char *law_fault(const perp__link *l, const perp_joint_law *law)
 {
-    int has = is_range(law->lower, law->upper), is_ball = l->is.joint == PERP_JOINT_BALL;
+    int has = law->range.limited, is_ball = l->is.joint == PERP_JOINT_BALL;
     if (!l->nv) return "it does not move in its parent";
     if (law->stiffness != 0 && !perp__is_single(l)) return "springs are of hinges and slides";
     if (has && !perp__is_single(l) && !is_ball) return "a free body has no limits";
-    if (has && is_ball && law->lower != 0) return "a ball's lower limit is 0";
-    if (perp__is_no_range(law->lower, law->upper))
-        return "its lower limit must be below the upper one";
+    if (has && is_ball && !(law->range.lower == 0 && law->range.upper > 0))
+        return "a ball's lower limit is 0, its upper limit > 0";
+    if (!perp__is_limit(&law->range)) return "its lower limit must not be above the upper one";
     if (!(law->friction >= 0) || !isfinite(law->friction)) return "its friction is >= 0";
     if (!(law->stiffness >= 0) || !isfinite(law->stiffness) || !isfinite(law->rest))
         return "stiffness is >= 0, the spring's rest is finite";
@@ -41,18 +40,19 @@ static const char *law_fault(const perp__link *l, const perp_joint_law *law)
 /* Of one that pushes a body. */
 static const char *push_fault(const perp_actuator *a)
 {
-    if (a->kp != 0 || a->kv != 0 || a->more_kp != 0 || a->more_kv != 0 || a->muscle.force != 0)
+    if (a->kp != 0 || a->kv != 0 || a->kp_per_control != 0 || a->kv_per_control != 0 ||
+        a->muscle.force != 0)
         return "an actuator that pushes it has kp = kv = 0 and is no muscle";
     for (int k = 0; k < 3; k++)
-        if (!isfinite(a->point[k] + a->push[k] + a->turn[k]))
-            return "its actuator's point, push or turn is not finite";
+        if (!isfinite(a->point[k] + a->force[k] + a->moment[k]))
+            return "its actuator's point, force or moment is not finite";
     return NULL;
 }
 
 static const char *actuator_fault(const perp__link *l, const perp_actuator *a)
 {
-    if (a->pushes && push_fault(a)) return push_fault(a);
-    if (!a->pushes && !a->tendon && !perp__is_single(l))
+    if (a->is_thruster && push_fault(a)) return push_fault(a);
+    if (!a->is_thruster && !a->tendon && !perp__is_single(l))
         return "an actuator is of a hinge or a slide";
     return perp__drive_fault(a);
 }
@@ -87,7 +87,7 @@ perp_status perp_bodies_set_joint(perp_bodies *b, int body, const perp_joint_law
     if (!b || !law || body < 1 || body >= b->n) return PERP_ERR_ARG;
     const char *fault = law_fault(&b->link[body], law);
     if (fault) return refuse(b, body, fault, diag);
-    int is_turn = b->link[body].is.joint == PERP_JOINT_BALL && law->upper > 0;
+    int is_turn = b->link[body].is.joint == PERP_JOINT_BALL && law->range.limited;
     if (is_turn && !add_turn(b, body)) return perp__out_of_memory(diag, "bodies");
     b->joints.law[body] = *law;
     return PERP_OK;
@@ -103,7 +103,7 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     if (!b || !actuator) return PERP_ERR_ARG;
     perp__joints *j = &b->joints;
     int tendon = actuator->tendon, need = j->nu + 1;
-    if (tendon < 0 || tendon > j->ntendon || (tendon && actuator->pushes)) return PERP_ERR_ARG;
+    if (tendon < 0 || tendon > j->ntendon || (tendon && actuator->is_thruster)) return PERP_ERR_ARG;
     int body = tendon ? b->body_of[j->strand[tendon - 1].at[0]] : actuator->body;
     if (body < 1 || body >= b->n) return PERP_ERR_ARG;
     const char *fault = actuator_fault(&b->link[body], actuator);
@@ -119,12 +119,12 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     j->actuator[j->nu] = *actuator;
     j->actuator[j->nu].body = body;
     j->control[j->nu] = j->drive[j->nu] = 0;
-    j->act[j->nu] = perp__within(0, actuator->act_lower, actuator->act_upper);
+    j->act[j->nu] = perp__within(0, &actuator->activation_range);
     j->guess[b->nv + j->nu] = (perp__guess){0};
     j->nu++;
     memset(j->kept + 3 * b->nv, 0, (size_t)(perp__joints_kept(b) - 3 * b->nv) * sizeof *j->kept);
     if (tendon) b->equal.rows++, b->equal.soft++;
-    if (actuator->pushes) b->is_pushed = 1;
+    if (actuator->is_thruster) b->is_pushed = 1;
     return PERP_OK;
 }
 
@@ -187,12 +187,12 @@ static void set_pull(perp_bodies *b, int i)
     if (a->tendon) {
         pull->wanted -= line->kp * a->gear * perp__tendon_length(b, a->tendon);
         pull->slope = line->kv + b->o.step * line->kp;
-    } else if (!a->pushes) {
+    } else if (!a->is_thruster) {
         pull->wanted -= line->kp * a->gear * (b->here[l->q] + move_at(b, l->v, 0));
         pull->wanted -= line->kv * a->gear * speed_at(b, l->v, 0);
         pull->slope = line->kv * speed_slope(b, l->v) + line->kp * move_slope(b, l->v);
     }
-    pull->is_bounded = is_range(a->lower, a->upper) && pull->slope > 0;
+    pull->is_bounded = a->force_range.limited && pull->slope > 0;
 }
 
 /* The actuator's force at v+, without its bounds. */
@@ -271,7 +271,8 @@ static int is_on_piece(const perp_bodies *b, int k, const double *v)
         if (is == PERP__HELD) return fabs(j->hold[k]) <= f + near;
         return (is == PERP__LOW ? v[k] : -v[k]) >= -near * b->o.step * b->over[k];
     }
-    double force = unbounded(b, i, v), lower = j->actuator[i].lower, upper = j->actuator[i].upper;
+    double force = unbounded(b, i, v), lower = j->actuator[i].force_range.lower,
+           upper = j->actuator[i].force_range.upper;
     return is == PERP__LOW    ? force <= lower
            : is == PERP__HIGH ? force >= upper
                               : force >= lower && force <= upper;
@@ -328,9 +329,9 @@ static void set_next(perp__guess *guess, perp__piece next)
     guess->next = (unsigned char)next;
 }
 
-static perp__piece piece_of(double force, double lower, double upper)
+static perp__piece piece_of(double force, const perp_range *is)
 {
-    return force <= lower ? PERP__LOW : force >= upper ? PERP__HIGH : PERP__HELD;
+    return force <= is->lower ? PERP__LOW : force >= is->upper ? PERP__HIGH : PERP__HELD;
 }
 
 /* Of dry friction, per unit of its bound. */
@@ -341,9 +342,9 @@ static double slide_of(int piece)
 
 static double constant_of(const perp_actuator *a, int piece)
 {
-    return piece == PERP__LOW    ? a->lower
-           : piece == PERP__HIGH ? a->upper
-                                 : 0.5 * (a->lower + a->upper);
+    return piece == PERP__LOW    ? a->force_range.lower
+           : piece == PERP__HIGH ? a->force_range.upper
+                                 : 0.5 * (a->force_range.lower + a->force_range.upper);
 }
 
 /* An actuator's constant force, and its slope on the diagonal; of tendons those that have no slope in this step. */
@@ -357,7 +358,7 @@ static void begin_drive(perp_bodies *b, int i)
     if (pull->is_bounded && piece != PERP__HELD)
         force = constant_of(a, piece);
     else if (!pull->is_bounded)
-        force = perp__within(force, a->lower, a->upper);
+        force = perp__within(force, &a->force_range);
     if (!pull->is_bounded || piece == PERP__HELD)
         j->implicit[at] += b->o.step * a->gear * a->gear * pull->slope;
     if (a->tendon)
@@ -379,7 +380,7 @@ static void set_late(perp_bodies *b)
     }
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
-        if (a->tendon || a->pushes) continue;
+        if (a->tendon || a->is_thruster) continue;
         const perp__line *line = &j->pull[i].line;
         s[b->link[a->body].v] += h * a->gear * a->gear * (line->kv + h * line->kp);
     }
@@ -405,13 +406,13 @@ void perp__joints_begin(perp_bodies *b)
         j->push[l->v] -= law->stiffness * (b->here[l->q] + move_at(b, l->v, 0) - law->rest);
     }
     for (int i = 0; i < j->nu; i++)
-        if (!j->actuator[i].pushes && !perp__drive_is_soft(b, i)) begin_drive(b, i);
+        if (!j->actuator[i].is_thruster && !perp__drive_is_soft(b, i)) begin_drive(b, i);
 }
 
 double perp__push_force(const perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
-    return a->gear * perp__within(b->joints.pull[i].line.force, a->lower, a->upper);
+    return a->gear * perp__within(b->joints.pull[i].line.force, &a->force_range);
 }
 
 int perp__joints_add_row(perp_bodies *b, perp__law row)
@@ -437,7 +438,7 @@ static int add_turn_limits(perp_bodies *b, const double *v)
     int added = 0;
     for (int i = 0; i < b->joints.nturn; i++) {
         const perp__strand *s = &b->joints.turn[i];
-        double upper = b->joints.law[s->ball].upper, gap = upper - s->length;
+        double upper = b->joints.law[s->ball].range.upper, gap = upper - s->length;
         int at = s->at[0], kept = 3 * at + 1;
         if (!(upper > 0) || !(gap / b->o.step - perp__tendon_rate(b, -i - 1, v) < 0) ||
             perp__joints_is_stated(&b->joints, kept))
@@ -462,10 +463,10 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
     for (int i = 1; i < b->n; i++) {
         const perp__link *l = &b->link[i];
         const perp_joint_law *law = &j->law[i];
-        if (!is_range(law->lower, law->upper) || !perp__is_single(l)) continue;
+        if (!law->range.limited || !perp__is_single(l)) continue;
         for (int side = 0; side < 2; side++) {
             double sign = side ? -1 : 1,
-                   gap = sign * (b->here[l->q] - (side ? law->upper : law->lower));
+                   gap = sign * (b->here[l->q] - (side ? law->range.upper : law->range.lower));
             if (!(gap / b->o.step + sign * v[l->v] < 0) ||
                 perp__joints_is_stated(j, 3 * l->v + side))
                 continue;
@@ -488,7 +489,8 @@ static int add_drive(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     const perp__pull *pull = &b->joints.pull[i];
-    double s = pull->slope, h = b->o.step, mean = 0.5 * (a->lower + a->upper);
+    double s = pull->slope, h = b->o.step,
+           mean = 0.5 * (a->force_range.lower + a->force_range.upper);
     perp__law row = {.kind = PERP__DRIVE,
                      .body = a->body,
                      .at = b->link[a->body].v,
@@ -496,7 +498,7 @@ static int add_drive(perp_bodies *b, int i)
                      .kept = 3 * b->nv + i,
                      .J = a->gear,
                      .shift = (mean - pull->wanted) / s,
-                     .bound = 0.5 * h * (a->upper - a->lower),
+                     .bound = 0.5 * h * (a->force_range.upper - a->force_range.lower),
                      .compliance = 1 / (h * s)};
     return perp__joints_add_row(b, row);
 }
@@ -543,14 +545,15 @@ void perp__joints_keep(perp_bodies *b, const double *v)
         double f = j->law[b->body_of[k]].friction, *impulse = &j->kept[3 * k + 2];
         if (!(f > 0)) continue;
         if (j->guess[k].is != PERP__ROW) *impulse = dry_impulse(b, k, f);
-        set_next(&j->guess[k], piece_of(*impulse, -h * f, h * f));
+        set_next(&j->guess[k], piece_of(*impulse, &(perp_range){1, -h * f, h * f}));
     }
     for (int i = 0; i < j->nu; i++) {
         const perp_actuator *a = &j->actuator[i];
         if (!j->pull[i].is_bounded) continue;
-        set_next(&j->guess[b->nv + i], piece_of(unbounded(b, i, v), a->lower, a->upper));
+        set_next(&j->guess[b->nv + i], piece_of(unbounded(b, i, v), &a->force_range));
         if (j->guess[b->nv + i].is != PERP__ROW)
-            j->kept[3 * b->nv + i] = h * (j->drive[i] - 0.5 * (a->lower + a->upper));
+            j->kept[3 * b->nv + i] =
+                h * (j->drive[i] - 0.5 * (a->force_range.lower + a->force_range.upper));
     }
 }
 
@@ -569,17 +572,17 @@ static void judge_actuator(perp_bodies *b, int i, double x, double v)
     perp__line line = j->pull[i].line;
     if (a->muscle.force == 0) { /* again, by its definition */
         double u = a->activation ? perp__drive_input(b, i)
-                                 : perp__within(j->control[i], a->control_lower, a->control_upper);
+                                 : perp__within(j->control[i], &a->control_range);
         line.force = a->gain * u + a->bias;
-        line.kp = a->kp + u * a->more_kp, line.kv = a->kv + u * a->more_kv;
+        line.kp = a->kp + u * a->kp_per_control, line.kv = a->kv + u * a->kv_per_control;
         line.size = fabs(a->gain * u) + fabs(a->bias);
     }
     double force = line.force - line.kp * a->gear * x - line.kv * a->gear * v;
     double size =
         fabs(a->gear) * (line.size + fabs(line.kp * a->gear * x) + fabs(line.kv * a->gear * v));
     int at = b->link[a->body].v;
-    j->drive[i] = perp__within(force, a->lower, a->upper);
-    if (a->pushes) return; /* it is one of the forces on bodies */
+    j->drive[i] = perp__within(force, &a->force_range);
+    if (a->is_thruster) return; /* it is one of the forces on bodies */
     if (a->tendon) {
         perp__tendon_judge_drive(b, a->tendon, a->gear * j->drive[i], size);
         return;
@@ -607,7 +610,7 @@ void perp__joints_judge(perp_bodies *b, const double *v)
     }
     for (int i = 0; i < j->nu; i++) {
         const perp__link *l = &b->link[j->actuator[i].body];
-        int tendon = j->actuator[i].tendon, is_single = !tendon && !j->actuator[i].pushes;
+        int tendon = j->actuator[i].tendon, is_single = !tendon && !j->actuator[i].is_thruster;
         double rate = tendon      ? perp__tendon_rate(b, tendon, v)
                       : is_single ? speed_at(b, l->v, v[l->v])
                                   : 0,

@@ -119,11 +119,11 @@ typedef struct perp__equalities {
     int cZ;
 } perp__equalities;
 
-/* x moved into lower..upper; both 0: there is no range. */
-static inline double perp__within(double x, double lower, double upper)
+/* x clamped to the range. */
+static inline double perp__within(double x, const perp_range *range)
 {
-    if (lower == 0 && upper == 0) return x;
-    return x < lower ? lower : x > upper ? upper : x;
+    if (!range->limited) return x;
+    return x < range->lower ? range->lower : x > range->upper ? range->upper : x;
 }
 
 static inline perp__strand *perp__strand_of(const perp__joints *j, int tendon)
@@ -134,7 +134,8 @@ static inline perp__strand *perp__strand_of(const perp__joints *j, int tendon)
 /* joints.c. By how much a quaternion turns, 0 to pi, and about which axis; 0 of one that does not turn. */
 double perp__turn_of(const double *q, double axis[3]);
 /* Are the limits none that can be? How many impulses are kept. */
-int perp__is_no_range(double lower, double upper);
+int perp__is_limit(const perp_range *r); /* none, or lower <= upper; one of them may be infinite */
+int perp__is_interval(const perp_range *r); /* none, or lower < upper, both finite */
 int perp__joints_kept(const perp_bodies *b);
 /* Tendons, turns of balls and lines of actuators are those of where the bodies are placed: once a step, before perp__pushes and perp__joints_begin. */
 void perp__joints_place(perp_bodies *b);

@@ -147,7 +147,7 @@ static void clip(patch *p, const double *x, const double *d, int line)
 }
 
 /* How far touch i is from the nearest of those that are kept. */
-static double way_to_kept(const perp_touch *t, int i, const int *kept, int nkept)
+static double way_to_kept(const perp_contact *t, int i, const int *kept, int nkept)
 {
     double least = INFINITY, from[3];
     for (int j = 0; j < nkept; j++) {
@@ -157,7 +157,7 @@ static double way_to_kept(const perp_touch *t, int i, const int *kept, int nkept
     return least;
 }
 
-int perp__thin_touches(const perp_touch *t, int n, perp_touch *out)
+int perp__thin_touches(const perp_contact *t, int n, perp_contact *out)
 {
     int kept[PERP_MANIFOLD], count = 0, written = 0;
     for (int i = 0; i < n && n <= PERP_MANIFOLD; i++) out[i] = t[i];
@@ -194,9 +194,9 @@ static int is_double(const patch *p, int i, double size)
 
 /* Corners of `p`, with balls of radius `around`, against the plane through x with normal n; the plane is pushed out by `out`. */
 static int over_plane(const patch *p, const double *origin, const double *x, const double *n,
-                      double out, double around, double sign, double margin, perp_touch *touch)
+                      double out, double around, double sign, double margin, perp_contact *touch)
 {
-    perp_touch t[ROOM];
+    perp_contact t[ROOM];
     int count = 0;
     double size = 0, from[3];
     for (int i = 1; i < p->n; i++) {
@@ -208,7 +208,7 @@ static int over_plane(const patch *p, const double *origin, const double *x, con
         perp__move3(p->x[i], -1, x, from);
         double height = perp__dot3(from, n), gap = height - around - out;
         if (gap > margin) continue;
-        perp_touch *one = &t[count++];
+        perp_contact *one = &t[count++];
         perp__move3(p->x[i], out + 0.5 * gap - height, n, one->point);
         perp__move3(one->point, 1, origin, one->point);
         for (int c = 0; c < 3; c++) one->normal[c] = sign * n[c];
@@ -219,7 +219,7 @@ static int over_plane(const patch *p, const double *origin, const double *x, con
 }
 
 static int over_face(const patch *face, patch *other, const double *origin, double around,
-                     double sign, double margin, perp_touch *touch)
+                     double sign, double margin, perp_contact *touch)
 {
     for (int i = 0; i < face->n && other->n; i++) {
         double edge[3], out[3];
@@ -231,7 +231,7 @@ static int over_face(const patch *face, patch *other, const double *origin, doub
 }
 
 int perp__touch_face(const perp__placed *reference, const perp__placed *other, const double *n,
-                     double sign, double margin, perp_touch *touch)
+                     double sign, double margin, perp_contact *touch)
 {
     patch face, facing;
     double from[3], back[3] = {-n[0], -n[1], -n[2]};
@@ -245,7 +245,7 @@ int perp__touch_face(const perp__placed *reference, const perp__placed *other, c
 
 /* Two segments side by side: at the ends of what they have in common. */
 static int side_by_side(const patch *p, patch *q, const double *n, const double *origin, double out,
-                        double around, double margin, perp_touch *touch)
+                        double around, double margin, perp_contact *touch)
 {
     const double PARALLEL = 1e-6; /* sine squared */
     double u[3], w[3], m[3], back[3];
@@ -265,7 +265,7 @@ static int side_by_side(const patch *p, patch *q, const double *n, const double 
 }
 
 static int touch_nearest(const perp__placed *a, const perp__separation *s, double round, double gap,
-                         perp_touch *t)
+                         perp_contact *t)
 {
     memcpy(t->normal, s->n, sizeof s->n);
     t->gap = gap;
@@ -276,7 +276,7 @@ static int touch_nearest(const perp__placed *a, const perp__separation *s, doubl
 }
 
 int perp__touch_convex(const perp__placed *a, const perp__placed *b, double margin,
-                       perp_touch *touch)
+                       perp_contact *touch)
 {
     static const double zero[3] = {0};
     perp__separation s;
@@ -333,7 +333,7 @@ static void corners_near(const perp__placed *s, const double *n, const double *f
 }
 
 int perp__touch_plane(const perp__placed *plane, const perp__placed *b, double margin,
-                      perp_touch *touch)
+                      perp_contact *touch)
 {
     static const double zero[3] = {0};
     double n[3], back[3], from[3];

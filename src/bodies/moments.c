@@ -21,7 +21,8 @@ int perp__moments_state(perp_bodies *b)
 {
     b->c.nmoment = 0;
     for (int i = 0; i < b->ntouch && !b->c.is_still; i++)
-        if (!add_moment(b, i, 0, b->touch[i].spin) || !add_moment(b, i, 1, b->touch[i].roll))
+        if (!add_moment(b, i, 0, b->touch[i].torsional_friction) ||
+            !add_moment(b, i, 1, b->touch[i].rolling_friction))
             return 0;
     return 1;
 }
@@ -35,7 +36,7 @@ static int place_of(const perp_bodies *b, int k)
 void perp__moment_take(perp_bodies *b, int k)
 {
     const perp__moment *m = &b->c.moment[k];
-    perp_touch *t = &b->touch[m->touch];
+    perp_contact *t = &b->touch[m->touch];
     double *r = perp__contact_value(b, PERP__IMPULSE) + place_of(b, k);
     r[0] = m->mu * t->impulse[0];
     perp__fc_snap(3, 1, r);
@@ -46,7 +47,7 @@ void perp__moment_take(perp_bodies *b, int k)
 }
 
 /* Angular velocity of the second body less that of the first, from the bodies' motions; the sum of the |terms|. */
-static double relative_turn(const perp_bodies *b, const perp_touch *t, double *turn)
+static double relative_turn(const perp_bodies *b, const perp_contact *t, double *turn)
 {
     double terms = 0;
     memset(turn, 0, 3 * sizeof *turn);
@@ -63,7 +64,7 @@ static double relative_turn(const perp_bodies *b, const perp_touch *t, double *t
 /* The law of a moment at the angular velocities w of its axes, S: the |terms| of them. */
 static double law_error(const perp_bodies *b, const perp__moment *m, const double *w, double S)
 {
-    const perp_touch *t = &b->touch[m->touch];
+    const perp_contact *t = &b->touch[m->touch];
     const double r[3] = {m->mu * t->impulse[0], t->moment[m->rolls ? 1 : 0],
                          m->rolls ? t->moment[2] : 0},
                  u[3] = {0, w[0], w[1]};
@@ -80,7 +81,7 @@ double perp__moments_difference(const perp_bodies *b)
     double worst = 0;
     for (int k = 0; k < b->c.nmoment; k++) {
         const perp__moment *m = &b->c.moment[k];
-        const perp_touch *t = &b->touch[m->touch];
+        const perp_contact *t = &b->touch[m->touch];
         const double *axis[2] = {m->rolls ? t->tangent[0] : t->normal, t->tangent[1]},
                      *u = speed + place_of(b, k) + 1, *S = scale + place_of(b, k);
         double turn[3], w[2] = {0}, rounding = ROUNDING * relative_turn(b, t, turn),

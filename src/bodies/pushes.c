@@ -33,7 +33,7 @@ int perp__pushes_create(perp_bodies *b)
     if (!b->outside || (is_fluid && !b->box)) return 0;
     for (int i = 1; i < b->n; i++) {
         if (is_fluid) find_box(&b->link[i].is, &b->box[i]);
-        if (b->link[i].is.lift != 0) b->is_pushed = 1;
+        if (b->link[i].is.gravity_compensation != 0) b->is_pushed = 1;
     }
     return 1;
 }
@@ -54,8 +54,8 @@ static void add_thrust(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
     double size = perp__push_force(b, i), force[3], turn[3];
-    perp__rotate3(b->link[a->body].R, a->push, force);
-    perp__rotate3(b->link[a->body].R, a->turn, turn);
+    perp__rotate3(b->link[a->body].R, a->force, force);
+    perp__rotate3(b->link[a->body].R, a->moment, turn);
     for (int k = 0; k < 3; k++) force[k] *= size, turn[k] *= size;
     add(b, a->body, a->point, force, turn);
 }
@@ -102,12 +102,13 @@ const double *perp__pushes(perp_bodies *b)
     for (int i = 1; i < b->n; i++) {
         const perp_body *is = &b->link[i].is;
         double force[3];
-        for (int k = 0; k < 3; k++) force[k] = -is->lift * is->mass * b->o.gravity[k];
-        if (is->lift != 0) add(b, i, is->center, force, none);
+        for (int k = 0; k < 3; k++)
+            force[k] = -is->gravity_compensation * is->mass * b->o.gravity[k];
+        if (is->gravity_compensation != 0) add(b, i, is->center, force, none);
         if (b->box && is->mass > 0) add_drag(b, i);
     }
     for (int i = 0; i < b->joints.nu; i++)
-        if (b->joints.actuator[i].pushes) add_thrust(b, i);
+        if (b->joints.actuator[i].is_thruster) add_thrust(b, i);
     return b->outside;
 }
 

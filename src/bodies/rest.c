@@ -89,7 +89,7 @@ static int is_same(const perp_bodies *b)
 {
     if (b->ntouch != b->nbefore) return 0;
     for (int i = 0; i < b->ntouch; i++) {
-        const perp_touch *t = &b->touch[i], *old = &b->before[i];
+        const perp_contact *t = &b->touch[i], *old = &b->before[i];
         if (t->shape[0] != old->shape[0] || t->shape[1] != old->shape[1] ||
             t->feature != old->feature)
             return 0;

@@ -123,7 +123,7 @@ void perp__shape_support(const perp__placed *s, const double *d, double *x)
 
 /* Two points, each on the surface of a ball about it. */
 static int touch_balls(const double *ca, double ra, const double *cb, double rb, double margin,
-                       perp_touch *t)
+                       perp_contact *t)
 {
     double n[3];
     perp__move3(cb, -1, ca, n);
@@ -142,7 +142,7 @@ static double clamp(double x, double low, double high)
 }
 
 static int touch_sphere_capsule(const perp__placed *ball, const perp__placed *capsule,
-                                double margin, perp_touch *t)
+                                double margin, perp_contact *t)
 {
     double from[3], c[3], axis[3] = {capsule->R[2], capsule->R[5], capsule->R[8]};
     perp__move3(ball->p, -1, capsule->p, from);
@@ -153,7 +153,7 @@ static int touch_sphere_capsule(const perp__placed *ball, const perp__placed *ca
 
 /* One contact at the nearest points of the axes; two, at the ends of what lies side by side, where they are parallel. */
 static int touch_capsules(const perp__placed *a, const perp__placed *b, double margin,
-                          perp_touch *t)
+                          perp_contact *t)
 {
     const double PARALLEL = 1e-10; /* sine squared of the angle */
     double u[3] = {a->R[2], a->R[5], a->R[8]}, w[3] = {b->R[2], b->R[5], b->R[8]}, from[3], x[3],
@@ -180,7 +180,7 @@ static int touch_capsules(const perp__placed *a, const perp__placed *b, double m
 }
 
 static int touch_sphere_box(const perp__placed *ball, const perp__placed *box, double margin,
-                            perp_touch *t)
+                            perp_contact *t)
 {
     const double *h = box->shape->size, radius = ball->shape->size[0];
     double from[3], local[3], near[3], n[3] = {0}, out[3];
@@ -203,7 +203,7 @@ static int touch_sphere_box(const perp__placed *ball, const perp__placed *box, d
     return t->gap <= margin;
 }
 
-int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin, perp_touch *t)
+int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin, perp_contact *t)
 {
     perp_shape_kind x = a->shape->kind, y = b->shape->kind;
     if (x == PERP_SHAPE_PLANE) return perp__touch_plane(a, b, margin, t);
@@ -219,17 +219,17 @@ int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double marg
 
 /* The most telling of its contacts. */
 static int touch_field(const perp__placed *a, const perp__placed *field, double margin,
-                       perp_touch *touch)
+                       perp_contact *touch)
 {
-    perp_touch *all = NULL;
+    perp_contact *all = NULL;
     int room = 0, n = perp__touch_field(field, a, margin, &all, &room, 0);
     if (n > 0) n = perp__thin_touches(all, n, touch);
     free(all);
     return n;
 }
 
-perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double margin,
-                              perp_touch *touch, int *count)
+perp_status perp_shapes_contacts(const perp_shape *a, const perp_shape *b, double margin,
+                                 perp_contact *touch, int *count)
 {
     const perp_shape *is[2] = {a, b};
     perp__placed placed[2];

@@ -174,7 +174,7 @@ perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
 /* Verdict -------------------------------------------------------------------------------------------------- */
 
 /* Velocity of the second body's point less that of the first's, from the bodies' motions; the sum of the |terms|. */
-static double relative_velocity(const perp_bodies *b, const perp_touch *t, double *u)
+static double relative_velocity(const perp_bodies *b, const perp_contact *t, double *u)
 {
     double terms = 0;
     memset(u, 0, 3 * sizeof *u);
@@ -230,7 +230,7 @@ static double contact_difference(perp_bodies *b)
     perp__bodies_velocities(b, b->next);
     b->work += 9.0 * b->c.nblock + 57.0 * b->ntouch; /* the scales, motions of two bodies */
     for (int i = 0; i < b->ntouch; i++) {
-        const perp_touch *t = &b->touch[i];
+        const perp_contact *t = &b->touch[i];
         const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
         double move[3], most = fmax(scale[3 * i], fmax(scale[3 * i + 1], scale[3 * i + 2]));
         double rounding = ROUNDING * relative_velocity(b, t, move);
@@ -249,13 +249,13 @@ static void load_bodies(perp_bodies *b)
 {
     perp__pushes_load(b);
     for (int i = 0; i < b->ntouch; i++) {
-        const perp_touch *t = &b->touch[i];
+        const perp_contact *t = &b->touch[i];
         double force[3] = {0}, from[3], moment[3];
         perp__move3(force, t->impulse[0] / b->o.step, t->normal, force);
         for (int k = 0; k < 2; k++)
             perp__move3(force, t->impulse[1 + k] / b->o.step, t->tangent[k], force);
         double turn[3] = {0};
-        for (int k = 0; k < 3 && (t->spin > 0 || t->roll > 0); k++)
+        for (int k = 0; k < 3 && (t->torsional_friction > 0 || t->rolling_friction > 0); k++)
             perp__move3(turn, t->moment[k] / b->o.step, k ? t->tangent[k - 1] : t->normal, turn);
         for (int side = 0; side < 2; side++) {
             int body = b->shape[t->shape[side]].body;
@@ -286,7 +286,7 @@ static void term_sizes(const perp_bodies *b, int i, double rate, double fall, do
 static void contact_sizes(const perp_bodies *b, double (*size)[2])
 {
     for (int i = 0; i < b->ntouch; i++) {
-        const perp_touch *t = &b->touch[i];
+        const perp_contact *t = &b->touch[i];
         double force = perp__length3(t->impulse) / b->o.step,
                turn = perp__length3(t->moment) / b->o.step;
         for (int side = 0; side < 2; side++) {
@@ -424,14 +424,14 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
 /* The touches of the last step, and room for the next ones. */
 static void keep_touches(perp_bodies *b)
 {
-    perp_touch *touch = b->before;
+    perp_contact *touch = b->before;
     int capacity = b->cbefore;
     b->before = b->touch, b->cbefore = b->ctouch, b->nbefore = b->ntouch;
     b->touch = touch, b->ctouch = capacity;
 }
 
-static perp_status refuse_overlap(const perp_bodies *b, const perp_touch *t, perp_bodies_info *info,
-                                  perp_diag *diag)
+static perp_status refuse_overlap(const perp_bodies *b, const perp_contact *t,
+                                  perp_bodies_info *info, perp_diag *diag)
 {
     info->outcome = PERP_LIMIT;
     return perp__refuse(
@@ -482,7 +482,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     b->o.step = b->whole;
     put_here(b);
     keep_touches(b);
-    perp_status status = perp__bodies_look_ahead(b, &info->overlap, &moved_for, &worst);
+    perp_status status = perp__bodies_look_ahead(b, &info->penetration, &moved_for, &worst);
     if (status == PERP_OK && worst >= 0)
         status = refuse_overlap(b, &b->touch[worst], info, diag);
     else if (status == PERP_OK && !perp__correction_is_small(b, h, moved_for))
@@ -502,7 +502,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
 /* From where the state is by b->o.step. */
 static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
-    *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED, .parts = 1};
+    *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED, .substeps = 1};
     if (!b->is_ahead) put_here(b);
     if (!b->is_ahead || !b->is_placed) perp__bodies_place(b, b->here);
     if (!b->is_ahead) {
@@ -511,7 +511,7 @@ static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *
     }
     guess_mean(b);
     b->is_ahead = b->is_stepped = 0;
-    info->touches = b->ntouch;
+    info->contacts = b->ntouch;
     perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) return status;
@@ -521,7 +521,8 @@ static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *
 
 static void add_part(perp_bodies_info *all, const perp_bodies_info *part)
 {
-    all->outcome = part->outcome, all->touches = part->touches, all->overlap = part->overlap;
+    all->outcome = part->outcome, all->contacts = part->contacts,
+    all->penetration = part->penetration;
     all->contact_error = fmax(all->contact_error, part->contact_error);
     all->newton_error = fmax(all->newton_error, part->newton_error);
     all->iterations += part->iterations;
@@ -554,7 +555,7 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
         add_part(info, &part);
     }
     b->o.step = b->whole;
-    info->parts = parts;
+    info->substeps = parts;
     if (parts > 1) b->is_stepped = 0;
     if (status == PERP_OK) {
         stretch_impulses(b, parts);

@@ -28,7 +28,7 @@ static const char *fault_of(const perp_bodies *b, const perp_tendon *t)
     int has_joints = t->n > 0 && t->body && t->coefficient, has_path = t->npath > 0 && t->path;
     if (t->n < 0 || t->npath < 0 || has_joints == has_path)
         return "joints or a path through space are expected";
-    if (perp__is_no_range(t->lower, t->upper)) return "its lower limit must be below the upper one";
+    if (!perp__is_limit(&t->range)) return "its lower limit must not be above the upper one";
     if (!(t->friction >= 0) || !(t->stiffness >= 0) || !(t->damping >= 0) || !(t->slack >= 0) ||
         !isfinite(t->friction + t->stiffness + t->damping + t->rest + t->slack))
         return "friction, stiffness, damping and slack are >= 0, and all of it finite";
@@ -93,7 +93,7 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
         return perp__out_of_memory(diag, "bodies");
     }
     if (fault)
-        return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL), "tendon %d: %s\n", j->ntendon,
+        return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL), "tendon %d: %s\n", j->ntendon + 1,
                             fault);
     memset(j->kept + perp__joints_kept(b), 0, PERP__OF_TENDON * sizeof *j->kept);
     j->tendon[j->ntendon] = *tendon;
@@ -138,8 +138,8 @@ double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 
 double perp_bodies_tendon_length(perp_bodies *b, int tendon)
 {
-    if (!b || tendon < 0 || tendon >= b->joints.ntendon) return (double)NAN;
-    perp__strand *s = &b->joints.strand[tendon];
+    if (!b || tendon < 1 || tendon > b->joints.ntendon) return (double)NAN;
+    perp__strand *s = &b->joints.strand[tendon - 1];
     if (s->path) {
         perp__bodies_place(b, b->q);
         perp__path_follow(b, s);
@@ -150,7 +150,7 @@ double perp_bodies_tendon_length(perp_bodies *b, int tendon)
 perp_status perp_bodies_tendon_jacobian(perp_bodies *b, int tendon, double *J)
 {
     if (!b || !J || isnan(perp_bodies_tendon_length(b, tendon))) return PERP_ERR_ARG;
-    const perp__strand *s = &b->joints.strand[tendon];
+    const perp__strand *s = &b->joints.strand[tendon - 1];
     memset(J, 0, (size_t)b->nv * sizeof *J);
     for (int i = 0; i < s->n; i++) J[s->at[i]] = s->c[i];
     return PERP_OK;
@@ -233,11 +233,13 @@ int perp__tendons_limits(perp_bodies *b, const double *v)
     int added = 0;
     for (int i = 0; i < b->joints.ntendon; i++) {
         const perp_tendon *t = &b->joints.tendon[i];
-        int has_limits = t->lower != 0 || t->upper != 0,
+        int has_limits = t->range.limited,
             has_slack = t->slack > 0 && t->stiffness > 0 && !b->c.is_still;
         for (int side = 0; side < 2; side++) {
             double J = side ? -1 : 1;
-            int limit = has_limits ? add_bound(b, i, side, J, side ? t->upper : t->lower, 0, v) : 0,
+            int limit = has_limits
+                            ? add_bound(b, i, side, J, side ? t->range.upper : t->range.lower, 0, v)
+                            : 0,
                 spring = has_slack ? add_bound(b, i, 3 + side, J, t->rest + side * t->slack,
                                                t->stiffness, v)
                                    : 0;

@@ -1003,7 +1003,7 @@ static void parse_instance(parser *p, perp__statement *s)
     if (!p->bad && at_symbol(p, '(')) s->head = parse_arguments(p);
 }
 
-/* key = "ready", touch = "none": what is in quotes among the arguments, which leaves them. */
+/* key = "ready", contacts = "none": what is in quotes among the arguments, which leaves them. */
 static void take_robot_words(parser *p, perp__statement *s)
 {
     for (perp__statement **at = &s->head; *at && !p->bad;) {
@@ -1012,12 +1012,12 @@ static void take_robot_words(parser *p, perp__statement *s)
             at = &(*at)->next;
             continue;
         }
-        const char **word = a->name && perp__is_word(a->name, "key")     ? &s->key
-                            : a->name && perp__is_word(a->name, "touch") ? &s->touch
-                                                                         : NULL;
+        const char **word = a->name && perp__is_word(a->name, "key")        ? &s->key
+                            : a->name && perp__is_word(a->name, "contacts") ? &s->contacts
+                                                                            : NULL;
         if (!word || *word) {
             perp__error(p->source, a->at, a->end,
-                        word ? "'%s' is given twice" : "only key and touch are given in quotes",
+                        word ? "'%s' is given twice" : "only key and contacts are given in quotes",
                         a->name ? a->name : "");
             p->bad = 1;
         } else {
@@ -1175,7 +1175,7 @@ const char *const *perp__language_words(int *n)
         "f",           "v",
         "bound",       "facets",
         "exact",       "key",
-        "touch",       "from",
+        "contacts",    "from",
         "to",          "step",
         "method",      "box",
         "circle",      "ground",

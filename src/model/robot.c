@@ -387,9 +387,9 @@ static void put_law(writer *w, int i)
                    *rest = quantity(w, joint, "_rest", law->rest, is_slide ? "m" : "rad");
         perp__text_format(&w->body, "    %s.tau += -%s*(%s.q - %s)\n", joint, k, joint, rest);
     }
-    if (law->lower == 0 && law->upper == 0) return;
-    put_stop(w, i, 0, law->lower);
-    put_stop(w, i, 1, law->upper);
+    if (!law->range.limited) return;
+    put_stop(w, i, 0, law->range.lower);
+    put_stop(w, i, 1, law->range.upper);
 }
 
 /* What has no equations ---------------------------------------------------------------------------------- */
@@ -415,16 +415,16 @@ static const char *reason_not_stated(const perp_robot_parts *p)
 {
     if (p->options.density > 0 || p->options.viscosity > 0) return "the drag of a fluid";
     for (int i = 0; i < p->nbody; i++)
-        if (p->body[i].lift != 0) return "weight that is taken off (gravcomp)";
+        if (p->body[i].gravity_compensation != 0) return "weight that is taken off (gravcomp)";
     for (int i = 0; i < p->nactuator; i++) {
         const perp_actuator *a = &p->actuator[i];
-        if (a->pushes) return "an actuator of a site";
+        if (a->is_thruster) return "an actuator of a site";
         if (a->muscle.force != 0 || a->activation == PERP_ACTIVATION_MUSCLE) return "a muscle";
         if (a->activation == PERP_ACTIVATION_FILTER && a->rise == 0)
             return "a filter without a time constant";
     }
     for (int i = 0; i < p->nbody; i++)
-        if (p->body[i].joint == PERP_JOINT_BALL && p->law[i].upper != 0) return "a ball's limit";
+        if (p->body[i].joint == PERP_JOINT_BALL && p->law[i].range.limited) return "a ball's limit";
     const char *why = NULL;
     for (int i = 0; i < p->ntendon && !why; i++) why = reason_no_way(&p->tendon[i]);
     return why;
@@ -551,9 +551,9 @@ static void put_tendon(writer *w, int i)
         perp__text_format(&w->body, "    var %s%s\n    -%s <= %s <= %s perp %s\n    %s += %s\n",
                           dry, is->force, most, dry, most, is->rate, is->pull, dry);
     }
-    if (t->lower == 0 && t->upper == 0) return;
-    put_cord_stop(w, is, stem, 0, t->lower);
-    put_cord_stop(w, is, stem, 1, t->upper);
+    if (!t->range.limited) return;
+    put_cord_stop(w, is, stem, 0, t->range.lower);
+    put_cord_stop(w, is, stem, 1, t->range.upper);
 }
 
 /* Actuators -------------------------------------------------------------------------------------------- */
@@ -580,7 +580,7 @@ static void put_wanted(writer *w, const perp_actuator *a, const char *stem, cons
         perp__text_format(text, "%s*%s", quantity(w, stem, "_gain", a->gain, ""), u);
     if (a->bias != 0) perp__text_format(text, " + %s", param(w, stem, "_bias", a->bias, ""));
     for (int k = 0; k < 2; k++) {
-        double fixed = k ? a->kv : a->kp, more = k ? a->more_kv : a->more_kp;
+        double fixed = k ? a->kv : a->kp, more = k ? a->kv_per_control : a->kp_per_control;
         if (fixed == 0 && more == 0) continue;
         const char *gain = quantity(w, stem, k ? "_kv" : "_kp", fixed, "");
         if (more == 0)
@@ -599,7 +599,7 @@ static const char *put_activation(writer *w, int i, const char *stem, const char
     const perp_actuator *a = &w->p.actuator[i];
     const char *act = new_name(w, stem, "_act"),
                *start = param(w, stem, "_act_start", perp_bodies_activation(w->b)[i], "");
-    int is_bounded = a->act_lower != 0 || a->act_upper != 0;
+    int is_bounded = a->activation_range.limited;
     perp__text_format(&w->body, "    state %s = %s\n    der(%s) = ", act, start, act);
     if (a->activation == PERP_ACTIVATION_INTEGRATOR)
         perp__text_put(&w->body, u);
@@ -609,8 +609,8 @@ static const char *put_activation(writer *w, int i, const char *stem, const char
         perp__text_put(&w->body, "\n");
         return act;
     }
-    const char *least = param(w, stem, "_act_least", a->act_lower, ""),
-               *most = param(w, stem, "_act_most", a->act_upper, ""),
+    const char *least = param(w, stem, "_act_least", a->activation_range.lower, ""),
+               *most = param(w, stem, "_act_most", a->activation_range.upper, ""),
                *up = new_name(w, stem, "_act_up"), *down = new_name(w, stem, "_act_down");
     perp__text_format(&w->body,
                       " + %s - %s\n    var %s, %s\n    0 <= %s perp %s - %s >= 0\n"
@@ -636,8 +636,7 @@ static void put_actuator(writer *w, int i)
     const char *joint = a->tendon ? "tendon" : w->joint[a->body - 1],
                *stem =
                    w->p.actuator_name[i] && *w->p.actuator_name[i] ? w->p.actuator_name[i] : joint;
-    int has_range = a->control_lower != 0 || a->control_upper != 0,
-        is_bounded = a->lower != 0 || a->upper != 0;
+    int has_range = a->control_range.limited, is_bounded = a->force_range.limited;
     perp__text wanted = {0};
     w->on_line = 0;
     const char *u = new_name(w, stem, "_u"), *f = new_name(w, stem, "_f"),
@@ -645,8 +644,8 @@ static void put_actuator(writer *w, int i)
     perp__text_format(&w->body, "    input %s", u);
     if (w->control) perp__text_format(&w->body, " = %s", number(w, w->control[i]));
     if (has_range) {
-        const char *least = param(w, stem, "_u_least", a->control_lower, ""),
-                   *most = param(w, stem, "_u_most", a->control_upper, "");
+        const char *least = param(w, stem, "_u_least", a->control_range.lower, ""),
+                   *most = param(w, stem, "_u_most", a->control_range.upper, "");
         perp__text_format(&w->body, " in [%s, %s]", least, most);
     }
     perp__text_put(&w->body, "\n");
@@ -655,9 +654,9 @@ static void put_actuator(writer *w, int i)
     if (wanted.failed) w->failed = 1;
     const char *text = wanted.at ? wanted.at : "0";
     if (is_bounded) {
-        const char *least = param(w, stem, "_least", a->lower, ""),
-                   *most = param(w, stem, "_most", a->upper, "");
-        if (a->kp != 0 || a->kv != 0 || a->more_kp != 0 || a->more_kv != 0)
+        const char *least = param(w, stem, "_least", a->force_range.lower, ""),
+                   *most = param(w, stem, "_most", a->force_range.upper, "");
+        if (a->kp != 0 || a->kv != 0 || a->kp_per_control != 0 || a->kv_per_control != 0)
             perp__text_format(&w->body, "    var %s\n    %s <= %s <= %s perp %s - (%s)\n", f, least,
                               f, most, f, text);
         else
@@ -770,14 +769,14 @@ static rubs rubs_of(writer *w, const char *stem, int i, int j)
 static void put_rub(writer *w, const char *touch, const rubs *mu)
 {
     if (strcmp(mu->slides, "0") != 0)
-        perp__text_format(&w->body, "    Rub %s(%s.touch, %s.t1, %s.t2, %s)\n",
-                          new_name(w, touch, "_rub"), touch, touch, touch, mu->slides);
+        perp__text_format(&w->body, "    SlidingFriction %s(%s.contact, %s.t1, %s.t2, %s)\n",
+                          new_name(w, touch, "_friction"), touch, touch, touch, mu->slides);
     if (strcmp(mu->spins, "0") != 0)
-        perp__text_format(&w->body, "    Pivot %s(%s.touch, %s)\n", new_name(w, touch, "_pivot"),
-                          touch, mu->spins);
+        perp__text_format(&w->body, "    TorsionalFriction %s(%s.contact, %s)\n",
+                          new_name(w, touch, "_torsion"), touch, mu->spins);
     if (strcmp(mu->rolls, "0") != 0)
-        perp__text_format(&w->body, "    Roll %s(%s.touch, %s.t1, %s.t2, %s)\n",
-                          new_name(w, touch, "_rolls"), touch, touch, touch, mu->rolls);
+        perp__text_format(&w->body, "    RollingFriction %s(%s.contact, %s.t1, %s.t2, %s)\n",
+                          new_name(w, touch, "_rolling"), touch, touch, touch, mu->rolls);
 }
 
 static void put_plane(writer *w, int plane, int shape, const char *stem)
@@ -922,7 +921,7 @@ static int read_touch(writer *w, const char *file, const char *touch)
     w->is_apart = strcmp(touch, "none") == 0;
     if (w->only_ground || w->is_apart || strcmp(touch, "all") == 0) return 1;
     perp__refuse(w->diag, PERP_ERR_MODEL, perp__in(file),
-                 "touch = \"%.40s\": expected all, ground or none\n", touch);
+                 "contacts = \"%.40s\": expected all, ground or none\n", touch);
     return 0;
 }
 
@@ -934,7 +933,7 @@ perp_status perp__robot_text(const perp_robot *robot, const char *file, const ch
     if (why)
         return perp__refuse(diag, PERP_ERR_MODEL, perp__in(file),
                             "%s has no equations here; perp simulate steps the file itself\n", why);
-    if (how->touch && !read_touch(&w, file, how->touch)) return PERP_ERR_MODEL;
+    if (how->contacts && !read_touch(&w, file, how->contacts)) return PERP_ERR_MODEL;
     PERP_TAKE(&w.arena, w.frame, w.p.nbody + 1);
     PERP_TAKE(&w.arena, w.joint, w.p.nbody + 1);
     PERP_TAKE(&w.arena, w.cord, w.p.ntendon + 1);
@@ -943,8 +942,8 @@ perp_status perp__robot_text(const perp_robot *robot, const char *file, const ch
     if (status == PERP_OK && w.nrefused) {
         perp__refuse(
             diag, PERP_ERR_MODEL, perp__in(file),
-            "%d pairs of shapes may touch without equations; touch = \"ground\" states what "
-            "it can of contacts with planes, touch = \"none\" no contact\n",
+            "%d pairs of shapes may touch without equations; contacts = \"ground\" states what "
+            "it can of contacts with planes, contacts = \"none\" no contact\n",
             w.nrefused);
         status = PERP_ERR_MODEL;
     }
@@ -957,13 +956,13 @@ perp_status perp__robot_text(const perp_robot *robot, const char *file, const ch
     return status;
 }
 
-perp_status perp_model_write_robot(const char *file, const char *key, const char *touch,
+perp_status perp_model_write_robot(const char *file, const char *key, const char *contacts,
                                    const char *path, perp_diag *diag)
 {
     perp_robot *robot = NULL;
     perp__text text = {0};
     char part[NAME_ROOM];
-    const perp__robot_how how = {.key = key, .touch = touch};
+    const perp__robot_how how = {.key = key, .contacts = contacts};
     if (!file || !path) return PERP_ERR_ARG;
     perp__robot_part_name(file, part, sizeof part);
     perp_status status = perp_robot_read(file, &robot, diag);

@@ -8,8 +8,8 @@
 
 /* What `robot NAME = "FILE"(..)` says beside values of parameters; each NULL: not said. */
 typedef struct perp__robot_how {
-    const char *key;   /* the keyframe whose q and v it starts from */
-    const char *touch; /* which contacts: all, ground, none */
+    const char *key;      /* the keyframe whose q and v it starts from */
+    const char *contacts; /* which contacts: all, ground, none */
     void (*ignore)(void *context, const perp_robot_ignored *note); /* what is left out; nullable */
     void *context;
 } perp__robot_how;

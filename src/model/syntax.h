@@ -126,7 +126,8 @@ struct perp__statement {
      * head, with a name or without; use "TYPE" */
     const char *type, *index;
     perp__statement *head;
-    const char *robot, *key, *touch; /* robot NAME = "robot"(key = "key", touch = "touch", head), an instance; NULL: none */
+    const char *robot, *key,
+        *contacts; /* robot NAME = "robot"(key = "key", contacts = "contacts", head), an instance; NULL: none */
     int robot_at, robot_end;
 
     perp__syntax *from, *to, *step; /* simulate */

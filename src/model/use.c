@@ -283,7 +283,7 @@ static perp_status read_robot(perp__builder *b, const perp__statement *s, const 
     perp_robot *robot = NULL;
     char part[256], *own = NULL;
     size_t n;
-    perp__robot_how how = {s->key, s->touch, keep_note, b};
+    perp__robot_how how = {s->key, s->contacts, keep_note, b};
     perp_status status = perp_robot_read(path, &robot, diag);
     perp__robot_part_name(path, part, sizeof part);
     if (status == PERP_OK) status = perp__robot_text(robot, path, part, &how, text, diag);
@@ -302,7 +302,7 @@ static int use_robot(perp__builder *b, int user, const perp__statement *s)
     int folder = slash && s->robot[0] != '/' ? (int)(slash - from) + 1 : 0;
     size_t size = (size_t)folder + strlen(s->robot) + 12;
     if (s->key) size += strlen(s->key);
-    if (s->touch) size += strlen(s->touch);
+    if (s->contacts) size += strlen(s->contacts);
     char *path = perp__arena_alloc(b->arena, size), *name = perp__arena_alloc(b->arena, size);
     perp__text text = {0};
     perp_diag diag = {0};
@@ -312,7 +312,7 @@ static int use_robot(perp__builder *b, int user, const perp__statement *s)
     }
     snprintf(path, size, "%.*s%s", folder, from, s->robot);
     snprintf(name, size, "%s%s%s%s%s.perp", path, s->key ? "." : "", s->key ? s->key : "",
-             s->touch ? "." : "", s->touch ? s->touch : "");
+             s->contacts ? "." : "", s->contacts ? s->contacts : "");
     int file = find_file(b, name);
     if (file >= 0) return file;
     perp_status status = read_robot(b, s, path, name, &text, &diag);

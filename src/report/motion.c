@@ -321,7 +321,7 @@ void perp__motion_pose(double *pose, const double *before, const double *p, cons
 /* Contacts -------------------------------------------------------------------------------------- */
 
 /* The contact as the page draws it: the force on the second body, or on the first where the second is the world. */
-static void write_contact(const perp_motion *m, const perp_touch *t, double h, float *x)
+static void write_contact(const perp_motion *m, const perp_contact *t, double h, float *x)
 {
     double sign = m->body_of[t->shape[1]] ? 1 : -1;
     for (int k = 0; k < 3; k++) {
@@ -334,7 +334,7 @@ static void write_contact(const perp_motion *m, const perp_touch *t, double h, f
     x[9] = (float)t->mu;
 }
 
-static int add_contacts(perp_motion *m, const perp_touch *touch, int n, double h)
+static int add_contacts(perp_motion *m, const perp_contact *touch, int n, double h)
 {
     perp__frame *f = &m->frame[m->nframe - 1];
     int pressing = 0;
@@ -365,7 +365,7 @@ static int by_shapes(const void *a, const void *b)
 }
 
 /* The pairs of shapes that press, in order; one slips where all its points are on the edge of their cones, to what the solver leaves. */
-static int list_presses(perp_motion *m, const perp_touch *touch, int n)
+static int list_presses(perp_motion *m, const perp_contact *touch, int n)
 {
     const double edge = 1 - 1e-5, nothing = 1e-9;
     double most = 0;
@@ -435,7 +435,7 @@ static void find_event(perp_motion *m, double t)
     m->event[m->nevent++] = e;
 }
 
-static int add_event(perp_motion *m, const perp_touch *touch, int n, double t)
+static int add_event(perp_motion *m, const perp_contact *touch, int n, double t)
 {
     perp__press *press = m->before;
     int room = m->cbefore;
@@ -452,8 +452,8 @@ perp_status perp_motion_add(perp_motion *m, perp_bodies *b)
         points_of(&b->joints) != m->npoint)
         return PERP_ERR_ARG;
     if (m->nframe && !(perp_bodies_time(b) > m->frame[m->nframe - 1].t)) return PERP_ERR_ARG;
-    const perp_touch *touch;
-    int n = perp_bodies_touches(b, &touch);
+    const perp_contact *touch;
+    int n = perp_bodies_contacts(b, &touch);
     double *pose = perp__motion_next(m, perp_bodies_time(b));
     if (!pose) return PERP_ERR_MEMORY;
     perp__bodies_place(b, b->q);

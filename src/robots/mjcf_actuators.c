@@ -192,7 +192,7 @@ static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, mjc
     if (t->stiffness == 0) t->rest = t->slack = 0;
     own->rests_there = is_own && t->npath && t->stiffness != 0;
     if (is_range(m, node, "range", s->limited, s->range) && !m->no_limit)
-        t->lower = s->range[0], t->upper = s->range[1];
+        t->range = (perp_range){1, s->range[0], s->range[1]};
 }
 
 /* What a tendon goes along; 0: nothing that moves, or something is wrong and was said. */
@@ -476,12 +476,12 @@ static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp
         if (k < 0) return 0;
         perp__pose pose;
         mjcf_in_link(m, m->site[k].body, &m->site[k].pose, &pose);
-        a->pushes = 1;
+        a->is_thruster = 1;
         a->gear = 1;
         a->body = m->body[m->site[k].body].link;
         memcpy(a->point, pose.p, sizeof a->point);
-        perp__rotate3(pose.R, d->gear, a->push);
-        perp__rotate3(pose.R, d->gear + 3, a->turn);
+        perp__rotate3(pose.R, d->gear, a->force);
+        perp__rotate3(pose.R, d->gear + 3, a->moment);
         if (!a->body)
             return perp__robot_refuse(m->r, node, "site", "site: it is of a body that moves");
         return 1;
@@ -495,13 +495,14 @@ static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp
 static void inherit_range(mjcf *m, const perp__xml_node *node, const perp_actuator *a, drive *d)
 {
     const perp_robot *to = m->r->to;
-    double lower = 0, upper = 0, *range = d->dynamic == DYN_INTEGRATOR ? d->act : d->control;
+    double *range = d->dynamic == DYN_INTEGRATOR ? d->act : d->control;
+    perp_range of = {0};
     if (a->tendon)
-        lower = to->tendon[a->tendon - 1].lower, upper = to->tendon[a->tendon - 1].upper;
-    else if (!a->pushes)
-        lower = to->law[a->body - 1].lower, upper = to->law[a->body - 1].upper;
-    if (lower != 0 || upper != 0) {
-        double mean = 0.5 * (lower + upper), half = 0.5 * (upper - lower);
+        of = to->tendon[a->tendon - 1].range;
+    else if (!a->is_thruster)
+        of = to->law[a->body - 1].range;
+    if (of.limited) {
+        double mean = 0.5 * (of.lower + of.upper), half = 0.5 * (of.upper - of.lower);
         range[0] = mean - d->inherit * half;
         range[1] = mean + d->inherit * half;
     } else {
@@ -512,8 +513,8 @@ static void inherit_range(mjcf *m, const perp__xml_node *node, const perp_actuat
 /* The length and rate of a site alone are none: nothing of the bias but its constant acts, or it brakes. */
 static void check_push(mjcf *m, const perp__xml_node *node, perp_actuator *a)
 {
-    a->kp = a->more_kp = 0;
-    if (a->kv != 0 || a->more_kv != 0)
+    a->kp = a->kp_per_control = 0;
+    if (a->kv != 0 || a->kv_per_control != 0)
         perp__robot_refuse(m->r, node, NULL, "actuator: of a site, kv = 0 is expected");
     if (a->muscle.force != 0)
         perp__robot_refuse(m->r, node, NULL, "muscle: of a joint or a tendon, not of a site");
@@ -526,12 +527,12 @@ static void add_rotor(mjcf *m, const perp__xml_node *node, const drive *d, const
     double gears = a->gear * a->gear, damping = m->no_damper ? 0 : gears * d->damping;
     if (d->armature < 0 || d->damping < 0)
         perp__robot_refuse(m->r, node, NULL, "actuator: armature and damping are >= 0");
-    if ((d->armature != 0 && (a->tendon || a->pushes)) || (d->damping != 0 && a->pushes))
+    if ((d->armature != 0 && (a->tendon || a->is_thruster)) || (d->damping != 0 && a->is_thruster))
         perp__robot_refuse(m->r, node, d->armature != 0 ? "armature" : "damping",
                            "actuator: armature is of joints, damping of joints and tendons");
     else if (a->tendon)
         to->tendon[a->tendon - 1].damping += damping;
-    else if (!a->pushes) {
+    else if (!a->is_thruster) {
         to->body[a->body - 1].armature += gears * d->armature;
         to->body[a->body - 1].damping += damping;
     }
@@ -553,7 +554,8 @@ static void set_force(const drive *d, perp_actuator *a)
         return;
     }
     a->gain = d->gain[0];
-    if (d->gain_type == GAIN_AFFINE) a->more_kp = -d->gain[1], a->more_kv = -d->gain[2];
+    if (d->gain_type == GAIN_AFFINE)
+        a->kp_per_control = -d->gain[1], a->kv_per_control = -d->gain[2];
     if (!d->bias_type) return;
     a->bias = d->bias[0];
     a->kp = -d->bias[1];
@@ -573,14 +575,14 @@ static void set_activation(mjcf *m, const perp__xml_node *node, const drive *d, 
     if (a->activation != PERP_ACTIVATION_INTEGRATOR) a->rise = d->dyn[0];
     if (a->activation == PERP_ACTIVATION_MUSCLE) a->fall = d->dyn[1], a->smooth = d->dyn[2];
     a->is_early = d->is_early;
-    if (is_bounded) a->act_lower = d->act[0], a->act_upper = d->act[1];
+    if (is_bounded) a->activation_range = (perp_range){1, d->act[0], d->act[1]};
 }
 
 /* What hangs on the inertia that it feels: a part of the critical damping, or a muscle's force. */
 static void wait_for_inertia(mjcf *m, const perp__xml_node *node, const drive *d, int index)
 {
     int is_muscle = d->gain_type == GAIN_MUSCLE && d->gain[2] < 0;
-    if (m->r->to->actuator[index].pushes || (!is_muscle && !has_ratio(d))) return;
+    if (m->r->to->actuator[index].is_thruster || (!is_muscle && !has_ratio(d))) return;
     mjcf_ratio *ratio = MJCF_ADD(m, ratio);
     if (ratio)
         *ratio = (mjcf_ratio){.actuator = index,
@@ -610,21 +612,21 @@ void mjcf_read_actuator(mjcf *m, const perp__xml_node *node)
     if (!take_target(m, node, &d, &a) || m->no_actuation) return;
     if (a.gear == 0) perp__robot_refuse(m->r, node, "gear", "gear: it is not 0");
     set_force(&d, &a);
-    if (a.pushes) check_push(m, node, &a);
+    if (a.is_thruster) check_push(m, node, &a);
     add_rotor(m, node, &d, &a);
     if (d.inherit > 0) inherit_range(m, node, &a, &d);
     set_activation(m, node, &d, &a);
     int has_control = is_range(m, node, "ctrlrange", d.control_limited, d.control);
     if (has_control && !m->no_clampctrl)
-        a.control_lower = d.control[0], a.control_upper = d.control[1];
+        a.control_range = (perp_range){1, d.control[0], d.control[1]};
     if (is_range(m, node, "forcerange", d.force_limited, d.force))
-        a.lower = d.force[0], a.upper = d.force[1];
+        a.force_range = (perp_range){1, d.force[0], d.force[1]};
     const char *fault = m->r->nwrong == before ? perp__drive_fault(&a) : NULL;
     if (fault) perp__robot_refuse(m->r, node, NULL, "actuator: %s", fault);
     int is_off = d.group >= 0 && d.group <= 30 && (m->no_group >> d.group & 1);
     if (is_off) {
         perp__robot_ignore(m->r, node, NULL, "actuator of a disabled group: it has no force");
-        a.gain = a.bias = a.kp = a.kv = a.more_kp = a.more_kv = a.muscle.force = 0;
+        a.gain = a.bias = a.kp = a.kv = a.kp_per_control = a.kv_per_control = a.muscle.force = 0;
     }
     int index = perp__add_actuator(m->r, &a, perp__xml_get(node, "name"));
     if (index >= 0 && !is_off) wait_for_inertia(m, node, &d, index);
@@ -635,7 +637,7 @@ static void moments_of(const perp_robot *to, perp_bodies *b, const mjcf_ratio *r
 {
     const perp_actuator *a = ratio->actuator < 0 ? NULL : &to->actuator[ratio->actuator];
     if (a && a->tendon) {
-        perp_bodies_tendon_jacobian(b, a->tendon - 1, c);
+        perp_bodies_tendon_jacobian(b, a->tendon, c);
         for (int k = 0; k < perp_bodies_nv(b); k++) c[k] *= a->gear;
         return;
     }
@@ -675,7 +677,7 @@ static void rest_all(mjcf *m, perp_bodies *b, double *q)
     put_positions(to, b, m->springref, q);
     for (int i = 0; i < m->ntendon; i++) {
         int k = m->tendon[i].number - 1;
-        if (m->tendon[i].rests_there) to->tendon[k].rest = perp_bodies_tendon_length(b, k);
+        if (m->tendon[i].rests_there) to->tendon[k].rest = perp_bodies_tendon_length(b, k + 1);
     }
 }
 
@@ -687,7 +689,7 @@ static int couple_all(mjcf *m, perp_bodies *b, double *q)
     PERP_TAKE(&to->arena, length, to->is.ntendon + 1);
     if (!length) return perp__robot_no_memory(m->r);
     put_positions(to, b, to->ref, q);
-    for (int i = 0; i < to->is.ntendon; i++) length[i] = perp_bodies_tendon_length(b, i);
+    for (int i = 0; i < to->is.ntendon; i++) length[i] = perp_bodies_tendon_length(b, i + 1);
     mjcf_place_couples(m, length);
     return 1;
 }
@@ -759,10 +761,10 @@ static void bound_drive(mjcf *m, const perp__xml_node *node, perp_actuator *only
 {
     double x = force[0] / only->gear, y = force[1] / only->gear, low = fmin(x, y),
            high = fmax(x, y);
-    int has = only->lower != 0 || only->upper != 0;
-    only->lower = has ? fmax(low, only->lower) : low;
-    only->upper = has ? fmin(high, only->upper) : high;
-    if (!(only->lower < only->upper))
+    perp_range *range = &only->force_range;
+    if (range->limited) low = fmax(low, range->lower), high = fmin(high, range->upper);
+    *range = (perp_range){1, low, high};
+    if (!(low < high))
         perp__robot_refuse(m->r, node, "actuatorfrcrange",
                            "actuatorfrcrange: with forcerange nothing is left");
 }
@@ -809,7 +811,7 @@ static void bound_joint(mjcf *m, const mjcf_joint *joint)
     for (int i = 0; i < m->r->to->is.nactuator; i++) {
         perp_actuator *a = &m->r->to->actuator[i];
         if (a->tendon ? !pulls(m->r->to, a, joint->link) : a->body != joint->link) continue;
-        if (a->tendon || a->pushes) {
+        if (a->tendon || a->is_thruster) {
             perp__robot_refuse(m->r, joint->node, "actuatorfrcrange",
                                "actuatorfrcrange: of a joint without tendons and sites that push");
             return;

@@ -107,13 +107,12 @@ static void set_law(mjcf *m, const perp__xml_node *node, joint *j, int link)
         if (j->range[0] != 0 || !(most > 0))
             perp__robot_refuse(m->r, node, "range",
                                "range: of a ball, 0 and a number > 0 are expected");
-        law->upper = mjcf_angle(m, most);
+        law->range = (perp_range){1, 0, mjcf_angle(m, most)};
     } else if (!(j->range[0] < j->range[1])) {
         perp__robot_refuse(m->r, node, "range",
                            "range: the lower limit is not below the upper one");
     } else {
-        law->lower = j->range[0] * turn;
-        law->upper = j->range[1] * turn;
+        law->range = (perp_range){1, j->range[0] * turn, j->range[1] * turn};
     }
 }
 
@@ -356,8 +355,8 @@ static void set_mass(mjcf *m, const perp__xml_node *node, int body, int first_ge
     perp__mass_take(&sum, is);
     bound_mass(m, is);
     if (b->is_static) return;
-    perp__read_number(m->r, node, "gravcomp", &is->lift);
-    if (m->no_spring && m->no_damper) is->lift = 0; /* that, too, is passive */
+    perp__read_number(m->r, node, "gravcomp", &is->gravity_compensation);
+    if (m->no_spring && m->no_damper) is->gravity_compensation = 0; /* that, too, is passive */
 }
 
 static void check_body(mjcf *m, const perp__xml_node *node)
@@ -432,7 +431,7 @@ void mjcf_keep_parents(mjcf *m)
             continue;
         parent = root_of(m, parent);
         for (int y = 1; y < m->nbody && parent; y++)
-            if (root_of(m, y) == parent) perp__add_apart(m->r, m->body[x].link, m->body[y].link);
+            if (root_of(m, y) == parent) perp__add_exclude(m->r, m->body[x].link, m->body[y].link);
     }
 }
 

@@ -380,8 +380,8 @@ static int shape_of(mjcf *m, mjcf_geom *g, const char *why, perp_shape *shape)
     if (is_fitted(g) && !fit_geom(m, g)) return 0;
     *shape = (perp_shape){.kind = (perp_shape_kind)g->kind,
                           .mu = g->friction[0],
-                          .spin = g->friction[1],
-                          .roll = g->friction[2]};
+                          .torsional_friction = g->friction[1],
+                          .rolling_friction = g->friction[2]};
     if (!perp__is_ground(shape)) memcpy(shape->size, g->size, sizeof shape->size);
     if (g->kind == PERP_SHAPE_FIELD) return (shape->field = mjcf_field_of(m, g)) != NULL;
     if (g->kind != PERP_SHAPE_MESH) return 1;
@@ -452,11 +452,11 @@ static void add_shape(mjcf *m, mjcf_geom *g)
     perp__pose_multiply(is_ground ? &b->at : &b->within, &g->pose, &pose);
     memcpy(shape.position, pose.p, sizeof pose.p);
     perp__quaternion_of_rotation(pose.R, shape.rotation);
-    perp_touch_rule rule = {.type = (unsigned)g->contype,
-                            .affinity = (unsigned)g->conaffinity,
-                            .priority = g->priority,
-                            .dimension = g->condim};
-    g->shape = perp__add_shape(m->r, &shape, &rule, g->name, g->node);
+    perp_contact_material material = {.type = (unsigned)g->contype,
+                                      .affinity = (unsigned)g->conaffinity,
+                                      .priority = g->priority,
+                                      .dimension = g->condim};
+    g->shape = perp__add_shape(m->r, &shape, &material, g->name, g->node);
 }
 
 void mjcf_add_shapes(mjcf *m)

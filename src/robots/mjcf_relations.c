@@ -25,7 +25,7 @@ void mjcf_read_contact(mjcf *m, const perp__xml_node *node)
     } else if (mjcf_is(node, "exclude")) {
         mjcf_check(m, node);
         int x = MJCF_FIND(m, node, "body1", body), y = MJCF_FIND(m, node, "body2", body);
-        if (x >= 0 && y >= 0) perp__add_apart(m->r, m->body[x].link, m->body[y].link);
+        if (x >= 0 && y >= 0) perp__add_exclude(m->r, m->body[x].link, m->body[y].link);
     } else {
         perp__robot_refuse(m->r, node, NULL, "<%.60s>: not known in contact", node->name);
     }

@@ -22,18 +22,19 @@ int perp__add_body(perp__robot_reader *r, const perp_body *body, const char *joi
     return r->to->is.nbody++;
 }
 
-int perp__add_shape(perp__robot_reader *r, const perp_shape *shape, const perp_touch_rule *rule,
-                    const char *name, const perp__xml_node *node)
+int perp__add_shape(perp__robot_reader *r, const perp_shape *shape,
+                    const perp_contact_material *material, const char *name,
+                    const perp__xml_node *node)
 {
     int n = r->to->is.nshape;
-    if (!ROOM(r, shape, n) || !ROOM(r, rule, n) || !ROOM(r, shape_name, n) ||
+    if (!ROOM(r, shape, n) || !ROOM(r, material, n) || !ROOM(r, shape_name, n) ||
         !ROOM(r, shape_place, n))
         return -1;
     perp__place place = perp__xml_place(node, NULL);
     place.file = perp__arena_string(&r->to->arena, place.file, strlen(place.file));
     r->to->shape_place[n] = place;
     r->to->shape[n] = *shape;
-    r->to->rule[n] = *rule;
+    r->to->material[n] = *material;
     r->to->shape_name[n] = name;
     return r->to->is.nshape++;
 }
@@ -74,12 +75,12 @@ int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu, con
     return r->to->is.npair++;
 }
 
-int perp__add_apart(perp__robot_reader *r, int body0, int body1)
+int perp__add_exclude(perp__robot_reader *r, int body0, int body1)
 {
-    int n = r->to->is.napart;
-    if (!ROOM(r, apart, n)) return -1;
-    r->to->apart[n][0] = body0, r->to->apart[n][1] = body1;
-    return r->to->is.napart++;
+    int n = r->to->is.nexclude;
+    if (!ROOM(r, exclude, n)) return -1;
+    r->to->exclude[n][0] = body0, r->to->exclude[n][1] = body1;
+    return r->to->is.nexclude++;
 }
 
 int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh)
@@ -188,7 +189,7 @@ perp_robot_parts perp_robot_get_parts(const perp_robot *robot)
     parts.law = robot->law;
     parts.ref = robot->ref;
     parts.shape = robot->shape;
-    parts.rule = robot->rule;
+    parts.material = robot->material;
     parts.shape_name = robot->shape_name;
     parts.actuator = robot->actuator;
     parts.actuator_name = robot->actuator_name;
@@ -196,7 +197,7 @@ perp_robot_parts perp_robot_get_parts(const perp_robot *robot)
     parts.pair = (const int(*)[2])robot->pair;
     parts.pair_mu = robot->pair_mu;
     parts.pair_moment = (const double(*)[2])robot->pair_moment;
-    parts.apart = (const int(*)[2])robot->apart;
+    parts.exclude = (const int(*)[2])robot->exclude;
     parts.tendon = robot->tendon;
     return parts;
 }
@@ -244,16 +245,16 @@ static perp_status add_filters(const perp_robot *robot, perp_bodies *b)
 {
     perp_status status = PERP_OK;
     for (int i = 0; i < robot->is.nshape && status == PERP_OK; i++)
-        status = perp_bodies_set_rule(b, i, &robot->rule[i]);
+        status = perp_bodies_set_contact_material(b, i, &robot->material[i]);
     for (int i = 0; i < robot->is.npair && status == PERP_OK; i++) {
         const int *pair = robot->pair[i];
         const double *moment = robot->pair_moment[i];
         status = perp_bodies_add_pair(b, pair[0], pair[1], robot->pair_mu[i]);
         if (status == PERP_OK)
-            status = perp_bodies_set_pair_moments(b, pair[0], pair[1], moment[0], moment[1]);
+            status = perp_bodies_set_pair_friction(b, pair[0], pair[1], moment[0], moment[1]);
     }
-    for (int i = 0; i < robot->is.napart && status == PERP_OK; i++)
-        status = perp_bodies_keep_apart(b, robot->apart[i][0], robot->apart[i][1]);
+    for (int i = 0; i < robot->is.nexclude && status == PERP_OK; i++)
+        status = perp_bodies_exclude_contacts(b, robot->exclude[i][0], robot->exclude[i][1]);
     return status;
 }
 

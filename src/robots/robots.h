@@ -17,15 +17,15 @@ typedef struct perp__key {
 struct perp_robot {
     perp__arena arena; /* of all that is here, but meshes */
     perp_robot_parts is;
-    int cbody, cjoint, claw, cref, cshape, crule, cshape_name, cshape_place, cactuator,
-        cactuator_name, cequality, cpair, cpair_mu, cpair_moment, capart, ctendon,
+    int cbody, cjoint, claw, cref, cshape, cmaterial, cshape_name, cshape_place, cactuator,
+        cactuator_name, cequality, cpair, cpair_mu, cpair_moment, cexclude, ctendon,
         ctendon_name; /* room of the lists */
     perp_body *body;
     const char **joint;
     perp_joint_law *law;
     double *ref;
     perp_shape *shape;
-    perp_touch_rule *rule;
+    perp_contact_material *material;
     const char **shape_name;
     perp__place *shape_place; /* where each is in its file */
     perp_actuator *actuator;
@@ -35,7 +35,7 @@ struct perp_robot {
     const char **tendon_name; /* NULL: it has none */
     int (*pair)[2];
     double *pair_mu, (*pair_moment)[2];
-    int (*apart)[2];
+    int (*exclude)[2];
     perp_mesh **mesh;
     perp_field **field;
     int nmesh, cmesh, nfield, cfield;
@@ -98,14 +98,15 @@ int perp__read_word(perp__robot_reader *r, const perp__xml_node *node, const cha
 
 /* parts.c. Add one to a list; its index, -1: memory is out. */
 int perp__add_body(perp__robot_reader *r, const perp_body *body, const char *joint);
-int perp__add_shape(perp__robot_reader *r, const perp_shape *shape, const perp_touch_rule *rule,
-                    const char *name, const perp__xml_node *node);
+int perp__add_shape(perp__robot_reader *r, const perp_shape *shape,
+                    const perp_contact_material *material, const char *name,
+                    const perp__xml_node *node);
 int perp__add_actuator(perp__robot_reader *r, const perp_actuator *actuator, const char *name);
 int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon, const char *name);
 int perp__add_equality(perp__robot_reader *r, const perp_equality *equality);
 int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu,
                    const double moment[2]);
-int perp__add_apart(perp__robot_reader *r, int body0, int body1);
+int perp__add_exclude(perp__robot_reader *r, int body0, int body1);
 int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh);    /* owns it, also where it fails */
 int perp__add_field(perp__robot_reader *r, perp_field *field); /* likewise */
 int perp__finish_robot(perp__robot_reader *r); /* names of columns; 0: memory is out */

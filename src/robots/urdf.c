@@ -202,7 +202,7 @@ static int read_geometry(urdf *u, const perp__xml_node *node, perp_shape *shape)
 
 static void read_collision(urdf *u, const perp__xml_node *node, const link *l)
 {
-    const perp_touch_rule rule = {.type = 1, .affinity = 1, .dimension = 3};
+    const perp_contact_material rule = {.type = 1, .affinity = 1, .dimension = 3};
     perp_shape shape = {.body = l->body, .mu = 1};
     perp__pose pose;
     const perp__xml_node *geometry = child_of(node, "geometry");
@@ -258,12 +258,15 @@ static void read_limit(urdf *u, const joint *j, int kind, perp_joint_law *law)
     ignore(u, limit, "effort", "there are no actuators in URDF");
     ignore(u, limit, "velocity", "speeds are not bounded");
     if (kind != REVOLUTE && kind != PRISMATIC) return;
-    perp__read_number(u->r, limit, "lower", &law->lower);
-    perp__read_number(u->r, limit, "upper", &law->upper);
-    if (law->lower == 0 && law->upper == 0)
+    perp_range is = {.limited = 1};
+    perp__read_number(u->r, limit, "lower", &is.lower);
+    perp__read_number(u->r, limit, "upper", &is.upper);
+    if (is.lower == 0 && is.upper == 0)
         perp__robot_ignore(u->r, limit, NULL, "limit from 0 to 0: taken as none");
-    else if (!(law->lower < law->upper))
+    else if (!(is.lower < is.upper))
         perp__robot_refuse(u->r, limit, NULL, "limit: lower is not below upper");
+    else
+        law->range = is;
 }
 
 static void read_laws(urdf *u, const joint *j, int kind, int body)

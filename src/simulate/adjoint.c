@@ -424,15 +424,15 @@ static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of, c
     const perp_run_change drawn = {gradient->state ? state : NULL,
                                    gradient->parameter ? state + nx : NULL,
                                    gradient->value ? state + nx + np : NULL};
-    perp_derivative_kind kind = PERP_DERIVATIVE_NO_SIDE;
+    perp_derivative_kind kind = PERP_DERIVATIVE_UNKNOWN_DIRECTION;
     draw_change(sim, of, &drawn);
     perp_status status = kind_along(sim, of, &drawn, weight, row, begin, of->kind, diag);
-    int has_sides = status == PERP_OK && *of->kind != PERP_DERIVATIVE_TWO_SIDED &&
+    int has_sides = status == PERP_OK && *of->kind != PERP_DERIVATIVE_DIFFERENTIABLE &&
                     *of->kind != PERP_DERIVATIVE_OF_STEPS;
     if (has_sides) {
         status = kind_along(sim, of, gradient, weight, row, begin, &kind, diag);
         int is_one = kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE;
-        *of->kind = is_one ? kind : PERP_DERIVATIVE_NO_SIDE;
+        *of->kind = is_one ? kind : PERP_DERIVATIVE_UNKNOWN_DIRECTION;
     }
     free(state);
     return status;

@@ -380,7 +380,7 @@ static void compare(const estimate *e, int k, double share, double least, double
 static double least_errors(const estimate *e)
 {
     double part = fmax(ROUGH * e->other->options.accuracy, PART);
-    return part * (double)perp_simulation_parts(e->other, NULL, NULL);
+    return part * (double)perp_simulation_substeps(e->other, NULL, NULL);
 }
 
 /* The errors of the parts of the run that has just ended. */

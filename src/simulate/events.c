@@ -1834,7 +1834,7 @@ long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)
 }
 
 /* Causes are told in the order of `reasons`, those that have words, then that which has none. */
-long perp_simulation_left_by_cause(const perp_simulation *sim, int cause, const char **words)
+long perp_simulation_fallback_cause(const perp_simulation *sim, int cause, const char **words)
 {
     int reason = 0;
     const char *said = NULL;

@@ -187,7 +187,7 @@ static void add(perp__step_result *sum, perp__step_result r)
 /* Steps so far that the method left to backward Euler, which is of order 1. */
 static long left(const perp_simulation *sim)
 {
-    return perp_simulation_steps_by_euler(sim, NULL);
+    return perp_simulation_fallback_steps(sim, NULL);
 }
 
 /* What follows the run goes along the halves alone. */
@@ -394,7 +394,7 @@ const double *perp__parts_largest(const perp_simulation *sim)
     return sim->parts->largest;
 }
 
-long perp_simulation_parts(const perp_simulation *sim, double *shortest, long *unresolved)
+long perp_simulation_substeps(const perp_simulation *sim, double *shortest, long *unresolved)
 {
     const perp__parts *p = sim ? sim->parts : NULL;
     if (shortest) *shortest = p && p->taken ? p->shortest : (double)NAN;

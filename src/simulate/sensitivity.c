@@ -824,14 +824,15 @@ void perp__sensitivity_next_row(perp__sensitivity *x)
 
 perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, double *since)
 {
-    static const perp_derivative_kind kinds[] = {PERP_DERIVATIVE_TWO_SIDED,
+    static const perp_derivative_kind kinds[] = {PERP_DERIVATIVE_DIFFERENTIABLE,
                                                  PERP_DERIVATIVE_DECREASE, PERP_DERIVATIVE_INCREASE,
-                                                 PERP_DERIVATIVE_NO_SIDE};
+                                                 PERP_DERIVATIVE_UNKNOWN_DIRECTION};
     int j = x->place[k], bits = x->doubt[j] | x->row_doubt[j];
     double since_steps = fmin(x->since_steps, x->since_jump[j]);
     *since = bits == x->doubt[j] ? (bits ? x->since[j] : since_steps) : x->step->ws[SYM_T];
     if (!x->known) return PERP_DERIVATIVE_NONE;
-    if (bits && !isnan(since_steps)) return PERP_DERIVATIVE_NO_SIDE; /* there is no word */
+    if (bits && !isnan(since_steps))
+        return PERP_DERIVATIVE_UNKNOWN_DIRECTION; /* there is no word */
     return bits || isnan(since_steps) ? kinds[bits] : PERP_DERIVATIVE_OF_STEPS;
 }
 

@@ -591,7 +591,7 @@ perp_integrator perp_simulation_method(const perp_simulation *sim)
     return sim ? sim->options.integrator : PERP_INTEGRATOR_COUNT;
 }
 
-long perp_simulation_steps_by_euler(const perp_simulation *sim, perp_diag *diag)
+long perp_simulation_fallback_steps(const perp_simulation *sim, perp_diag *diag)
 {
     return sim && sim->events ? perp__events_say_left(sim, diag) : 0;
 }
@@ -1124,8 +1124,8 @@ perp_status perp_simulation_derivatives(const perp_simulation *sim, double *deri
         word, NULL                                                                                 \
     }
 static const perp__word kind_rows[] = {
-    KIND("none"),           KIND("of no known side"), KIND("for an increase"),
-    KIND("for a decrease"), KIND("of the steps"),     KIND("two-sided")};
+    KIND("none"),           KIND("of unknown direction"), KIND("for an increase"),
+    KIND("for a decrease"), KIND("of the steps"),         KIND("differentiable")};
 #undef KIND
 static const perp__words kinds = PERP_WORDS(kind_rows);
 

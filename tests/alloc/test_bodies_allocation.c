@@ -20,8 +20,8 @@ static perp_status whole_story(void *given, perp_diag *diag)
          .kind = PERP_SHAPE_SPHERE,
          .size = {0.1},
          .mu = 0.5,
-         .spin = 0.01,
-         .roll = 0.01}};
+         .torsional_friction = 0.01,
+         .rolling_friction = 0.01}};
     perp_bodies *b = NULL;
     body[0].position[2] = 0.1;
     body[1].position[2] = 0.305; /* falls onto the box: contacts are added */
@@ -41,22 +41,21 @@ static perp_status story_of_joints(void *given, perp_diag *diag)
                            .center = {0, 0, -0.5},
                            .inertia = {0.1, 0.1, 0.01}},
                     body[2] = {arm, arm};
-    const perp_actuator a = {.body = 1, .gear = 1, .kp = 5, .gain = 5, .lower = -1, .upper = 1};
+    const perp_actuator a = {.body = 1, .gear = 1, .kp = 5, .gain = 5, .force_range = {1, -1, 1}};
     const perp_equality e[2] = {
         {.kind = PERP_EQUALITY_JOINT, .body = {1, 2}, .polynomial = {0, 1}},
         {.kind = PERP_EQUALITY_WELD, .body = {1, 2}, .point = {{0, 0, -1}, {0, 0, -1}}}};
     const perp_tendon strand = {.n = 2,
                                 .body = (const int[]){1, 2},
                                 .coefficient = (const double[]){1, 0.5},
-                                .upper = 0.3,
-                                .lower = -0.3,
+                                .range = {1, -0.3, 0.3},
                                 .friction = 0.1,
                                 .stiffness = 2};
     perp_bodies *b = NULL;
     perp_status status = perp_bodies_create(body, 2, NULL, 0, NULL, &b, diag);
     if (status == PERP_OK)
         status = perp_bodies_set_joint(
-            b, 2, &(perp_joint_law){.lower = -0.1, .upper = 1, .friction = 0.1}, diag);
+            b, 2, &(perp_joint_law){.range = {1, -0.1, 1}, .friction = 0.1}, diag);
     if (status == PERP_OK) status = perp_bodies_add_tendon(b, &strand, diag);
     if (status == PERP_OK) status = perp_bodies_add_actuator(b, &a, diag);
     if (status == PERP_OK) status = perp_bodies_set_control(b, (double[]){-1});

@@ -22,7 +22,7 @@ static void the_push_is_planned_verified_and_replayed(void **state)
     const char *out = cli_path("push.csv"), *log = cli_path("log.csv");
     cli_result r = cli_run("plan " PUSH " -o '%s' --log '%s'", out, log);
     assert_int_equal(r.code, 0);
-    assert_non_null(strstr(r.out, "stationary (S): cost 0.65, horizon 0.65 s"));
+    assert_non_null(strstr(r.out, "S-stationary: cost 0.65, horizon 0.65 s"));
     const char *replayed = strstr(r.out, "differs by at most ");
     assert_non_null(replayed);
     assert_true(atof(replayed + strlen("differs by at most ")) < 1e-9);
@@ -227,17 +227,17 @@ static void options_override_the_block(void **state)
         const char *options, *says;
     } cases[] = {
         {"--nodes 80", "79 steps"},
-        {"--start zeros", "stationary (S): cost 0.65"},
-        {"--start random --seed 7", "stationary (S): cost 0.65"},
-        {"--pairs fischer-burmeister", "stationary (S): cost 0.65"},
+        {"--start zeros", "S-stationary: cost 0.65"},
+        {"--start random --seed 7", "S-stationary: cost 0.65"},
+        {"--pairs fischer-burmeister", "S-stationary: cost 0.65"},
         {"--method radau3 --nodes 9", "(radau3)"},
-        {"--relaxation 1 --relaxation-min 1e-5 --optimality 1e-7", "stationary (S): cost 0.65"},
+        {"--relaxation 1 --relaxation-min 1e-5 --optimality 1e-7", "S-stationary: cost 0.65"},
         {"--tol 1e-6", "finer than asked for"},
-        {"--tol 1e-6 --max-steps 39", "(there: stationary (S)): cost 0.632524016"},
-        {"--pairs l1 --penalty 0.05", "stationary (S): cost 0.65"},
-        {"--homotopy mu=0 --homotopy-steps 2", "stationary (S): cost 0.65"},
+        {"--tol 1e-6 --max-steps 39", "(there: S-stationary): cost 0.632524016"},
+        {"--pairs l1 --penalty 0.05", "S-stationary: cost 0.65"},
+        {"--homotopy mu=0 --homotopy-steps 2", "S-stationary: cost 0.65"},
         {"--homotopy mu=0 --start random --tries 3", "3 starts"},
-        {"--set mu=0", "stationary (S): cost 0.65"}};
+        {"--set mu=0", "S-stationary: cost 0.65"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
         if (r.code != 0 || !strstr(r.out, cases[i].says))

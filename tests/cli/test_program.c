@@ -29,7 +29,7 @@ static const struct {
     double objective;
     int code;
 } known[] = {
-    {"b_not_s", "stationary (B)", 0, 0},   {"m_and_b", "stationary (B)", 0, 0},
+    {"b_not_s", "B-stationary", 0, 0},     {"m_and_b", "B-stationary", 0, 0},
     {"s_minimum", "local minimum", 0, 0},  {"c_trap", "local minimum", 1, 0},
     {"m_trap", "local minimum", 0, 0},     {"w_trap", "local minimum", 0, 0},
     {"ridge", "local minimum", 0.5, 0},    {"bilevel_bard", "local minimum", 17, 0},
@@ -46,7 +46,7 @@ static const struct {
     double objective;
     int code;
 } linear[] = {{"linear", "global", 12, 0},
-              {"b_not_s_6", "stationary (B)", 0, 0},
+              {"b_not_s_6", "B-stationary", 0, 0},
               {"infeasible_lpec", "infeasible", NAN, 200},
               {"infeasible_lp", "infeasible", NAN, 200},
               {"infeasible_pair", "infeasible", NAN, 200},

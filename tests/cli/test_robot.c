@@ -71,12 +71,12 @@ static void what_overlaps_at_the_start_is_named(void **state)
                     "</worldbody></mujoco>");
     cli_expect(
         0, "unnamed (",
-        "deep.xml: at the start 'floor' and shape 2 overlap by 0.05 m: moved to where all holds, "
+        "deep.xml: at the start 'floor' and shape 2 penetrate by 0.05 m: moved to where all holds, "
         "by up to 0.05",
         "check '%s'", path);
-    cli_expect(0, NULL, "'floor' and shape 2 overlap by 0.05 m", "simulate '%s' --to 0.01", path);
+    cli_expect(0, NULL, "'floor' and shape 2 penetrate by 0.05 m", "simulate '%s' --to 0.01", path);
     cli_result r = cli_run("check " ARM);
-    assert_null(strstr(r.err, "overlap"));
+    assert_null(strstr(r.err, "penetrate"));
     cli_free(&r);
 }
 
@@ -92,8 +92,8 @@ static void a_start_that_cannot_be_is_mended_and_said(void **state)
         "<body name='c'><joint/><geom name='hub' size='.1'/></body></body></body></worldbody>"
         "</mujoco>");
     cli_expect(0, NULL,
-               "at the start shape 1 of 'a' and 'hub' of 'c' overlap by 0.2 m and are not apart "
-               "anywhere near: they do not touch",
+               "at the start shape 1 of 'a' and 'hub' of 'c' penetrate by 0.2 m and cannot be "
+               "separated nearby: their contacts are excluded",
                "check '%s'", path);
     cli_expect(0, NULL, "'knee' is past its limit by 0.5", "check '%s'", path);
     cli_result r = cli_run("simulate '%s' --to 0.002 -o - --quiet", path);

@@ -227,7 +227,7 @@ static void plans_and_identifications_may_be_swept(void **state)
     "--vary 'g=normal(9.81, 0.02)' --samples 4 "
     clear("plans");
     clear("plans4");
-    cli_expect(0, "stationary (S)", NULL, PLANS "-o '%s' --threads 2", cli_path("plans"));
+    cli_expect(0, "S-stationary", NULL, PLANS "-o '%s' --threads 2", cli_path("plans"));
     for (int i = 1; i <= 4; i++)
         cli_expect(0, NULL, NULL, PLANS "-o '%s' --shard %d/4 --quiet", cli_path("plans4"), i);
     cli_expect(0, NULL, NULL, "sweep --merge -o '%s'", cli_path("plans4"));
@@ -239,7 +239,7 @@ static void plans_and_identifications_may_be_swept(void **state)
     expect_same(whole, cli_path("plans4/table.csv"));
     cli_expect(2, NULL, "'nodes' was another", PLANS "--nodes 11 --resume -o '%s'",
                cli_path("plans"));
-    cli_expect(0, "1 stationary (S), 1 locally infeasible", NULL,
+    cli_expect(0, "1 S-stationary, 1 locally infeasible", NULL,
                "sweep examples/control/push_wall.perp --task plan --vary 'm=1,1000'");
     clear("fits");
     cli_expect(0, "4 identified", NULL, FITS "-o '%s'", cli_path("fits"));

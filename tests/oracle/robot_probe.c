@@ -30,8 +30,8 @@ static void print_bodies(perp_bodies *b, const perp_robot_parts *parts, double *
 static void print_tendons(perp_bodies *b, const perp_robot_parts *parts, double *J, int nv)
 {
     for (int i = 0; i < parts->ntendon; i++) {
-        double length = perp_bodies_tendon_length(b, i);
-        perp_bodies_tendon_jacobian(b, i, J);
+        double length = perp_bodies_tendon_length(b, i + 1);
+        perp_bodies_tendon_jacobian(b, i + 1, J);
         print("length", &length, 1);
         print("moment", J, nv);
     }
@@ -39,17 +39,18 @@ static void print_tendons(perp_bodies *b, const perp_robot_parts *parts, double 
 
 static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_diag *diag)
 {
-    const perp_touch *t;
-    perp_bodies_info info = {.parts = 1};
+    const perp_contact *t;
+    perp_bodies_info info = {.substeps = 1};
     perp_bodies_step(b, &info,
                      diag); /* refused where bodies overlap: they are found all the same */
-    printf("parts %d\n", info.parts);
-    int n = perp_bodies_touches(b, &t);
+    printf("parts %d\n", info.substeps);
+    int n = perp_bodies_contacts(b, &t);
     for (int i = 0; i < n; i++) {
         const char *x = parts->shape_name[t[i].shape[0]], *y = parts->shape_name[t[i].shape[1]];
-        double out[10] = {t[i].point[0],  t[i].point[1],  t[i].point[2], t[i].normal[0],
-                          t[i].normal[1], t[i].normal[2], t[i].gap,      t[i].mu,
-                          t[i].spin,      t[i].roll};
+        double out[10] = {
+            t[i].point[0],           t[i].point[1],        t[i].point[2], t[i].normal[0],
+            t[i].normal[1],          t[i].normal[2],       t[i].gap,      t[i].mu,
+            t[i].torsional_friction, t[i].rolling_friction};
         printf("touch %s %s", x ? x : "-", y ? y : "-");
         print("", out, 10);
     }
@@ -59,15 +60,15 @@ static void print_law(const perp_robot_parts *parts, int i)
 {
     const perp_joint_law *law = &parts->law[i];
     const perp_body *body = &parts->body[i];
-    double x[] = {law->lower,    law->upper,    law->rest,     law->stiffness,
-                  law->friction, body->damping, body->armature};
+    double x[] = {law->range.lower, law->range.upper, law->rest,     law->stiffness,
+                  law->friction,    body->damping,    body->armature};
     print(perp_joint_name(body->joint), x, 7);
 }
 
 static void print_tendon(const perp_tendon *t, int nbody)
 {
-    double x[] = {t->lower,     t->upper,    t->rest,   t->rest + t->slack,
-                  t->stiffness, t->friction, t->damping};
+    double x[] = {t->range.lower, t->range.upper, t->rest,   t->rest + t->slack,
+                  t->stiffness,   t->friction,    t->damping};
     print("tendon", x, 7);
     for (int body = 1; body <= nbody; body++)
         for (int i = 0; i < t->n; i++)
@@ -76,18 +77,42 @@ static void print_tendon(const perp_tendon *t, int nbody)
 
 static void print_drive(const perp_actuator *a)
 {
-    double x[] = {a->gear,  a->gain,          a->bias,          a->kp,     a->kv,    a->lower,
-                  a->upper, a->control_lower, a->control_upper, a->tendon, a->pushes},
-           y[] = {a->body,    a->point[0], a->point[1], a->point[2], a->push[0],
-                  a->push[1], a->push[2],  a->turn[0],  a->turn[1],  a->turn[2]};
+    double x[] = {a->gear,
+                  a->gain,
+                  a->bias,
+                  a->kp,
+                  a->kv,
+                  a->force_range.lower,
+                  a->force_range.upper,
+                  a->control_range.lower,
+                  a->control_range.upper,
+                  a->tendon,
+                  a->is_thruster},
+           y[] = {a->body,     a->point[0], a->point[1],  a->point[2],  a->force[0],
+                  a->force[1], a->force[2], a->moment[0], a->moment[1], a->moment[2]};
     const perp_muscle *m = &a->muscle;
-    double act[] = {a->more_kp,  a->more_kv,   a->activation, a->rise,     a->fall,
-                    a->smooth,   a->act_lower, a->act_upper,  a->is_early, m->force,
-                    m->range[0], m->range[1],  m->lmin,       m->lmax,     m->vmax,
-                    m->fpmax,    m->fvmax,     m->length[0],  m->length[1]};
+    double act[] = {a->kp_per_control,
+                    a->kv_per_control,
+                    a->activation,
+                    a->rise,
+                    a->fall,
+                    a->smooth,
+                    a->activation_range.lower,
+                    a->activation_range.upper,
+                    a->is_early,
+                    m->force,
+                    m->range[0],
+                    m->range[1],
+                    m->lmin,
+                    m->lmax,
+                    m->vmax,
+                    m->fpmax,
+                    m->fvmax,
+                    m->length[0],
+                    m->length[1]};
     print("drive", x, 11);
     print("act", act, 19);
-    if (a->pushes) print("push", y, 10);
+    if (a->is_thruster) print("push", y, 10);
 }
 
 static void print_keys(const perp_robot *robot, perp_bodies *b)
@@ -110,7 +135,7 @@ static void print_parts(const perp_robot *robot, const perp_robot_parts *p, perp
     print("q0", perp_bodies_q(b), perp_bodies_nq(b));
     print("option", options, 9);
     for (int i = 0; i < p->nbody; i++) {
-        const double mass[] = {p->body[i].mass, p->body[i].lift};
+        const double mass[] = {p->body[i].mass, p->body[i].gravity_compensation};
         print_law(p, i);
         printf("mass %s", p->body[i].name ? p->body[i].name : "-");
         print("", mass, 2);

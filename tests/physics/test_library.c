@@ -192,7 +192,8 @@ static void quaternions_turn_as_they_must(void **state)
 #define FREE                                                                                       \
     "Free j(z = 0.1)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [0.008, 0.008, 0.008, 0, 0, 0])\n"
 #define ROLL                                                                                       \
-    FREE "BallPlane c(o, b, [0, 0, 0], level, [0, 0, 0], 0.1)\nRub r(c.touch, c.t1, c.t2, mu)\n"
+    FREE "BallPlane c(o, b, [0, 0, 0], level, [0, 0, 0], 0.1)\nSlidingFriction r(c.contact, "      \
+         "c.t1, c.t2, mu)\n"
 #define BRAKED                                                                                     \
     SPACE "Free j(z = 0.1, wz = 3)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [0.008, 0.008, 0.008, " \
           "0, "                                                                                    \
@@ -276,11 +277,11 @@ static void trees_in_space_move_as_they_must(void **state)
          "y", turn, 1e-10},
         {"World o([0, 0, 0])\nFree j\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, "
          "0])\nSpot "
-         "s(b, [0, 1, 0])\nPush f(b, s.p, [0, 0, 1])\noutput y = b.p[3]",
+         "s(b, [0, 1, 0])\nPointForce f(b, s.p, [0, 0, 1])\noutput y = b.p[3]",
          "y", fallen(0.5), 1e-12},
         {"World o([0, 0, 0])\nFree j\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, "
          "0])\nSpot "
-         "s(b, [0, 1, 0])\nPush f(b, s.p, b.R @ [0, 0, 1])\noutput y = j.wx",
+         "s(b, [0, 1, 0])\nPointForce f(b, s.p, b.R @ [0, 0, 1])\noutput y = j.wx",
          "y", 0.5, 1e-9},
         {SPACE
          "Free j(x = -1)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, 0])\nWeld w(o, b, "
@@ -296,14 +297,17 @@ static void trees_in_space_move_as_they_must(void **state)
          1e-7},
         {SPACE "Free j(z = 0.3)\nFrame b(o, j)\nMass m(b, 2, [0, 0, 0], [1, 1, 1, 0, 0, "
                "0])\nBallBall c(o, "
-               "b, [0, 0, 0], [0, 0, 0], 0.1, 0.2)\nRub r(c.touch, c.t1, c.t2, 0.5)",
-         "c.touch.fn", 2 * g, 1e-8},
-        {BRAKED "Pivot p(c.touch, 1e-4)", "j.wz", 3 - 1e-4 * 2 * g / 0.008 * STEPS * h, 1e-9},
-        {BRAKED "Pivot p(c.touch, 1)", "j.wz", 0, 1e-9},
-        {TILTED "param mu = 0.5\n" ROLL "Roll p(c.touch, c.t1, c.t2, 0.01)\noutput y = b.p[1]", "y",
-         fallen(g * (s - 0.1 * c) / (1 + 0.008 / (2 * 0.01))), 1e-7},
-        {TILTED "param mu = 0.5\n" ROLL "Roll p(c.touch, c.t1, c.t2, 0.05)\noutput y = b.p[1]", "y",
-         0, 1e-9},
+               "b, [0, 0, 0], [0, 0, 0], 0.1, 0.2)\nSlidingFriction r(c.contact, c.t1, c.t2, 0.5)",
+         "c.contact.fn", 2 * g, 1e-8},
+        {BRAKED "TorsionalFriction p(c.contact, 1e-4)", "j.wz",
+         3 - 1e-4 * 2 * g / 0.008 * STEPS * h, 1e-9},
+        {BRAKED "TorsionalFriction p(c.contact, 1)", "j.wz", 0, 1e-9},
+        {TILTED "param mu = 0.5\n" ROLL
+                "RollingFriction p(c.contact, c.t1, c.t2, 0.01)\noutput y = b.p[1]",
+         "y", fallen(g * (s - 0.1 * c) / (1 + 0.008 / (2 * 0.01))), 1e-7},
+        {TILTED "param mu = 0.5\n" ROLL
+                "RollingFriction p(c.contact, c.t1, c.t2, 0.05)\noutput y = b.p[1]",
+         "y", 0, 1e-9},
     };
     CHECK("space", "backward-euler", rows);
 }

@@ -440,9 +440,9 @@ static void laws_of_joints_are_exact(void **state)
     perp_body body = slider(2);
     perp_bodies_options o = options(1e-3);
     perp_bodies *b = make(&body, 1, NULL, 0, &o);
-    perp_actuator servo = {.body = 1, .gear = 1, .gain = 1e9, .kp = 1e9, .lower = -3, .upper = 3};
+    perp_actuator servo = {.body = 1, .gear = 1, .gain = 1e9, .kp = 1e9, .force_range = {1, -3, 3}};
     double force, dry, limit;
-    perp_bodies_set_joint(b, 1, &(perp_joint_law){.lower = -1, .upper = 0.5, .friction = 1}, NULL);
+    perp_bodies_set_joint(b, 1, &(perp_joint_law){.range = {1, -1, 0.5}, .friction = 1}, NULL);
     perp_bodies_add_actuator(b, &servo, NULL);
     perp_bodies_set_control(b, (double[]){2});
     step(b, 600);

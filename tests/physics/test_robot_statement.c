@@ -93,9 +93,9 @@ static pair make_pair(const char *file, unsigned long seed, const char *settings
         const perp_joint_law *law = &p.law[i];
         if (at < 0) continue;
         if (is_single(p.body[i].joint))
-            q[at] = law->lower != 0 || law->upper != 0
-                        ? 0.5 * (law->lower + law->upper) +
-                              0.3 * draw(&seed) * (law->upper - law->lower)
+            q[at] = law->range.limited
+                        ? 0.5 * (law->range.lower + law->range.upper) +
+                              0.3 * draw(&seed) * (law->range.upper - law->range.lower)
                         : 2 * draw(&seed);
         else
             for (int k = 0; k < 7; k++) q[at + k] += draw(&seed);
@@ -142,13 +142,13 @@ static double pull_of(const pair *is, int tendon, double length, double rate, do
                                   : length - t->rest,
            dry = rate == 0 ? 0 : t->friction * (rate > 0 ? 1 : -1),
            f = -t->stiffness * stretch - t->damping * rate - dry;
-    assert_true((t->lower == 0 && t->upper == 0) || (t->lower < length && length < t->upper));
+    assert_true(!t->range.limited || (t->range.lower < length && length < t->range.upper));
     *size = fabs(t->stiffness * stretch) + fabs(t->damping * rate) + fabs(dry);
     for (int i = 0; i < p.nactuator; i++) {
         const perp_actuator *a = &p.actuator[i];
         if (a->tendon != tendon + 1) continue;
         double g = a->gain * is->u[i] + a->bias - a->kp * a->gear * length - a->kv * a->gear * rate;
-        if (a->lower != 0 || a->upper != 0) g = fmin(fmax(g, a->lower), a->upper);
+        if (a->force_range.limited) g = fmin(fmax(g, a->force_range.lower), a->force_range.upper);
         f += a->gear * g;
         *size += fabs(a->gear * g);
     }
@@ -170,8 +170,8 @@ static void pull_all(const pair *is, const double *v, double *tau, double *size)
     int nv = perp_bodies_nv(is->bodies), n = perp_robot_get_parts(is->robot).ntendon;
     double *J = malloc((size_t)nv * sizeof *J);
     for (int i = 0; i < n; i++) {
-        double rate = 0, terms, length = perp_bodies_tendon_length(is->bodies, i);
-        assert_int_equal(perp_bodies_tendon_jacobian(is->bodies, i, J), PERP_OK);
+        double rate = 0, terms, length = perp_bodies_tendon_length(is->bodies, i + 1);
+        assert_int_equal(perp_bodies_tendon_jacobian(is->bodies, i + 1, J), PERP_OK);
         for (int k = 0; k < nv; k++) rate += J[k] * v[k];
         double f = pull_of(is, i, length, rate, &terms);
         for (int k = 0; k < nv; k++) tau[k] += J[k] * f, size[k] += fabs(J[k]) * terms;
@@ -202,7 +202,7 @@ static void laws_of(const pair *is, const double *q, const double *v, double *ta
         int at = perp_bodies_v_of(is->bodies, a->body);
         double x = q[perp_bodies_q_of(is->bodies, a->body)],
                f = a->gain * is->u[i] + a->bias - a->kp * a->gear * x - a->kv * a->gear * v[at];
-        if (a->lower != 0 || a->upper != 0) f = fmin(fmax(f, a->lower), a->upper);
+        if (a->force_range.limited) f = fmin(fmax(f, a->force_range.lower), a->force_range.upper);
         tau[at] += a->gear * f;
         size[at] += fabs(a->gear * f);
     }
@@ -225,7 +225,7 @@ static double worst_law(const char *file, unsigned long seed)
 {
     const double h = 1e-3;
     perp_diag diag = {0};
-    pair is = make_pair(file, seed, "touch = \"none\"", PERP_BACKWARD_EULER, h);
+    pair is = make_pair(file, seed, "contacts = \"none\"", PERP_BACKWARD_EULER, h);
     int nq = perp_bodies_nq(is.bodies), nv = perp_bodies_nv(is.bodies);
     double *q = calloc((size_t)(nq + 5 * nv), sizeof *q), *v = q + nq, *a = v + nv, *tau = a + nv,
            *law = tau + nv, *size = law + nv, worst = 0;
@@ -271,7 +271,9 @@ static void step_kernel(const pair *is, double h, int n, double *q)
     o.step = h;
     assert_int_equal(perp_robot_create_bodies(is->robot, &o, &b, &diag), PERP_OK);
     for (int i = 0; i < p.nshape; i++)
-        assert_int_equal(perp_bodies_set_rule(b, i, &(perp_touch_rule){.dimension = 3}), PERP_OK);
+        assert_int_equal(
+            perp_bodies_set_contact_material(b, i, &(perp_contact_material){.dimension = 3}),
+            PERP_OK);
     assert_int_equal(perp_bodies_set(b, perp_bodies_q(is->bodies), perp_bodies_v(is->bodies)),
                      PERP_OK);
     if (p.nactuator) assert_int_equal(perp_bodies_set_control(b, is->u), PERP_OK);
@@ -287,7 +289,7 @@ static void the_kernel_converges_to_the_motion_of_the_model(void **state)
     (void)state;
     const double T = 0.02;
     for (int f = 0; f < 3; f++) {
-        pair is = make_pair(files[f], 2, "touch = \"none\"", PERP_RADAU5, 1e-3);
+        pair is = make_pair(files[f], 2, "contacts = \"none\"", PERP_RADAU5, 1e-3);
         int nq = perp_bodies_nq(is.bodies);
         double *q = calloc(2 * (size_t)nq, sizeof *q), *end = q + nq, off[3] = {0};
         perp_diag diag = {0};
@@ -332,9 +334,9 @@ static void a_pressed_contact_carries_the_same(void **state)
     run r = run_model(parse_model(text), 0, 0);
     for (int k = 0; k < 1500; k++)
         if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-    const perp_touch *touch;
-    assert_int_equal(perp_bodies_touches(b, &touch), 1);
-    double fn = last(&r, "r.tip_floor.touch.fn"), fx = last(&r, "r.tip_floor_rub.f[1]"),
+    const perp_contact *touch;
+    assert_int_equal(perp_bodies_contacts(b, &touch), 1);
+    double fn = last(&r, "r.tip_floor.contact.fn"), fx = last(&r, "r.tip_floor_friction.f[1]"),
            force[3] = {0};
     for (int i = 0; i < 3; i++)
         force[i] =
@@ -526,7 +528,7 @@ static double replay_model(const crouch *c, int n, pair *is, double *q)
             if (perp_simulation_step(is->sim, NULL, &diag) != PERP_OK)
                 fail_msg("step %d: %s", k, perp_diag_text(&diag));
         perp_plan_row(c->plan, k, c->row);
-        for (int i = 1; i < plan_column(c->plan, "r.fl_foot_floor.touch.fn"); i++)
+        for (int i = 1; i < plan_column(c->plan, "r.fl_foot_floor.contact.fn"); i++)
             worst = fmax(worst, fabs(value_of(is, perp_plan_column_name(c->plan, i)) - c->row[i]));
     }
     read_state(is, 0, q);
@@ -618,7 +620,7 @@ static void nonsense_is_no_plan(void **state)
 static void what_cannot_be_said_is_refused_with_its_place(void **state)
 {
     (void)state;
-    pair probe = make_pair("examples/robots/cartpole.xml", 1, "touch = \"none\"",
+    pair probe = make_pair("examples/robots/cartpole.xml", 1, "contacts = \"none\"",
                            PERP_BACKWARD_EULER, 1e-3); /* skips without expat */
     end_pair(&probe);
     refuse_model("robot r = \"" ROBOTS "arm.xml\"\n",
@@ -628,9 +630,9 @@ static void what_cannot_be_said_is_refused_with_its_place(void **state)
     refuse_model("robot r = \"" ROBOTS "none.xml\"\n", "m.perp:1:11: ");
     refuse_model("robot r = \"" ROBOTS "../../README.md\"\n", "README.md:1:");
     refuse_model(CART "(key = \"upright\")\n", "it has no keyframe 'upright'; there are: leaning");
-    refuse_model(CART "(touch = \"some\")\n", "expected all, ground or none");
-    refuse_model(CART "(touch = \"all\", touch = \"none\")\n", "'touch' is given twice");
-    refuse_model(CART "(name = \"c\")\n", "only key and touch are given in quotes");
+    refuse_model(CART "(contacts = \"some\")\n", "expected all, ground or none");
+    refuse_model(CART "(contacts = \"all\", contacts = \"none\")\n", "'contacts' is given twice");
+    refuse_model(CART "(name = \"c\")\n", "only key and contacts are given in quotes");
     refuse_model(CART "(pole_mass = 2)\n", "unknown parameter, state or input 'pole_mass'");
     refuse_model("part P { " CART "(push_u = 0) }\nP p\n",
                  "a robot stands in the model itself, not in a part, a loop or an if");
@@ -656,7 +658,7 @@ static void robots_stand_beside_each_other(void **state)
     (void)state;
     perp_robot_ignored note;
     pair probe =
-        make_pair("examples/robots/cartpole.xml", 1, "touch = \"none\"", PERP_BACKWARD_EULER, 1e-3);
+        make_pair("examples/robots/cartpole.xml", 1, "contacts = \"none\"", PERP_BACKWARD_EULER, 1e-3);
     end_pair(&probe);
     perp_model *model =
         parse_model(CART "(key = \"leaning\", cart_friction = 1)\nrobot s = \"" ROBOTS

@@ -106,7 +106,7 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
         perp_simulation *sim = run_within(model, cases[i].by, cases[i].to, cases[i].accuracy);
         perp_simulation *fine = run_to(model, PERP_RADAU7, cases[i].to, 1e-3);
         double shortest, off = distance(model, sim, fine);
-        long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
+        long unresolved, n = perp_simulation_substeps(sim, &shortest, &unresolved);
         if (!(off < cases[i].off && n >= 20 && n <= cases[i].most && shortest > 0 && !unresolved))
             fail_msg("case %zu: off by %g, %ld parts, shortest %g", i, off, n, shortest);
         assert_int_equal(perp_simulation_get_summary(sim).steps, 20);
@@ -131,7 +131,7 @@ static void what_rests_on_a_stop_takes_few_parts(void **state)
             at, at);
         perp_model *model = load_or_parse(text);
         perp_simulation *sim = run_within(model, methods[i % 3], 2, 1e-9);
-        long n = perp_simulation_parts(sim, NULL, NULL);
+        long n = perp_simulation_substeps(sim, NULL, NULL);
         double off = fabs(perp_simulation_state(sim, 0) - x);
         if (!(off < 1e-10 && n <= 100))
             fail_msg("%s from %g: off by %g, %ld parts", perp_integrator_name(methods[i % 3]), at,
@@ -153,7 +153,7 @@ static void what_is_slow_takes_a_part_a_step(void **state)
         o.integrator = methods[i], o.accuracy = 1e-4, o.step = 0.01, o.to = 2;
         assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
         assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_parts(sim, NULL, NULL), 200);
+        assert_int_equal(perp_simulation_substeps(sim, NULL, NULL), 200);
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
     }
@@ -180,7 +180,7 @@ static void parts_do_not_depend_on_units(void **state)
             perp_model *model = load_or_parse(text);
             perp_simulation *sim = run_within(model, methods[m], 1, 1e-5);
             double x = perp_simulation_state(sim, 0) / S;
-            long n = perp_simulation_parts(sim, &shortest, &unresolved);
+            long n = perp_simulation_substeps(sim, &shortest, &unresolved);
             if (k == 0) right = x, parts = n;
             if (n != parts || x != right)
                 fail_msg("%s, 2^%d: %ld parts and %.17g, where %ld and %.17g are right",
@@ -215,9 +215,9 @@ static void parts_that_are_left_to_backward_euler_are_judged_by_its_order(void *
     (void)state;
     perp_model *model = load_or_parse("examples/circuits/pipe.perp");
     perp_simulation *sim = run_within(model, PERP_RADAU5, 2, 1e-5);
-    long n = perp_simulation_parts(sim, NULL, NULL);
+    long n = perp_simulation_substeps(sim, NULL, NULL);
     double off = fabs(perp_simulation_state(sim, 0) - 0.02 / 3);
-    assert_true(perp_simulation_steps_by_euler(sim, NULL) > 0);
+    assert_true(perp_simulation_fallback_steps(sim, NULL) > 0);
     if (!(off < 3e-6)) fail_msg("off by %g, %ld parts", off, n);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -260,15 +260,15 @@ static void parts_go_on_from_snapshots(void **state)
         assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
         assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         double x = perp_simulation_state(sim, 0);
-        long n = perp_simulation_parts(sim, NULL, NULL);
+        long n = perp_simulation_substeps(sim, NULL, NULL);
         assert_int_equal(perp_simulation_run(clone, NULL, NULL, NULL), PERP_OK);
         assert_true(perp_simulation_state(clone, 0) == x);
-        assert_int_equal(perp_simulation_parts(clone, NULL, NULL), n);
+        assert_int_equal(perp_simulation_substeps(clone, NULL, NULL), n);
         assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
         assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_true(perp_simulation_state(sim, 0) == x);
         perp_simulation_reset(sim);
-        assert_int_equal(perp_simulation_parts(sim, NULL, NULL), 0);
+        assert_int_equal(perp_simulation_substeps(sim, NULL, NULL), 0);
         assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_true(perp_simulation_state(sim, 0) == x);
         free(bytes);
@@ -298,7 +298,7 @@ static void what_has_no_parts_is_refused(void **state)
     assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
     assert_int_equal(perp_simulation_follow(sim, 1, names, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag), "whole steps"));
-    assert_int_equal(perp_simulation_parts(NULL, NULL, NULL), 0);
+    assert_int_equal(perp_simulation_substeps(NULL, NULL, NULL), 0);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     perp_diag_clear(&diag);

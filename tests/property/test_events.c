@@ -185,7 +185,7 @@ static void impacts_accumulate_within_a_step(void **state)
             double to = 1.02 * rest;
             run r = run_by(model, PERP_RADAU5, to, to / n);
             const double *last = r.value + (r.nrow - 1) * r.ncolumn;
-            if (perp_simulation_steps_by_euler(r.sim, NULL) > 0 || !(fabs(last[1]) < 1e-8) ||
+            if (perp_simulation_fallback_steps(r.sim, NULL) > 0 || !(fabs(last[1]) < 1e-8) ||
                 !(fabs(last[2]) < 1e-8))
                 fail_msg("e = %g, %d steps: off by %g, %g", e[i], n, last[1], last[2]);
             perp_simulation_destroy(r.sim);
@@ -560,7 +560,7 @@ static int causes_of(const perp_simulation *sim, long n)
     const char *words;
     long sum = 0, some = 0;
     for (int k = 0;; k++) {
-        long count = perp_simulation_left_by_cause(sim, k, &words);
+        long count = perp_simulation_fallback_cause(sim, k, &words);
         if (!words) break;
         sum += count, some += count > 0;
         if (count) print_message("%ld: %s\n", count, words);
@@ -594,7 +594,7 @@ static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
         double step = perp_simulation_options_default(model).step;
         end_of(model, PERP_BACKWARD_EULER, cases[i].to, step, x);
         run r = run_by(model, PERP_RADAU5, cases[i].to, step);
-        long n = perp_simulation_steps_by_euler(r.sim, &diag);
+        long n = perp_simulation_fallback_steps(r.sim, &diag);
         const char *why = perp_diag_text(&diag);
         if (n < cases[i].least || n > cases[i].most || (n > 0 && !strstr(why, "at t = ")))
             fail_msg("%s: %ld steps: %s", cases[i].name, n, why);
@@ -619,7 +619,7 @@ static void a_loop_turns_back_under_friction(void **state)
     end_of(model, PERP_RADAU7, 5, 1e-3, right);
     for (int k = 0; k < 2; k++) {
         run r = run_by(model, PERP_RADAU5, 5, steps[k]);
-        assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+        assert_int_equal(perp_simulation_fallback_steps(r.sim, NULL), 0);
         for (int i = 0; i < 6; i++) {
             x[i] = r.value[(r.nrow - 1) * r.ncolumn + 1 + i];
             off[k] = fmax(off[k], fabs(x[i] - right[i]));
@@ -654,7 +654,7 @@ static void a_switch_by_what_was_before_has_the_order_of_the_method(void **state
         for (int n = 1; n <= 16; n *= 4) {
             run r = run_by(model, (perp_integrator)by, 1, 1.0 / n);
             const double *last = r.value + (r.nrow - 1) * r.ncolumn;
-            assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+            assert_int_equal(perp_simulation_fallback_steps(r.sim, NULL), 0);
             assert_true(fabs(last[1] - 14.7) < 1e-10 && fabs(last[2] - 22) < 1e-10);
             assert_true(last[3] == 1 && last[4] == 1);
             perp_simulation_destroy(r.sim);
@@ -689,7 +689,7 @@ static void what_is_less_than_any_number_is_taken(void **state)
         "0 <= f perp v + 0.5*pre(v) >= 0 when x <= 0\nder(v) = 1 - p + f\n"
         "0 <= g perp y >= 0\nder(w) = p*t - 1 - y + g\nsimulate to 0.3 step 0.01\n");
     run r = run_by(model, PERP_RADAU5, 0, 0.01);
-    assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+    assert_int_equal(perp_simulation_fallback_steps(r.sim, NULL), 0);
     assert_near(perp_simulation_state(r.sim, 0), 0.045 * (1 - 0.01), 1e-14);
     free_run(&r);
 }
@@ -705,7 +705,7 @@ static void a_state_that_is_held_at_zero_is_taken(void **state)
         "der(y) = -y + 0.3*x\nder(z) = -z + 0.3*exp(-exp(-2*abs(y))) + p\n"
         "der(v) = -v + 0.3*(max(v, z) - 1.04)*z^4 + f\nsimulate to 0.5 step 0.01\n");
     run r = run_by(model, PERP_RADAU5, 0, 0.01);
-    assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+    assert_int_equal(perp_simulation_fallback_steps(r.sim, NULL), 0);
     free_run(&r);
 }
 

@@ -74,7 +74,7 @@ static void events_of_references_are_found_in_few_steps(void **state)
         double off = off_by(sim, fine, perp_model_count(model, PERP_STATE));
         print_message("%s: work %.2e, off %.2e\n", cases[k].model, perp__run_work(sim), off);
         assert_true(perp__run_work(sim) < cases[k].work && off < cases[k].off);
-        assert_int_equal(perp_simulation_steps_by_euler(sim, NULL), 0);
+        assert_int_equal(perp_simulation_fallback_steps(sim, NULL), 0);
         perp_simulation_destroy(sim);
         perp_simulation_destroy(fine);
         perp_model_destroy(model);

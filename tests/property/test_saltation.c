@@ -272,7 +272,7 @@ static double *follow(const scene *s, const run *base)
     for (int k = 0; k < n; k++) {
         double since;
         perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
-        if (kind != PERP_DERIVATIVE_TWO_SIDED)
+        if (kind != PERP_DERIVATIVE_DIFFERENTIABLE)
             fail_msg("%s: by %s they are said to be %s from t = %g on", s->name, s->by[k],
                      perp_derivative_kind_name(kind), since);
     }
@@ -429,7 +429,7 @@ static perp_derivative_kind kind_of(const char *text, perp_integrator method, co
     assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
     assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
     perp_derivative_kind kind = perp_simulation_derivative_kind(sim, 0, &since);
-    assert_int_equal(isnan(since) != 0, kind == PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(isnan(since) != 0, kind == PERP_DERIVATIVE_DIFFERENTIABLE);
     *derivative = row[1];
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -505,7 +505,8 @@ static void expect_row(int i, perp_integrator method)
     assert_true(perp_simulation_columns(sim) <= 16);
     assert_int_equal(perp_simulation_follow(sim, 1, &on_rows[i].by, NULL), PERP_OK);
     for (int k = 0; k < on_rows[i].row; k++) {
-        assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_TWO_SIDED);
+        assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL),
+                         PERP_DERIVATIVE_DIFFERENTIABLE);
         assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
     }
     assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
@@ -616,15 +617,16 @@ static void one_sided_gradients_say_so(void **state)
         snprintf(text, sizeof text, "%ssimulate to 1 step 0.1\n", kinks[i / 4].text);
         const char *by = kinks[i / 4].by;
         perp_derivative_kind kind = kind_back(text, method, by, weight, &gradient);
-        if ((kind == PERP_DERIVATIVE_TWO_SIDED) == kinks[i / 4].is_one_sided)
+        if ((kind == PERP_DERIVATIVE_DIFFERENTIABLE) == kinks[i / 4].is_one_sided)
             fail_msg("%s by %s: %s", text, by, perp_derivative_kind_name(kind));
         double here = end_of(text, method, by, 0), up = (end_of(text, method, by, d) - here) / d,
                down = (here - end_of(text, method, by, -d)) / d;
         int is_up = (gradient > 0) == (kind != PERP_DERIVATIVE_DECREASE);
-        if (kind != PERP_DERIVATIVE_NO_SIDE)
+        if (kind != PERP_DERIVATIVE_UNKNOWN_DIRECTION)
             assert_near(gradient, weight * (is_up ? up : down), 1e-5);
         told += kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE;
-        if (kind == PERP_DERIVATIVE_NO_SIDE) assert_true(gradient == 0); /* it is no direction */
+        if (kind == PERP_DERIVATIVE_UNKNOWN_DIRECTION)
+            assert_true(gradient == 0); /* it is no direction */
     }
     assert_true(told >= 8);
 }
@@ -657,12 +659,13 @@ static void gradients_that_move_no_side_are_two_sided(void **state)
                                      .kind = &kind};
         perp_run_change gradient = {.value = by};
         assert_int_equal(perp_simulation_vjp(sim, &of, weight, &gradient, NULL), PERP_OK);
-        if (kind != PERP_DERIVATIVE_TWO_SIDED)
+        if (kind != PERP_DERIVATIVE_DIFFERENTIABLE)
             fail_msg("case %zu: %s", i, perp_derivative_kind_name(kind));
         perp_simulation_reset(sim);
         gradient.state = dx;
         assert_int_equal(perp_simulation_vjp(sim, &of, weight, &gradient, NULL), PERP_OK);
-        if (i / 3 == 1) assert_true(kind != PERP_DERIVATIVE_TWO_SIDED); /* where it starts does */
+        if (i / 3 == 1)
+            assert_true(kind != PERP_DERIVATIVE_DIFFERENTIABLE); /* where it starts does */
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
     }
@@ -675,8 +678,9 @@ static void derivatives_that_hold_for_no_change_say_so(void **state)
     static const char belt[] = "param u = 0\nstate v = 0\nvar f\nder(v) = 0.5*u - 1 + f\n"
                                "-1 <= f <= 1 perp v - u\nsimulate to 1 step 0.1\n";
     double d;
-    assert_int_equal(kind_of(belt, PERP_BACKWARD_EULER, "u", &d), PERP_DERIVATIVE_NO_SIDE);
-    assert_int_equal(kind_of(belt, PERP_RADAU5, "u", &d), PERP_DERIVATIVE_NO_SIDE);
+    assert_int_equal(kind_of(belt, PERP_BACKWARD_EULER, "u", &d),
+                     PERP_DERIVATIVE_UNKNOWN_DIRECTION);
+    assert_int_equal(kind_of(belt, PERP_RADAU5, "u", &d), PERP_DERIVATIVE_UNKNOWN_DIRECTION);
 }
 
 /* The motion begins with a guard on its bound: a change that moves the guard to the other side has another motion; one that begins with no speed there, with a change of
@@ -687,15 +691,15 @@ static void derivatives_say_that_a_guard_was_touched(void **state)
     static const struct {
         const char *state, *force, *law, *by;
         perp_derivative_kind kind;
-    } cases[] = {{"x = 0, v = 0", "1", "v + 0.5*pre(v)", "v", PERP_DERIVATIVE_NO_SIDE},
-                 {"x = 0, v = 0", "1", "v + 0.5*pre(v)", "x", PERP_DERIVATIVE_NO_SIDE},
-                 {"x = 0, v = 0", "F", "v + 0.5*pre(v)", "F", PERP_DERIVATIVE_TWO_SIDED},
-                 {"x = 0, v = 0", "t", "v", "v", PERP_DERIVATIVE_NO_SIDE},
-                 {"x = 0, v = 0", "-F", "v", "F", PERP_DERIVATIVE_TWO_SIDED}, /* it rests */
-                 {"x = 0, v = 0", "-F", "v", "x", PERP_DERIVATIVE_NO_SIDE},
-                 {"x = 0, v = 1", "-F", "v", "v", PERP_DERIVATIVE_TWO_SIDED},
+    } cases[] = {{"x = 0, v = 0", "1", "v + 0.5*pre(v)", "v", PERP_DERIVATIVE_UNKNOWN_DIRECTION},
+                 {"x = 0, v = 0", "1", "v + 0.5*pre(v)", "x", PERP_DERIVATIVE_UNKNOWN_DIRECTION},
+                 {"x = 0, v = 0", "F", "v + 0.5*pre(v)", "F", PERP_DERIVATIVE_DIFFERENTIABLE},
+                 {"x = 0, v = 0", "t", "v", "v", PERP_DERIVATIVE_UNKNOWN_DIRECTION},
+                 {"x = 0, v = 0", "-F", "v", "F", PERP_DERIVATIVE_DIFFERENTIABLE}, /* it rests */
+                 {"x = 0, v = 0", "-F", "v", "x", PERP_DERIVATIVE_UNKNOWN_DIRECTION},
+                 {"x = 0, v = 1", "-F", "v", "v", PERP_DERIVATIVE_DIFFERENTIABLE},
                  {"x = 0, v = 1", "-F", "v", "x", PERP_DERIVATIVE_INCREASE}, /* below, it is on */
-                 {"x = 0.1, v = 0", "-F", "v + 0.5*pre(v)", "x", PERP_DERIVATIVE_TWO_SIDED}};
+                 {"x = 0.1, v = 0", "-F", "v + 0.5*pre(v)", "x", PERP_DERIVATIVE_DIFFERENTIABLE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];
         double d;
@@ -718,7 +722,7 @@ static void derivatives_of_steps_say_so(void **state)
         "0 <= p perp v + e*pre(v) >= 0 when z <= 0\nsimulate to 0.6 step 0.01\n";
     double d;
     assert_int_equal(kind_of(ball, PERP_BACKWARD_EULER, "z", &d), PERP_DERIVATIVE_OF_STEPS);
-    assert_int_equal(kind_of(ball, PERP_RADAU5, "z", &d), PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(kind_of(ball, PERP_RADAU5, "z", &d), PERP_DERIVATIVE_DIFFERENTIABLE);
 }
 
 /* Fixed steps take a guard as on or off where they begin. On its bound, derivatives hold for what leaves it so. */
@@ -728,18 +732,19 @@ static void fixed_steps_say_that_a_guard_was_touched(void **state)
     static const struct {
         const char *law, *by;
         perp_derivative_kind kind;
-    } cases[] = {{"0 <= p perp v >= 0 when x <= c", "F", PERP_DERIVATIVE_TWO_SIDED},
-                 {"0 <= p perp v >= 0 when x <= c", "x", PERP_DERIVATIVE_DECREASE},
-                 {"0 <= p perp v >= 0 when x <= c", "c", PERP_DERIVATIVE_INCREASE},
-                 {"0 <= p perp v >= 0 when x <= c and t >= 0", "c", PERP_DERIVATIVE_INCREASE},
-                 {"0 <= p perp v >= 0 when x <= c and t >= 5", "c", PERP_DERIVATIVE_TWO_SIDED},
-                 {"0 <= p perp v >= 0 when x <= c or x <= c + 1", "c", PERP_DERIVATIVE_TWO_SIDED},
-                 {"0 <= p perp v >= 0 when x*x <= c*c", "F", PERP_DERIVATIVE_TWO_SIDED},
-                 {"0 <= p perp v >= 0 when x*x <= c*c", "x", PERP_DERIVATIVE_NO_SIDE},
-                 {"0 <= p perp v >= 0 when x < c", "F", PERP_DERIVATIVE_OF_STEPS}, /* falls */
-                 {"0 <= p perp v >= 0 when x < c", "x", PERP_DERIVATIVE_NO_SIDE},
-                 {"friction(f = p, v = v, bound = 2) when x <= c", "F", PERP_DERIVATIVE_TWO_SIDED},
-                 {"friction(f = p, v = v, bound = 2) when x <= c", "x", PERP_DERIVATIVE_DECREASE}};
+    } cases[] = {
+        {"0 <= p perp v >= 0 when x <= c", "F", PERP_DERIVATIVE_DIFFERENTIABLE},
+        {"0 <= p perp v >= 0 when x <= c", "x", PERP_DERIVATIVE_DECREASE},
+        {"0 <= p perp v >= 0 when x <= c", "c", PERP_DERIVATIVE_INCREASE},
+        {"0 <= p perp v >= 0 when x <= c and t >= 0", "c", PERP_DERIVATIVE_INCREASE},
+        {"0 <= p perp v >= 0 when x <= c and t >= 5", "c", PERP_DERIVATIVE_DIFFERENTIABLE},
+        {"0 <= p perp v >= 0 when x <= c or x <= c + 1", "c", PERP_DERIVATIVE_DIFFERENTIABLE},
+        {"0 <= p perp v >= 0 when x*x <= c*c", "F", PERP_DERIVATIVE_DIFFERENTIABLE},
+        {"0 <= p perp v >= 0 when x*x <= c*c", "x", PERP_DERIVATIVE_UNKNOWN_DIRECTION},
+        {"0 <= p perp v >= 0 when x < c", "F", PERP_DERIVATIVE_OF_STEPS}, /* falls */
+        {"0 <= p perp v >= 0 when x < c", "x", PERP_DERIVATIVE_UNKNOWN_DIRECTION},
+        {"friction(f = p, v = v, bound = 2) when x <= c", "F", PERP_DERIVATIVE_DIFFERENTIABLE},
+        {"friction(f = p, v = v, bound = 2) when x <= c", "x", PERP_DERIVATIVE_DECREASE}};
     static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_MOREAU};
     for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
         char text[512];
@@ -788,8 +793,8 @@ static void expect_both_sides(double unit, int nstep)
             perp_derivative_kind kind = perp_simulation_derivative_kind(sim, j, &since);
             double at = row[j * perp_simulation_columns(sim) + 1] / unit,
                    tol = late > 1e-6 ? 0.01 : 1e-9;
-            if (kind != PERP_DERIVATIVE_TWO_SIDED || !(fabs(at - by[j]) < tol * fabs(by[j])) ||
-                perp_simulation_steps_by_euler(sim, NULL) > 0)
+            if (kind != PERP_DERIVATIVE_DIFFERENTIABLE || !(fabs(at - by[j]) < tol * fabs(by[j])) ||
+                perp_simulation_fallback_steps(sim, NULL) > 0)
                 fail_msg("%s, %s: by %s %s, %.15g for %.15g", text, perp_integrator_name(method),
                          name[j], perp_derivative_kind_name(kind), at, by[j]);
         }
@@ -827,7 +832,7 @@ static void gradients_of_rows_on_events_are_of_one_side(void **state)
         if (k == 2) weight[14 * 5 + 3] = 1e-3;
         assert_int_equal(perp_simulation_vjp(sim, &of, weight, &gradient, NULL), PERP_OK);
         if (k == 1)
-            assert_int_equal(kind, PERP_DERIVATIVE_TWO_SIDED);
+            assert_int_equal(kind, PERP_DERIVATIVE_DIFFERENTIABLE);
         else
             assert_true(kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE);
         perp_simulation_destroy(sim);
@@ -862,7 +867,8 @@ static perp_simulation *begin_jumping(int i, perp_integrator method, perp_model 
 
 static perp_derivative_kind kind_at(const perp_simulation *sim, int k, int is_wanted, double *since)
 {
-    return is_wanted ? perp_simulation_derivative_kind(sim, k, since) : PERP_DERIVATIVE_TWO_SIDED;
+    return is_wanted ? perp_simulation_derivative_kind(sim, k, since)
+                     : PERP_DERIVATIVE_DIFFERENTIABLE;
 }
 
 static void expect_jump(int i, perp_integrator method)
@@ -875,7 +881,7 @@ static void expect_jump(int i, perp_integrator method)
     assert_int_equal(perp_simulation_follow(sim, 1 + two, by, NULL), PERP_OK);
     for (int k = 0; k < 22; k++) {
         assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
-        assert_int_equal(kind_at(sim, 0, 1, &since), PERP_DERIVATIVE_TWO_SIDED);
+        assert_int_equal(kind_at(sim, 0, 1, &since), PERP_DERIVATIVE_DIFFERENTIABLE);
     }
     assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
     for (int k = 0; k < 6; k++) assert_int_equal(perp_simulation_step(clone, NULL, NULL), PERP_OK);
@@ -883,10 +889,10 @@ static void expect_jump(int i, perp_integrator method)
     if (kind != PERP_DERIVATIVE_OF_STEPS || !(fabs(since - 0.51) < 0.04))
         fail_msg("%d by %s: %s since %g", i, perp_integrator_name(method),
                  perp_derivative_kind_name(kind), since);
-    assert_int_equal(kind_at(clone, 1, two, &since), PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(kind_at(clone, 1, two, &since), PERP_DERIVATIVE_DIFFERENTIABLE);
     perp_simulation_reset(clone);
     assert_int_equal(perp_simulation_step(clone, NULL, NULL), PERP_OK);
-    assert_int_equal(kind_at(clone, 0, 1, &since), PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(kind_at(clone, 0, 1, &since), PERP_DERIVATIVE_DIFFERENTIABLE);
     perp_simulation_destroy(sim);
     perp_simulation_destroy(clone);
     perp_model_destroy(model);
@@ -908,13 +914,14 @@ static void expect_jump_of_stretch(perp_integrator method, int before, int steps
     size_t size = perp_simulation_snapshot_size(sim);
     void *bytes = malloc(size);
     assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
-    perp_derivative_kind wanted = has_jump ? PERP_DERIVATIVE_OF_STEPS : PERP_DERIVATIVE_TWO_SIDED;
+    perp_derivative_kind wanted =
+        has_jump ? PERP_DERIVATIVE_OF_STEPS : PERP_DERIVATIVE_DIFFERENTIABLE;
     assert_int_equal(perp_simulation_jvp(sim, &of, &change, row, NULL), PERP_OK);
     assert_int_equal(kind, wanted);
     assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
     value[0] = 0, value[1] = 1;
     assert_int_equal(perp_simulation_jvp(sim, &of, &change, row, NULL), PERP_OK);
-    assert_int_equal(kind, PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(kind, PERP_DERIVATIVE_DIFFERENTIABLE);
     assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
     assert_int_equal(perp_simulation_vjp(sim, &of, weight, &change, NULL), PERP_OK);
     assert_int_equal(kind, wanted);
@@ -943,7 +950,7 @@ static void what_jumps_with_no_event_has_derivatives_of_the_steps(void **state)
     assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
     assert_int_equal(perp_simulation_follow(sim, 1, &by, NULL), PERP_OK);
     assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_TWO_SIDED);
+    assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_DIFFERENTIABLE);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
 }
@@ -1035,7 +1042,8 @@ static void impacts_at_one_time_have_derivatives_where_they_stay_so(void **state
         strcat(text, "simulate to 0.5 step 0.03\n");
         perp_derivative_kind kind =
             kind_of(text, (perp_integrator)(PERP_RADAU3 + i % 3), at_once[k].by, row);
-        if (kind != (at_once[k].is_known ? PERP_DERIVATIVE_TWO_SIDED : PERP_DERIVATIVE_NO_SIDE))
+        if (kind != (at_once[k].is_known ? PERP_DERIVATIVE_DIFFERENTIABLE
+                                         : PERP_DERIVATIVE_UNKNOWN_DIRECTION))
             fail_msg("%s\nby %s, method %d: %s", text, at_once[k].by, i % 3,
                      perp_derivative_kind_name(kind));
     }
@@ -1057,7 +1065,7 @@ static void stretches_say_that_a_guard_was_touched(void **state)
         assert_int_equal(perp_simulation_jvp(sim, &of, &along, row, NULL), PERP_OK);
         assert_int_equal(kind, sign > 0   ? PERP_DERIVATIVE_DECREASE
                                : sign < 0 ? PERP_DERIVATIVE_INCREASE
-                                          : PERP_DERIVATIVE_TWO_SIDED);
+                                          : PERP_DERIVATIVE_DIFFERENTIABLE);
         perp_simulation_destroy(sim);
     }
     perp_model_destroy(model);
@@ -1083,7 +1091,7 @@ static void what_leaves_its_belt_has_both_sides(void **state)
         for (int k = 0; k < 5; k++) {
             double since;
             perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
-            if (kind != PERP_DERIVATIVE_TWO_SIDED)
+            if (kind != PERP_DERIVATIVE_DIFFERENTIABLE)
                 fail_msg("belt %d, by %s: %s from t = %g on", i, by[k],
                          perp_derivative_kind_name(kind), since);
         }

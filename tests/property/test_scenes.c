@@ -224,7 +224,7 @@ static void what_stands_takes_few_parts(void **state)
     for (int k = 0; k < 3; k++) {
         perp_model *model;
         perp_simulation *sim = two_boxes(facets[k], PERP_BACKWARD_EULER, 1e-4, &model);
-        assert_true(perp_simulation_parts(sim, NULL, NULL) <= 60); /* of 20 steps */
+        assert_true(perp_simulation_substeps(sim, NULL, NULL) <= 60); /* of 20 steps */
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
     }
@@ -238,11 +238,12 @@ static void dear_trials_are_few(void **state)
     perp_simulation *sim = two_boxes("8", PERP_RADAU5, 0, &model);
     const char *words;
     long untried = 0;
-    for (int k = 0; perp_simulation_left_by_cause(sim, k, &words), words; k++)
-        if (strstr(words, "not tried")) untried = perp_simulation_left_by_cause(sim, k, NULL);
-    assert_int_equal(perp_simulation_steps_by_euler(sim, NULL), 20);
+    for (int k = 0; perp_simulation_fallback_cause(sim, k, &words), words; k++)
+        if (strstr(words, "not tried")) untried = perp_simulation_fallback_cause(sim, k, NULL);
+    assert_int_equal(perp_simulation_fallback_steps(sim, NULL), 20);
     assert_true(untried >= 17);
-    assert_true(perp__run_work(sim) < 1.5e10); /* it turns in a circle and sees that: 7e10 when it did not */
+    assert_true(perp__run_work(sim) <
+                1.5e10); /* it turns in a circle and sees that: 7e10 when it did not */
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
 }

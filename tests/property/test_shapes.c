@@ -220,18 +220,18 @@ static double least_size(const solid *s)
     return low;
 }
 
-static void describe(const solid *a, const solid *b, const perp_touch *t, double expected)
+static void describe(const solid *a, const solid *b, const perp_contact *t, double expected)
 {
     fail_msg("%s, %s, size %g: gap %.15g, expected %.15g", perp_shape_name(a->is.kind),
              perp_shape_name(b->is.kind), a->size, t->gap, expected);
 }
 
 /* The deepest of the contacts; 0: none. */
-static int touch(const solid *a, const solid *b, double margin, perp_touch *deepest)
+static int touch(const solid *a, const solid *b, double margin, perp_contact *deepest)
 {
-    perp_touch t[PERP_MANIFOLD];
+    perp_contact t[PERP_MANIFOLD];
     int n;
-    assert_int_equal(perp_shapes_touch(&a->is, &b->is, margin, t, &n), PERP_OK);
+    assert_int_equal(perp_shapes_contacts(&a->is, &b->is, margin, t, &n), PERP_OK);
     assert_true(n <= PERP_MANIFOLD);
     for (int i = 0; i < n; i++) {
         assert_true(fabs(dot(t[i].normal, t[i].normal) - 1) < 1e-12 && t[i].gap <= margin);
@@ -242,7 +242,7 @@ static int touch(const solid *a, const solid *b, double margin, perp_touch *deep
 
 static void check_pair(const solid *a, const solid *b, long *apart_count, long *overlap_count)
 {
-    perp_touch t;
+    perp_contact t;
     double size = fmax(a->size, b->size), tol = 1e-9 * size,
            lead = 1.01e-4 * fmin(least_size(a), least_size(b));
     if (!touch(a, b, 100 * size, &t)) describe(a, b, &t, 0);
@@ -294,7 +294,7 @@ static void gaps_stay_where_all_is_moved_and_turned(void **state)
     (void)state;
     for (long i = 0; i < pairs / 3; i++) {
         solid s[2];
-        perp_touch before, after;
+        perp_contact before, after;
         double q[4], R[9], p[3], far = pow(10, random_in(-2, 4)), length = 0;
         for (int k = 0; k < 4; k++) q[k] = random_in(-1, 1), length += q[k] * q[k];
         for (int k = 0; k < 4; k++) q[k] /= sqrt(length);

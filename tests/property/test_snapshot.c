@@ -69,9 +69,9 @@ static char *told(const perp_simulation *sim)
 {
     perp_diag diag = {0};
     perp_simulation_summary s = perp_simulation_get_summary(sim);
-    long unresolved, left = perp_simulation_steps_by_euler(sim, &diag);
+    long unresolved, left = perp_simulation_fallback_steps(sim, &diag);
     double shortest;
-    long parts = perp_simulation_parts(sim, &shortest, &unresolved);
+    long parts = perp_simulation_substeps(sim, &shortest, &unresolved);
     size_t room = 1024 + 100 * (size_t)s.pairs + strlen(perp_diag_text(&diag));
     char *text = malloc(room);
     assert_non_null(text);
@@ -233,7 +233,7 @@ static void gaps_that_have_just_opened_are_no_kinks_behind_a_snapshot(void **sta
             assert_int_equal(perp_simulation_restore(b, bytes, size, NULL), PERP_OK);
             for (int n = 0; n < 10; n++) step(b, row);
             assert_int_equal(perp_simulation_derivative_kind(b, 0, &since),
-                             PERP_DERIVATIVE_TWO_SIDED);
+                             PERP_DERIVATIVE_DIFFERENTIABLE);
             perp_simulation_destroy(b);
         }
         perp_simulation_destroy(a);

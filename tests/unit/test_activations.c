@@ -91,7 +91,7 @@ static void an_integrator_stays_in_its_range(void **state)
     (void)state;
     perp_actuator a = plain;
     a.activation = PERP_ACTIVATION_INTEGRATOR;
-    a.act_lower = -0.1, a.act_upper = 0.25;
+    a.activation_range = (perp_range){1, -0.1, 0.25};
     perp_bodies *b = make(a, 1, 2, 0.01, PERP_BODIES_EULER);
     step(b, 10);
     assert_near(perp_bodies_activation(b)[0], 0.2, 1e-15);
@@ -109,7 +109,7 @@ static void an_integrator_stays_in_its_range(void **state)
 static void a_damper_s_strength_is_its_control(void **state)
 {
     (void)state;
-    perp_actuator a = {.body = 1, .gear = 2, .more_kv = 3, .control_upper = 1e9};
+    perp_actuator a = {.body = 1, .gear = 2, .kv_per_control = 3, .control_range = {1, 0, 1e9}};
     for (int stiff = 0; stiff < 2; stiff++) {
         double u = stiff ? 1e9 : 0.5, h = 0.01;
         perp_bodies *b = make(a, 2, u, h, PERP_BODIES_EULER);
@@ -221,7 +221,8 @@ static void a_step_in_parts_moves_it_once(void **state)
     const double h = 0.01, angle[2] = {1, 40}, begin[2] = {0.5, 0};
     perp_bodies_options o = perp_bodies_options_default();
     perp_actuator a = plain,
-                  thruster = {.body = 2, .gear = 1, .gain = 3, .pushes = 1, .turn = {0, 0.5, 1}};
+                  thruster = {
+                      .body = 2, .gear = 1, .gain = 3, .is_thruster = 1, .moment = {0, 0.5, 1}};
     a.activation = PERP_ACTIVATION_INTEGRATOR;
     o.step = h, o.method = PERP_BODIES_MIDPOINT, o.gravity[2] = 0;
     for (int k = 0; k < 2; k++) {
@@ -240,7 +241,7 @@ static void a_step_in_parts_moves_it_once(void **state)
             assert_near(perp_bodies_activation(b)[0], begin[0], 0);
         } else {
             if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-            assert_true(info.parts > 2);
+            assert_true(info.substeps > 2);
             assert_near(perp_bodies_activation(b)[0], begin[0] + h * u[0], 1e-15);
             assert_near(perp_bodies_v(b)[0], h * (begin[0] + 0.5 * h * u[0]), 1e-15);
         }
@@ -253,7 +254,8 @@ static void a_gain_of_position_grows_with_its_control(void **state)
 {
     (void)state;
     const double h = 0.01, q = 0.3;
-    perp_actuator a = {.body = 1, .gear = 2, .kp = 1, .more_kp = 3, .control_upper = 1};
+    perp_actuator a = {
+        .body = 1, .gear = 2, .kp = 1, .kp_per_control = 3, .control_range = {1, 0, 1}};
     perp_bodies *b = make(a, 2, 0.5, h, PERP_BODIES_EULER);
     assert_int_equal(perp_bodies_set(b, &q, NULL), PERP_OK);
     step(b, 1); /* m v = -h 4 kp (q + h v) */
@@ -265,7 +267,7 @@ static void it_begins_within_its_bounds(void **state)
 {
     (void)state;
     perp_actuator a = filter(0);
-    a.act_lower = 0.2, a.act_upper = 0.7;
+    a.activation_range = (perp_range){1, 0.2, 0.7};
     perp_bodies *b = make(a, 1, 0, 0.01, PERP_BODIES_EULER);
     assert_near(perp_bodies_activation(b)[0], 0.2, 0);
     perp_bodies_destroy(b);
@@ -297,10 +299,10 @@ static void what_is_wrong_is_refused(void **state)
     perp_bodies *b = make(plain, 1, 0, 0.01, PERP_BODIES_EULER);
     perp_actuator a[14];
     for (int k = 0; k < 14; k++) a[k] = k < 5 ? plain : muscle(1);
-    a[0].more_kv = 1; /* of a control without bounds */
-    a[1].more_kv = 1, a[1].control_lower = -1, a[1].control_upper = 1;
+    a[0].kv_per_control = 1; /* of a control without bounds */
+    a[1].kv_per_control = 1, a[1].control_range = (perp_range){1, -1, 1};
     a[2].activation = PERP_ACTIVATION_FILTER, a[2].rise = -1;
-    a[3].activation = PERP_ACTIVATION_INTEGRATOR, a[3].act_lower = 2, a[3].act_upper = 1;
+    a[3].activation = PERP_ACTIVATION_INTEGRATOR, a[3].activation_range = (perp_range){1, 2, 1};
     a[4].activation = (perp_activation)7;
     a[5].fall = 0;
     a[6].muscle.lmax = 1;
@@ -308,8 +310,8 @@ static void what_is_wrong_is_refused(void **state)
     a[8].muscle.force = -1;
     a[9].muscle.lmin = 1;
     a[10].muscle.fvmax = 1;
-    a[11].act_lower = 0, a[11].act_upper = (double)INFINITY;
-    a[12].pushes = 1; /* a thruster is no muscle */
+    a[11].activation_range = (perp_range){1, 0, (double)INFINITY};
+    a[12].is_thruster = 1; /* a thruster is no muscle */
     a[13].muscle.vmax = 0;
     for (int k = 0; k < 14; k++) {
         perp_diag diag = {0};
@@ -327,8 +329,8 @@ static void what_is_wrong_is_refused(void **state)
     perp_diag_clear(&diag);
     perp_bodies_destroy(b);
     for (int k = 0; k < 2; k++) { /* nor of gains that change */
-        perp_actuator grows = {.body = 1, .gear = 1, .control_upper = 1};
-        *(k ? &grows.more_kv : &grows.more_kp) = 1;
+        perp_actuator grows = {.body = 1, .gear = 1, .control_range = {1, 0, 1}};
+        *(k ? &grows.kv_per_control : &grows.kp_per_control) = 1;
         b = make(grows, 1, 0.5, 0.01, PERP_BODIES_EULER);
         step(b, 1);
         assert_int_equal(perp_bodies_step_derivatives(b, &slope, NULL, NULL, &diag),

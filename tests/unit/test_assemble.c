@@ -50,7 +50,7 @@ static void a_loop_closes_at_the_mean_of_the_masses(void **state)
     perp_assembly is = assemble(b);
     assert_near(is.loop, 1, 1e-15);
     assert_near(is.moved, 0.75, 1e-12);
-    assert_true(is.is_assembled && is.overlap == 0 && is.limit == 0);
+    assert_true(is.is_assembled && is.penetration == 0 && is.limit == 0);
     for (int k = 0; k < 2; k++) assert_near(perp_bodies_q(b)[k], 0.75, 1e-12);
     for (int k = 0; k < 2; k++) assert_near(perp_bodies_v(b)[k], v[k], 0);
     perp_bodies_destroy(b);
@@ -87,7 +87,7 @@ static void a_passed_limit_is_met(void **state)
     (void)state;
     const perp_body body[] = {slide(1), slide(1)};
     perp_bodies *b = make(body, 2, NULL, 0);
-    const perp_joint_law law = {.lower = -3, .upper = -0.9};
+    const perp_joint_law law = {.range = {1, -3, -0.9}};
     const double q[] = {0.25, 0};
     assert_int_equal(perp_bodies_set_joint(b, 2, &law, NULL), PERP_OK);
     assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
@@ -108,7 +108,7 @@ static void a_tendon_s_passed_limit_is_met(void **state)
     const perp_body body[] = {slide(1), slide(3)};
     perp_bodies *b = make(body, 2, NULL, 0);
     const perp_tendon sum = {
-        .n = 2, .body = (int[]){1, 2}, .coefficient = (double[]){1, 1}, .lower = -1, .upper = 0.5};
+        .n = 2, .body = (int[]){1, 2}, .coefficient = (double[]){1, 1}, .range = {1, -1, 0.5}};
     const double q[] = {1, 0};
     assert_int_equal(perp_bodies_add_tendon(b, &sum, NULL), PERP_OK);
     assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
@@ -121,7 +121,7 @@ static void a_tendon_s_passed_limit_is_met(void **state)
     for (int k = 0; k < 2; k++) assert_near(perp_bodies_v(b)[k], 0, 1e-6); /* nothing was thrown */
     perp_bodies_destroy(b);
     const perp_tendon same = {
-        .n = 2, .body = (int[]){1, 2}, .coefficient = (double[]){1, -1}, .lower = -9};
+        .n = 2, .body = (int[]){1, 2}, .coefficient = (double[]){1, -1}, .range = {1, -9, 0}};
     b = make(body, 2, NULL, 0); /* to a limit of 0, which its terms reach to rounding */
     assert_int_equal(perp_bodies_add_tendon(b, &same, NULL), PERP_OK);
     assert_int_equal(perp_bodies_set(b, (double[]){1.7, 0.1}, NULL), PERP_OK);
@@ -133,13 +133,13 @@ static void a_tendon_s_passed_limit_is_met(void **state)
         .joint = PERP_JOINT_HINGE, .axis = {0, 0, 1}, .mass = 1, .center = {1, 0, 0}};
     const perp_path_point path[] = {{.kind = PERP_PATH_SITE, .position = {0, 2, 0}},
                                     {.kind = PERP_PATH_SITE, .body = 1, .position = {1, 0, 0}}};
-    const perp_tendon thread = {.npath = 2, .path = path, .upper = 1.5};
+    const perp_tendon thread = {.npath = 2, .path = path, .range = {1, 0, 1.5}};
     b = make(&arm, 1, NULL, 0);
     assert_int_equal(perp_bodies_add_tendon(b, &thread, NULL), PERP_OK);
     is = assemble(b);
     assert_true(is.is_assembled && is.tendon == 1);
     assert_near(is.limit, sqrt(5) - 1.5, 1e-14);
-    assert_true(perp_bodies_tendon_length(b, 0) < 1.5 + 1e-8); /* as far as a tangent says */
+    assert_true(perp_bodies_tendon_length(b, 1) < 1.5 + 1e-8); /* as far as a tangent says */
     perp_bodies_destroy(b);
 }
 
@@ -156,7 +156,7 @@ static void a_limit_moves_no_other_joint(void **state)
                               .mass = 1,
                               .center = {0.2, 0, 0}};
     perp_bodies *b = make(body, 3, NULL, 0);
-    const perp_joint_law law = {.lower = 0.5, .upper = 1};
+    const perp_joint_law law = {.range = {1, 0.5, 1}};
     const double q[] = {0.1, 0.2, 0.3};
     assert_int_equal(perp_bodies_set_joint(b, 2, &law, NULL), PERP_OK);
     assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
@@ -178,8 +178,8 @@ static void what_overlaps_is_moved_out(void **state)
     (void)state;
     perp_bodies *b = make(&free_box, 1, floor_and_box, 2);
     perp_assembly is = assemble(b);
-    assert_near(is.overlap, 0.04, 1e-12);
-    assert_true(is.is_assembled && !is.jammed && is.shape[0] + is.shape[1] == 1);
+    assert_near(is.penetration, 0.04, 1e-12);
+    assert_true(is.is_assembled && !is.excluded && is.shape[0] + is.shape[1] == 1);
     assert_near(perp_bodies_q(b)[2], 0.1, 1e-6);
     perp_bodies_destroy(b);
 }
@@ -190,9 +190,9 @@ static void what_cannot_be_stays_as_it_is(void **state)
     (void)state;
     perp_bodies *b = make(&free_box, 1, floor_and_box, 3);
     perp_assembly is = assemble(b);
-    assert_true(!is.is_assembled && !is.jammed && is.moved == 0);
+    assert_true(!is.is_assembled && !is.excluded && is.moved == 0);
     assert_near(perp_bodies_q(b)[2], 0.06, 0);
-    assert_int_equal(perp_bodies_jammed(b, 0, NULL, NULL), 0);
+    assert_int_equal(perp_bodies_excluded_pair(b, 0, NULL, NULL), 0);
     perp_bodies_destroy(b);
 }
 
@@ -203,7 +203,7 @@ static void what_is_right_stays_to_the_bit(void **state)
     body.position[2] = 0.1;
     perp_bodies *b = make(&body, 1, floor_and_box, 2);
     perp_assembly is = assemble(b);
-    assert_true(is.is_assembled && is.moved == 0 && is.overlap == 0);
+    assert_true(is.is_assembled && is.moved == 0 && is.penetration == 0);
     assert_memory_equal(perp_bodies_q(b), body.position, sizeof body.position);
     perp_bodies_destroy(b);
 }
@@ -234,16 +234,16 @@ static void hulls_about_one_axis_touch_no_more(void **state)
         if (is_named) assert_int_equal(perp_bodies_add_pair(b, 0, 1, 0.5), PERP_OK);
         perp_assembly is = assemble(b);
         if (is_named) { /* said by name, it holds: it cannot be */
-            assert_true(!is.is_assembled && !perp_bodies_jammed(b, 0, NULL, NULL));
+            assert_true(!is.is_assembled && !perp_bodies_excluded_pair(b, 0, NULL, NULL));
             perp_bodies_destroy(b);
             continue;
         }
         assert_true(is.is_assembled);
-        assert_int_equal(is.jammed, is_far ? 2 : 1);
-        assert_int_equal(perp_bodies_jammed(b, 0, pair, &overlap), 1);
+        assert_int_equal(is.excluded, is_far ? 2 : 1);
+        assert_int_equal(perp_bodies_excluded_pair(b, 0, pair, &overlap), 1);
         assert_true(pair[0] == 0 && pair[1] == 1);
         assert_near(overlap, 0.18, 1e-12);
-        assert_int_equal(perp_bodies_jammed(b, 1, pair, &overlap), is_far);
+        assert_int_equal(perp_bodies_excluded_pair(b, 1, pair, &overlap), is_far);
         if (is_far)
             assert_true(pair[0] == 2 && pair[1] == 3 && is.moved == 0);
         else
@@ -257,7 +257,7 @@ static void wrong_calls_are_refused(void **state)
 {
     (void)state;
     assert_int_equal(perp_bodies_assemble(NULL, NULL, NULL), PERP_ERR_ARG);
-    assert_int_equal(perp_bodies_jammed(NULL, 0, NULL, NULL), 0);
+    assert_int_equal(perp_bodies_excluded_pair(NULL, 0, NULL, NULL), 0);
 }
 
 int main(void)

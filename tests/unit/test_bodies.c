@@ -267,9 +267,9 @@ static void boxes_stick_and_slide_as_coulomb_says(void **state)
         expect_near(perp_bodies_v(b)[0], speed, 1e-9, "speed");
         if (!side) expect_near(perp_bodies_q(b)[0], 0, 1e-12, "creep");
         expect_near(perp_bodies_q(b)[2], 0.1, 1e-10, "height");
-        const perp_touch *touch;
+        const perp_contact *touch;
         double normal = 0;
-        assert_int_equal(perp_bodies_touches(b, &touch), 4);
+        assert_int_equal(perp_bodies_contacts(b, &touch), 4);
         for (int i = 0; i < 4; i++) normal += touch[i].impulse[0];
         expect_near(normal / o.step, 3 * 9.81 * cos(angle), 1e-6, "normal force");
         perp_bodies_destroy(b);
@@ -395,7 +395,7 @@ static void gravity_turns_within_a_run(void **state)
     perp_bodies_options o = incline(0.3);
     perp_bodies *b = make_stack(3, NULL), *made = make_stack(3, &o);
     const double none[3] = {0, NAN, 0};
-    const perp_touch *touch, *other;
+    const perp_contact *touch, *other;
     step(b, 20);
     assert_int_equal(perp_bodies_set_gravity(b, o.gravity), PERP_OK);
     assert_int_equal(perp_bodies_set_gravity(b, none), PERP_ERR_ARG);
@@ -405,8 +405,8 @@ static void gravity_turns_within_a_run(void **state)
     for (int k = 0; k < 3; k++) {
         step(b, 1);
         step(made, 1);
-        int n = perp_bodies_touches(b, &touch);
-        assert_int_equal(n, perp_bodies_touches(made, &other));
+        int n = perp_bodies_contacts(b, &touch);
+        assert_int_equal(n, perp_bodies_contacts(made, &other));
         double sum[2] = {0};
         for (int i = 0; i < n; i++) sum[0] += touch[i].impulse[0], sum[1] += other[i].impulse[0];
         expect_near(sum[0], sum[1], 1e-9, "normal impulses");
@@ -441,11 +441,11 @@ static double overlap_of(const perp_body *body, int n, const perp_shape *shape, 
                          const perp_bodies *at)
 {
     perp_bodies *b = make(body, n, shape, nshape, NULL);
-    const perp_touch *touch;
+    const perp_contact *touch;
     double most = 0;
     perp_bodies_set(b, perp_bodies_q(at), perp_bodies_v(at));
     step(b, 1);
-    int ntouch = perp_bodies_touches(b, &touch);
+    int ntouch = perp_bodies_contacts(b, &touch);
     for (int i = 0; i < ntouch; i++) most = fmax(most, -touch[i].gap);
     perp_bodies_destroy(b);
     return most;
@@ -534,11 +534,11 @@ static void redundant_forces_are_nearest_to_the_last(void **state)
     perp_bodies *b = make(&box, 1, shape, 2, NULL);
     double last[4][3] = {{0}}, most = 0;
     for (int k = 0; k < 300; k++) {
-        const perp_touch *t;
+        const perp_contact *t;
         double push[6] = {3 * ((k / 50) % 3 - 1), 2 * ((k / 50) % 2), 0, 0.1, 0, 0.2};
         perp_bodies_set_force(b, push);
         step(b, 1);
-        assert_int_equal(perp_bodies_touches(b, &t), 4);
+        assert_int_equal(perp_bodies_contacts(b, &t), 4);
         double turn = 0, apart = 0, change = 0;
         for (int i = 0; i < 4; i++) {
             double by[3], middle[2] = {t[i].point[0] - perp_bodies_q(b)[0],
@@ -625,9 +625,9 @@ static void momentum_is_kept(void **state)
                 }
             }
             for (int i = 0; i < 300 && !end; i++) {
-                const perp_touch *t;
+                const perp_contact *t;
                 step(b, 1);
-                int n = perp_bodies_touches(b, &t);
+                int n = perp_bodies_contacts(b, &t);
                 for (int k = 0; k < n; k++) touched |= t[k].impulse[0] > 0;
             }
         }
@@ -669,8 +669,8 @@ static void boxes_touch_where_they_overlap_least(void **state)
         perp_bodies *b = make(body, 2, shape, 2, &o);
         perp_bodies_set(b, q, v);
         step(b, 1);
-        const perp_touch *t;
-        int n = perp_bodies_touches(b, &t);
+        const perp_contact *t;
+        int n = perp_bodies_contacts(b, &t);
         perp_bodies_set(b, q, v); /* the contacts were those of this place */
         for (int i = 0; i < 2; i++) perp_bodies_pose(b, i + 1, p[i], R[i]);
         double best = -INFINITY;
@@ -742,8 +742,8 @@ static void round_shapes_are_as_far_as_their_axes(void **state)
         perp_bodies *b = make(body, 2, shape, 2, &o);
         perp_bodies_set(b, q, v);
         step(b, 1);
-        const perp_touch *t;
-        int n = perp_bodies_touches(b, &t);
+        const perp_contact *t;
+        int n = perp_bodies_contacts(b, &t);
         assert_true(n >= 1);
         perp_bodies_set(b, q, v);
         for (int i = 0; i < 2; i++) perp_bodies_pose(b, i + 1, p[i], R[i]);
@@ -859,7 +859,7 @@ static void what_overlaps_is_moved_apart(void **state)
     perp_bodies *b = make(body, 2, shape, 2, &o);
     assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
     assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
-    assert_true(info.overlap < 1e-6);
+    assert_true(info.penetration < 1e-6);
     expect_near(perp_bodies_q(b)[0], -0.05 * 2 / 3, 1e-6, "the light one");
     expect_near(perp_bodies_q(b)[7], 0.15 + 0.05 / 3, 1e-6, "the heavy one");
     for (int k = 0; k < perp_bodies_nv(b); k++) assert_true(perp_bodies_v(b)[k] == 0);
@@ -900,18 +900,18 @@ static void a_step_without_an_answer_is_made_in_parts(void **state)
     perp_bodies *b = make_top(h, 3 / h);
     perp_bodies_info info;
     perp_diag diag = {0};
-    const perp_touch *touch;
+    const perp_contact *touch;
     assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
-    assert_true(info.parts > 1 && info.outcome == PERP_SOLVED && info.step == 1);
+    assert_true(info.substeps > 1 && info.outcome == PERP_SOLVED && info.step == 1);
     assert_string_equal(perp_diag_text(&diag), "");
     assert_true(info.contact_error <= 1e-8 && info.newton_error <= 1e-8);
     assert_true(info.time == h && perp_bodies_time(b) == h);
-    assert_int_equal(perp_bodies_touches(b, &touch), 1);
+    assert_int_equal(perp_bodies_contacts(b, &touch), 1);
     expect_near(touch->impulse[0] / h, 9.81, 1e-9, "the weight");
     assert_int_equal(perp_bodies_step_derivatives(b, NULL, NULL, NULL, &diag), PERP_ERR_ARG);
 
-    perp_bodies *fine = make_top(h / info.parts, 3 / h); /* as so many short steps */
-    step(fine, info.parts);
+    perp_bodies *fine = make_top(h / info.substeps, 3 / h); /* as so many short steps */
+    step(fine, info.substeps);
     for (int k = 0; k < 7; k++)
         expect_near(perp_bodies_q(b)[k], perp_bodies_q(fine)[k], 1e-14, "q");
     for (int k = 0; k < 6; k++)
@@ -921,7 +921,7 @@ static void a_step_without_an_answer_is_made_in_parts(void **state)
     const double slow[6] = {0.5, 0, 0, 0, 0, 1};
     assert_int_equal(perp_bodies_set(b, NULL, slow), PERP_OK); /* and goes on in whole steps */
     assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
-    assert_true(info.parts == 1 && info.step == 2 && perp_bodies_time(b) == 2 * h);
+    assert_true(info.substeps == 1 && info.step == 2 && perp_bodies_time(b) == 2 * h);
     perp_bodies_destroy(b);
 
     b = make_top(h, 100 / h); /* no part is short enough */

@@ -138,12 +138,14 @@ static int add_laws(perp_bodies *b)
                speed = perp_bodies_v(b)[perp_bodies_v_of(b, i)];
         perp_joint_law law = {.stiffness = 3, .rest = 0.2};
         perp_actuator servo = {
-            .body = i, .gear = 1.5, .gain = 20, .kp = 20, .kv = 2, .lower = -1000, .upper = 1000};
+            .body = i, .gear = 1.5, .gain = 20, .kp = 20, .kv = 2, .force_range = {1, -1000, 1000}};
         if (at % 4 == 1) law.friction = 0.5;
         if (at % 4 == 2) law.friction = 1e4;
         if (at % 4 == 3 && fabs(speed) > 0.5)
-            law.lower = x - (speed < 0 ? 0 : 100), law.upper = law.lower + 100;
-        if (at % 3 == 1) servo.lower = 1, servo.upper = 2, servo.gain = 1e4, servo.bias = 1e4;
+            law.range.limited = 1, law.range.lower = x - (speed < 0 ? 0 : 100),
+            law.range.upper = law.range.lower + 100;
+        if (at % 3 == 1)
+            servo.force_range = (perp_range){1, 1, 2}, servo.gain = 1e4, servo.bias = 1e4;
         at++;
         if (perp_bodies_set_joint(b, i, &law, &diag) != PERP_OK ||
             perp_bodies_add_actuator(b, &servo, &diag) != PERP_OK)
@@ -227,8 +229,8 @@ static int add_tendons(perp_bodies *b, int k, int way, int law)
     if (way == JOINTS && njoint)
         t = (perp_tendon){.n = njoint, .body = joint, .coefficient = coefficient};
     add_tendon(b, &t);
-    double length = perp_bodies_tendon_length(b, 2 * k);
-    assert_int_equal(perp_bodies_tendon_jacobian(b, 2 * k, J), PERP_OK);
+    double length = perp_bodies_tendon_length(b, 2 * k + 1);
+    assert_int_equal(perp_bodies_tendon_jacobian(b, 2 * k + 1, J), PERP_OK);
     for (int i = 0; i < perp_bodies_nv(b); i++) {
         rate += J[i] * perp_bodies_v(b)[i];
         most = fmax(most, fabs(J[i]));
@@ -241,7 +243,9 @@ static int add_tendons(perp_bodies *b, int k, int way, int law)
     }
     if (law == 0) t.stiffness = 5, t.damping = 0.5, t.rest = 1;
     if (law == 1) t.stiffness = 50, t.slack = 0.3, t.rest = length - (k % 2 ? 0.4 : -0.1);
-    if (law == 2) t.lower = length - (rate < 0 ? 0 : 100), t.upper = t.lower + 100;
+    if (law == 2)
+        t.range.limited = 1, t.range.lower = length - (rate < 0 ? 0 : 100),
+        t.range.upper = t.range.lower + 100;
     if (law >= 3) t.friction = law == 3 ? 1e4 : 0.5;
     add_tendon(b, &t);
     const perp_actuator servo = {.tendon = 2 * k + 2,
@@ -249,8 +253,7 @@ static int add_tendons(perp_bodies *b, int k, int way, int law)
                                  .gain = 20,
                                  .kp = 20,
                                  .kv = 2,
-                                 .lower = -1e3,
-                                 .upper = 1e3};
+                                 .force_range = {1, -1e3, 1e3}};
     if (law == 0) assert_int_equal(perp_bodies_add_actuator(b, &servo, NULL), PERP_OK);
     return way != STRAIGHT && way != JOINTS && length > straight + 1e-9;
 }

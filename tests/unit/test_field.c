@@ -50,7 +50,7 @@ static perp_mesh *some_mesh(void)
     return mesh;
 }
 
-static double least_gap(const perp_touch *t, int n)
+static double least_gap(const perp_contact *t, int n)
 {
     double least = INFINITY;
     for (int i = 0; i < n; i++) least = fmin(least, t[i].gap);
@@ -79,12 +79,12 @@ static void a_flat_field_is_a_plane(void **state)
             plane.rotation[1] = sin(angle / 2) * sy / slope;
             plane.rotation[2] = -sin(angle / 2) * sx / slope;
         }
-        perp_touch t[PERP_MANIFOLD], p[PERP_MANIFOLD];
+        perp_contact t[PERP_MANIFOLD], p[PERP_MANIFOLD];
         int nt, np;
         s.position[2] = draw(-0.2, 1.2) + sx * s.position[0] + sy * s.position[1];
         if (turn % 5 == 0 && slope == 0) memset(s.rotation, 0, sizeof s.rotation);
-        assert_int_equal(perp_shapes_touch(&plane, &s, 0.05, p, &np), PERP_OK);
-        assert_int_equal(perp_shapes_touch(&field, &s, 0.05, t, &nt), PERP_OK);
+        assert_int_equal(perp_shapes_contacts(&plane, &s, 0.05, p, &np), PERP_OK);
+        assert_int_equal(perp_shapes_contacts(&field, &s, 0.05, t, &nt), PERP_OK);
         if (!np != !nt) fail_msg("%d: %d contacts with the plane, %d with the field", turn, np, nt);
         if (!np) {
             perp_field_destroy(f);
@@ -178,10 +178,10 @@ static void a_ball_is_as_far_as_the_nearest_triangle(void **state)
         double *x = ball.position;
         x[0] = draw(-1.9, 1.9), x[1] = draw(-1.9, 1.9);
         x[2] = height_at(height, N, 2, x[0], x[1]) + draw(0.01, 1);
-        perp_touch t[PERP_MANIFOLD];
+        perp_contact t[PERP_MANIFOLD];
         int n;
         double expected = brute_distance(height, N, 2, x) - ball.size[0];
-        assert_int_equal(perp_shapes_touch(&ball, &field, 0.1, t, &n), PERP_OK);
+        assert_int_equal(perp_shapes_contacts(&ball, &field, 0.1, t, &n), PERP_OK);
         if (expected > 0.1 + 1e-9) assert_int_equal(n, 0);
         if (expected < 0.1 - 1e-9) {
             touched++;
@@ -254,10 +254,10 @@ static void shapes_on_hills_are_never_nearer_than_their_contacts_say(void **stat
         perp_field *f = make(height, N, N, 2, 2);
         perp_shape field = {.kind = PERP_SHAPE_FIELD, .field = f},
                    s = draw_shape(of[turn % 3], NULL);
-        perp_touch t[PERP_MANIFOLD];
+        perp_contact t[PERP_MANIFOLD];
         int n;
         s.position[2] = draw(0.2, 0.8);
-        assert_int_equal(perp_shapes_touch(&s, &field, 0.2, t, &n), PERP_OK);
+        assert_int_equal(perp_shapes_contacts(&s, &field, 0.2, t, &n), PERP_OK);
         double gap = n ? least_gap(t, n) : 0.2, near = brute_clearance(&s, height, N, 2, 0.2);
         if (gap >= 0) {
             apart++;
@@ -292,11 +292,11 @@ static void a_box_slides_over_triangles_as_over_a_plane(void **state)
     if (perp_bodies_create(&body, 1, shape, 2, &o, &b, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     const double v[6] = {1.6, 1.2, 0, 0, 0, 0}, *now = perp_bodies_v(b);
-    const perp_touch *touch;
+    const perp_contact *touch;
     perp_bodies_set(b, NULL, v);
     for (int k = 1; k <= 500; k++) {
         if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-        assert_int_equal(perp_bodies_touches(b, &touch), 4);
+        assert_int_equal(perp_bodies_contacts(b, &touch), 4);
         assert_true(fabs(hypot(now[0], now[1]) - (2 - MU * G * k * H)) < 1e-9 &&
                     fabs(now[2]) < 1e-9);
         assert_true(fabs(now[0] * 0.6 - now[1] * 0.8) < 1e-9 && fabs(now[5]) < 1e-9);
@@ -319,8 +319,11 @@ static void what_falls_on_hills_comes_to_rest(void **state)
     perp_field *f = make(height, N, N, 2, 2);
     perp_mesh *mesh = some_mesh();
     perp_body body[BODIES];
-    perp_shape shape[BODIES + 1] = {
-        {.kind = PERP_SHAPE_FIELD, .field = f, .mu = 0.8, .spin = 0.01, .roll = 0.02}};
+    perp_shape shape[BODIES + 1] = {{.kind = PERP_SHAPE_FIELD,
+                                     .field = f,
+                                     .mu = 0.8,
+                                     .torsional_friction = 0.01,
+                                     .rolling_friction = 0.02}};
     for (int i = 0; i < BODIES; i++) {
         const double I = 0.02;
         body[i] = (perp_body){.joint = PERP_JOINT_FREE,
@@ -338,10 +341,10 @@ static void what_falls_on_hills_comes_to_rest(void **state)
         fail_msg("%s", perp_diag_text(&diag));
     for (int k = 0; k < STEPS; k++) {
         if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-        deepest = fmax(deepest, info.overlap);
+        deepest = fmax(deepest, info.penetration);
     }
     for (int k = 0; k < perp_bodies_nv(b); k++) most = fmax(most, fabs(perp_bodies_v(b)[k]));
-    printf("on hills: %d contacts, overlap %.2g m at most, at last %.2g\n", info.touches, deepest,
+    printf("on hills: %d contacts, overlap %.2g m at most, at last %.2g\n", info.contacts, deepest,
            most);
     assert_true(deepest < 1e-5 && most < 1e-9);
     perp_bodies_destroy(b);
@@ -364,12 +367,12 @@ static void what_is_wrong_is_refused(void **state)
     int n[2];
     assert_int_equal(perp_field_heights(f, &kept, n, NULL), 4);
     assert_true(kept[3] == 1 && n[0] == 2 && n[1] == 2);
-    perp_touch t[PERP_MANIFOLD];
+    perp_contact t[PERP_MANIFOLD];
     int count;
     perp_shape field = {.kind = PERP_SHAPE_FIELD, .field = f}, plane = {.kind = PERP_SHAPE_PLANE},
                empty = {.kind = PERP_SHAPE_FIELD};
-    assert_int_equal(perp_shapes_touch(&field, &field, 0, t, &count), PERP_ERR_ARG);
-    assert_int_equal(perp_shapes_touch(&plane, &field, 0, t, &count), PERP_ERR_ARG);
+    assert_int_equal(perp_shapes_contacts(&field, &field, 0, t, &count), PERP_ERR_ARG);
+    assert_int_equal(perp_shapes_contacts(&plane, &field, 0, t, &count), PERP_ERR_ARG);
     const perp_body body = {.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {1, 1, 1}};
     perp_bodies *b;
     perp_diag diag = {0};

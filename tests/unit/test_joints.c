@@ -79,7 +79,7 @@ static void a_limit_is_reached_without_rebound_and_never_passed(void **state)
     for (int side = 0; side < 2; side++) {
         perp_body body = slider();
         perp_bodies *b = make(&body, 1, H, side ? -G : G);
-        set_law(b, 1, (perp_joint_law){.lower = -0.1, .upper = 0.1});
+        set_law(b, 1, (perp_joint_law){.range = {1, -0.1, 0.1}});
         double force = 0;
         for (int i = 0; i < 1000; i++) {
             step(b, 1);
@@ -95,14 +95,34 @@ static void a_limit_is_reached_without_rebound_and_never_passed(void **state)
     }
 }
 
+/* A range from 0 to 0, or of one point elsewhere, locks the joint: its limits carry the weight. Without the flag nothing holds it. */
+static void a_range_of_one_point_locks_a_joint(void **state)
+{
+    (void)state;
+    const double H = 2e-3, G = 9.81;
+    for (int k = 0; k < 3; k++) {
+        perp_body body = slider();
+        perp_bodies *b = make(&body, 1, H, G);
+        const double at = k == 1 ? 0.3 : 0;
+        set_law(b, 1, (perp_joint_law){.range = {k < 2, at, at}});
+        assert_int_equal(perp_bodies_set(b, &at, NULL), PERP_OK);
+        double force = 0;
+        step(b, 500);
+        perp_bodies_joint_forces(b, &force, NULL, NULL);
+        expect_near(perp_bodies_q(b)[0], k < 2 ? at : -0.5 * G * H * H * 500 * 501, 1e-11, "place");
+        expect_near(force, k < 2 ? 2 * G : 0, 1e-9, "force of the limits");
+        perp_bodies_destroy(b);
+    }
+}
+
 /* The upper arm is at rest at its limit until the lower one hits its own: no one knew before the solve. */
 static void limits_that_others_make_are_found_within_the_step(void **state)
 {
     (void)state;
     perp_body body[2] = {rod(0, 0), rod(1, -1)};
     perp_bodies *b = make(body, 2, 1e-3, 9.81);
-    set_law(b, 1, (perp_joint_law){.lower = -0.01, .upper = 0.01});
-    set_law(b, 2, (perp_joint_law){.lower = -0.3, .upper = 0.3});
+    set_law(b, 1, (perp_joint_law){.range = {1, -0.01, 0.01}});
+    set_law(b, 2, (perp_joint_law){.range = {1, -0.3, 0.3}});
     assert_int_equal(perp_bodies_set(b, NULL, (double[]){0, 5}), PERP_OK);
     for (int i = 0; i < 3000; i++) {
         step(b, 1);
@@ -173,7 +193,7 @@ static void actuators_are_clamped_exactly_however_stiff(void **state)
             perp_body body = slider();
             perp_bodies *b = make(&body, 1, H, 0);
             perp_actuator a = {.body = 1, .gear = GEAR, .gain = kp, .kp = kp, .kv = 0.1 * kp};
-            if (bounded) a.lower = -4, a.upper = 7;
+            if (bounded) a.force_range = (perp_range){1, -4, 7};
             drive(b, a, 0.5);
             double q = 0, v = 0, force, slope = 0.1 * kp + H * kp;
             for (int i = 0; i < 400; i++) {
@@ -202,10 +222,8 @@ static void actuators_are_clamped_exactly_however_stiff(void **state)
           (perp_actuator){.body = 1,
                           .gear = 2,
                           .gain = 5,
-                          .control_lower = -1,
-                          .control_upper = 1,
-                          .lower = -3,
-                          .upper = 3},
+                          .control_range = {1, -1, 1},
+                          .force_range = {1, -3, 3}},
           100);
     step(b, 100);
     expect_near(perp_bodies_v(b)[0], 2 * 3 / M * 100 * H, 1e-12, "motor");
@@ -240,10 +258,9 @@ static perp_bodies *make_arm(unsigned long long seed, perp_actuator *servo, doub
                                    .gain = gain,
                                    .kp = gain,
                                    .kv = 0.1 * gain,
-                                   .lower = -0.5 * most,
-                                   .upper = most};
+                                   .force_range = {1, -0.5 * most, most}};
         friction[i] = i == 2 ? 0 : random_in(&seed, 0.01, 8);
-        set_law(b, i + 1, (perp_joint_law){.lower = -0.8, .upper = 0.5, .friction = friction[i]});
+        set_law(b, i + 1, (perp_joint_law){.range = {1, -0.8, 0.5}, .friction = friction[i]});
         assert_int_equal(perp_bodies_add_actuator(b, &servo[i], &diag), PERP_OK);
     }
     return b;
@@ -263,7 +280,7 @@ static void expect_laws(const perp_bodies *b, perp_bodies *still, const double *
     for (int i = 0; i < ARM; i++) {
         const perp_actuator *s = &servo[i];
         double want = s->gain * u[i] - s->kp * s->gear * q[i] - s->kv * s->gear * end[i],
-               clamped = fmin(fmax(want, s->lower), s->upper);
+               clamped = fmin(fmax(want, s->force_range.lower), s->force_range.upper);
         expect_near(drive_force[i], clamped, 1e-9 * (1 + fabs(want)), "a servo's force");
         assert_true(fabs(dry[i]) <= friction[i] * (1 + 1e-12));
         if (fabs(end[i]) > 1e-9)
@@ -425,7 +442,7 @@ static void limits_and_contacts_are_one_problem(void **state)
     perp_bodies *b;
     perp_diag diag = {0};
     assert_int_equal(perp_bodies_create(body, 2, shape, 3, NULL, &b, &diag), PERP_OK);
-    set_law(b, 2, (perp_joint_law){.lower = -1, .upper = 0.15});
+    set_law(b, 2, (perp_joint_law){.range = {1, -1, 0.15}});
     drive(b, (perp_actuator){.body = 2, .gear = 1, .gain = 1}, 4.8);
     step(b, 1000); /* the floor holds 4.905 */
     expect_near(perp_bodies_q(b)[0], 0, 1e-12, "the box holds");
@@ -452,7 +469,7 @@ static void what_is_held_in_an_overlap_is_let_go_at_once(void **state)
     perp_bodies *b;
     perp_diag diag = {0};
     perp_bodies_info info;
-    const perp_touch *touch;
+    const perp_contact *touch;
     perp_bodies_options o = perp_bodies_options_default();
     if (perp_bodies_create(&body, 1, shape, 2, &o, &b, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
@@ -460,7 +477,7 @@ static void what_is_held_in_an_overlap_is_let_go_at_once(void **state)
     for (int i = 0; i < 10; i++) {
         if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         if (i == 0) assert_true(info.iterations > 0 && info.iterations <= 10);
-        int n = perp_bodies_touches(b, &touch);
+        int n = perp_bodies_contacts(b, &touch);
         assert_int_equal(n, 4);
         for (int k = 0; k < n && i > 0; k++) expect_near(touch[k].gap, 0, 1e-16, "gap");
     }
@@ -474,12 +491,9 @@ static void what_is_wrong_is_said(void **state)
                          {.parent = 1, .joint = PERP_JOINT_BALL, .mass = 1, .inertia = {1, 1, 1}}};
     perp_bodies *b = make(body, 2, 1e-3, 9.81);
     perp_diag diag = {0};
-    const perp_joint_law bad[] = {{.lower = 1, .upper = 1},
-                                  {.lower = NAN, .upper = 1},
-                                  {.friction = -1},
-                                  {.stiffness = INFINITY},
-                                  {.stiffness = 1, .rest = NAN},
-                                  {.lower = INFINITY, .upper = INFINITY}};
+    const perp_joint_law bad[] = {
+        {.range = {1, 1, 0}},    {.range = {1, NAN, 1}},        {.friction = -1},
+        {.stiffness = INFINITY}, {.stiffness = 1, .rest = NAN}, {.range = {1, INFINITY, INFINITY}}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(perp_bodies_set_joint(b, 1, &bad[i], &diag), PERP_ERR_MODEL);
         assert_non_null(strstr(perp_diag_text(&diag), "body 1"));
@@ -490,8 +504,8 @@ static void what_is_wrong_is_said(void **state)
     const perp_actuator wrong[] = {{.body = 2, .gear = 1},
                                    {.body = 1, .gear = 0},
                                    {.body = 1, .gear = 1, .kp = -1},
-                                   {.body = 1, .gear = 1, .lower = 1, .upper = -1},
-                                   {.body = 1, .gear = 1, .lower = -INFINITY, .upper = 1}};
+                                   {.body = 1, .gear = 1, .force_range = {1, 1, -1}},
+                                   {.body = 1, .gear = 1, .force_range = {1, -INFINITY, 1}}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(perp_bodies_add_actuator(b, &wrong[i], &diag), PERP_ERR_MODEL);
     assert_int_equal(perp_bodies_nu(b), 0);
@@ -529,7 +543,7 @@ static void a_ball_rests_at_its_limit(void **state)
         perp_bodies *b;
         perp_diag diag = {0};
         assert_int_equal(perp_bodies_create(&rod, 1, NULL, 0, &o, &b, &diag), PERP_OK);
-        const perp_joint_law law = {.upper = most, .friction = rubs ? 0.05 : 0};
+        const perp_joint_law law = {.range = {1, 0, most}, .friction = rubs ? 0.05 : 0};
         assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_OK);
         assert_int_equal(perp_bodies_set(b, NULL, (double[]){0.6, -0.3, 0.4}), PERP_OK);
         double deepest = 0;
@@ -560,19 +574,19 @@ static void a_ball_past_its_limit_is_turned_back(void **state)
     perp_diag diag = {0};
     perp_assembly is;
     assert_int_equal(perp_bodies_create(&body, 1, NULL, 0, &o, &b, &diag), PERP_OK);
-    perp_joint_law law = {.upper = 0.5};
+    perp_joint_law law = {.range = {1, 0, 0.5}};
     assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_OK);
     assert_int_equal(perp_bodies_set(b, (double[]){-cos(0.4), -sin(0.4), 0, 0}, NULL), PERP_OK);
     assert_int_equal(perp_bodies_assemble(b, &is, &diag), PERP_OK);
     assert_near(is.limit, 0.3, 1e-14);
     assert_near(perp_bodies_q(b)[0], cos(0.25), 1e-14);
     assert_near(perp_bodies_q(b)[1], sin(0.25), 1e-14);
-    law.lower = -1;
+    law.range.lower = -1;
     assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_ERR_MODEL);
     perp_diag_clear(&diag);
     double slopes[9];
     for (int has = 1; has >= 0; has--) { /* what has no limit any more has slopes again */
-        law = (perp_joint_law){.upper = has};
+        law = (perp_joint_law){.range = {has, 0, has}};
         assert_int_equal(perp_bodies_set_joint(b, 1, &law, &diag), PERP_OK);
         assert_int_equal(perp_bodies_step(b, NULL, &diag), PERP_OK);
         assert_int_equal(perp_bodies_step_derivatives(b, slopes, NULL, NULL, NULL),
@@ -585,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_is_reached_without_rebound_and_never_passed),
+        cmocka_unit_test(a_range_of_one_point_locks_a_joint),
         cmocka_unit_test(limits_that_others_make_are_found_within_the_step),
         cmocka_unit_test(dry_friction_holds_exactly_and_slides_by_its_bound),
         cmocka_unit_test(springs_of_any_stiffness_are_those_of_implicit_euler),

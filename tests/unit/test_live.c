@@ -165,7 +165,7 @@ static void what_is_set_is_taken_through_events(void **state)
     }
     const long *sides = perp_simulation_get_summary(driven).sides[0];
     assert_true(sides[0] > 20 && sides[1] > 10 && sides[2] > 20);
-    assert_int_equal(perp_simulation_steps_by_euler(driven, NULL), 0);
+    assert_int_equal(perp_simulation_fallback_steps(driven, NULL), 0);
     perp_simulation_destroy(driven);
     perp_simulation_destroy(tabled);
     perp_simulation_destroy(clone);

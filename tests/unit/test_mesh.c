@@ -312,9 +312,9 @@ static void what_stands_has_a_manifold(void **state)
                                           : shape_of(PERP_SHAPE_MESH, 0, 0, 0, 0);
                     top.mesh = mesh[0], ground.mesh = mesh[1];
                     top.position[2] = s + high + gap;
-                    perp_touch t[PERP_MANIFOLD];
+                    perp_contact t[PERP_MANIFOLD];
                     int n;
-                    assert_int_equal(perp_shapes_touch(&ground, &top, 0.01 * s, t, &n), PERP_OK);
+                    assert_int_equal(perp_shapes_contacts(&ground, &top, 0.01 * s, t, &n), PERP_OK);
                     if (n < row[i].least)
                         fail_msg("%s on %d: %d contacts", perp_shape_name(row[i].kind), under, n);
                     for (int k = 0; k < n; k++) {
@@ -340,9 +340,9 @@ static void lying_shapes_touch_along_lines(void **state)
             double across[4] = {sqrt(0.5), 0, sqrt(0.5), 0};
             memcpy(top.rotation, across, sizeof across);
             if (under > 1) memcpy(ground.rotation, across, sizeof across);
-            perp_touch t[PERP_MANIFOLD];
+            perp_contact t[PERP_MANIFOLD];
             int n;
-            assert_int_equal(perp_shapes_touch(&ground, &top, 0.01, t, &n), PERP_OK);
+            assert_int_equal(perp_shapes_contacts(&ground, &top, 0.01, t, &n), PERP_OK);
             assert_int_equal(n, 2);
             for (int k = 0; k < n; k++) {
                 expect_near(t[k].gap, 0, 1e-12, "gap");
@@ -359,9 +359,9 @@ static void what_has_one_centre_overlaps(void **state)
         for (int b = PERP_SHAPE_SPHERE; b < PERP_SHAPE_MESH; b++) {
             perp_shape one = shape_of((perp_shape_kind)a, 0.5, 0.5, 0.5, 3),
                        other = shape_of((perp_shape_kind)b, 0.5, 0.5, 0.5, 3);
-            perp_touch t[PERP_MANIFOLD];
+            perp_contact t[PERP_MANIFOLD];
             int n;
-            assert_int_equal(perp_shapes_touch(&one, &other, 0, t, &n), PERP_OK);
+            assert_int_equal(perp_shapes_contacts(&one, &other, 0, t, &n), PERP_OK);
             double deepest = 0;
             for (int k = 0; k < n; k++) deepest = fmin(deepest, t[k].gap);
             expect_near(deepest, -1, 1e-4, perp_shape_name((perp_shape_kind)a));

@@ -19,8 +19,12 @@ static perp_body ball(double x, double z)
 
 static perp_shape ball_shape(int body, double mu, double spin, double roll)
 {
-    return (perp_shape){
-        .body = body, .kind = PERP_SHAPE_SPHERE, .size = {R}, .mu = mu, .spin = spin, .roll = roll};
+    return (perp_shape){.body = body,
+                        .kind = PERP_SHAPE_SPHERE,
+                        .size = {R},
+                        .mu = mu,
+                        .torsional_friction = spin,
+                        .rolling_friction = roll};
 }
 
 static const perp_shape ground = {.kind = PERP_SHAPE_PLANE};
@@ -47,7 +51,7 @@ static void step(perp_bodies *b, int n)
     perp_bodies_info info;
     for (int i = 0; i < n; i++) {
         if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-        assert_int_equal(info.parts, 1);
+        assert_int_equal(info.substeps, 1);
         assert_true(info.contact_error <= 1e-8 && info.newton_error <= 1e-8);
     }
 }
@@ -72,13 +76,13 @@ static void a_spinning_ball_stops_when_the_closed_form_says(void **state)
         const perp_shape shape[2] = {ground, ball_shape(1, 0.5, SPIN, 0)};
         perp_bodies *b = make(&body, 1, shape, 2, 0, 0, (perp_bodies_method)m);
         const double v[6] = {0, 0, 0, 0, 0, W}, *w = perp_bodies_v(b);
-        const perp_touch *touch;
+        const perp_contact *touch;
         assert_int_equal(perp_bodies_set(b, NULL, v), PERP_OK);
         for (int k = 1; k * H < T; k++) {
             step(b, 1);
             expect_near(w[5], W - rate * k * H, 1e-9, "angular velocity");
         }
-        assert_int_equal(perp_bodies_touches(b, &touch), 1);
+        assert_int_equal(perp_bodies_contacts(b, &touch), 1);
         expect_near(touch->moment[0], -SPIN * M * G * H, 1e-12, "moment");
         step(b, 100);
         assert_true(fabs(w[5]) < 1e-15 && length(w) < 1e-12);
@@ -96,7 +100,8 @@ static void a_spinning_disc_stops_when_the_closed_form_says(void **state)
                             .mass = M,
                             .inertia = {0.5 * I, 0.5 * I, I}};
     const perp_shape shape[2] = {
-        ground, {.body = 1, .kind = PERP_SHAPE_CYLINDER, .size = {R, 0.02}, .spin = SPIN}};
+        ground,
+        {.body = 1, .kind = PERP_SHAPE_CYLINDER, .size = {R, 0.02}, .torsional_friction = SPIN}};
     perp_bodies *b = make(&body, 1, shape, 2, 0, 0, PERP_BODIES_EULER);
     const double v[6] = {0, 0, 0, 0, 0, W}, *w = perp_bodies_v(b);
     perp_bodies_set(b, NULL, v);
@@ -166,10 +171,10 @@ static void it_sticks_up_to_the_limit_and_turns_above_it(void **state)
         const perp_shape shape[2] = {ground, ball_shape(1, 0, SPIN, 0)};
         perp_bodies *b = make(&body, 1, shape, 2, 0, 0, PERP_BODIES_EULER);
         const double tau[6] = {0, 0, 0, 0, 0, part[i] * most}, *v = perp_bodies_v(b);
-        const perp_touch *touch;
+        const perp_contact *touch;
         perp_bodies_set_force(b, tau);
         step(b, 500);
-        perp_bodies_touches(b, &touch);
+        perp_bodies_contacts(b, &touch);
         expect_near(touch->moment[0], -fmin(part[i], 1) * most * H, 1e-12, "moment");
         if (part[i] < 1)
             assert_true(fabs(v[5]) < 1e-13);
@@ -219,8 +224,8 @@ static void it_acts_between_two_bodies(void **state)
     const perp_body body[2] = {ball(0, R), ball(0, 3 * R)};
     const perp_shape shape[3] = {ground, ball_shape(1, 0, 0, 0), ball_shape(2, 0, SPIN, 0)};
     perp_bodies *b = make(body, 2, shape, 3, 0, 0, PERP_BODIES_EULER);
-    const perp_touch_rule smooth = {1, 1, 1, 1}; /* of a higher priority */
-    assert_int_equal(perp_bodies_set_rule(b, 0, &smooth), PERP_OK);
+    const perp_contact_material smooth = {1, 1, 1, 1}; /* of a higher priority */
+    assert_int_equal(perp_bodies_set_contact_material(b, 0, &smooth), PERP_OK);
     const double v[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, W}, *now = perp_bodies_v(b);
     perp_bodies_set(b, NULL, v);
     step(b, 20);
@@ -232,22 +237,22 @@ static void it_acts_between_two_bodies(void **state)
     perp_bodies_destroy(b);
 }
 
-static double slowed(const perp_touch_rule *ground_rule, const perp_touch_rule *ball_rule,
-                     double spin_of_pair)
+static double slowed(const perp_contact_material *ground_rule,
+                     const perp_contact_material *ball_rule, double spin_of_pair)
 {
     const perp_body body = ball(0, R);
     perp_shape shape[2] = {ground, ball_shape(1, 0, 3e-3, 0)};
-    shape[0].spin = 1e-3;
+    shape[0].torsional_friction = 1e-3;
     perp_bodies *b = make(&body, 1, shape, 2, 0, 0, PERP_BODIES_EULER);
     const double v[6] = {0, 0, 0, 0, 0, 10};
-    if (ground_rule) assert_int_equal(perp_bodies_set_rule(b, 0, ground_rule), PERP_OK);
-    if (ball_rule) assert_int_equal(perp_bodies_set_rule(b, 1, ball_rule), PERP_OK);
+    if (ground_rule) assert_int_equal(perp_bodies_set_contact_material(b, 0, ground_rule), PERP_OK);
+    if (ball_rule) assert_int_equal(perp_bodies_set_contact_material(b, 1, ball_rule), PERP_OK);
     if (spin_of_pair >= 0) {
-        assert_int_equal(perp_bodies_set_pair_moments(b, 0, 1, spin_of_pair, 0), PERP_ERR_ARG);
+        assert_int_equal(perp_bodies_set_pair_friction(b, 0, 1, spin_of_pair, 0), PERP_ERR_ARG);
         assert_int_equal(perp_bodies_add_pair(b, 1, 0, 0.5), PERP_OK);
-        assert_int_equal(perp_bodies_set_pair_moments(b, 0, 1, spin_of_pair, 0), PERP_OK);
-        assert_int_equal(perp_bodies_set_pair_moments(b, 0, 1, -1, 0), PERP_ERR_ARG);
-        assert_int_equal(perp_bodies_set_pair_moments(b, 0, 1, 0, NAN), PERP_ERR_ARG);
+        assert_int_equal(perp_bodies_set_pair_friction(b, 0, 1, spin_of_pair, 0), PERP_OK);
+        assert_int_equal(perp_bodies_set_pair_friction(b, 0, 1, -1, 0), PERP_ERR_ARG);
+        assert_int_equal(perp_bodies_set_pair_friction(b, 0, 1, 0, NAN), PERP_ERR_ARG);
     }
     perp_bodies_set(b, NULL, v);
     step(b, 1);
@@ -259,8 +264,9 @@ static double slowed(const perp_touch_rule *ground_rule, const perp_touch_rule *
 static void rules_and_pairs_say_which_friction_there_is(void **state)
 {
     (void)state;
-    const perp_touch_rule slides = {1, 1, 0, 3}, spins = {1, 1, 0, 4}, rolls = {1, 1, 0, 6},
-                          first = {1, 1, 1, 4}, first_slides = {1, 1, 1, 3}, wrong = {1, 1, 0, 5};
+    const perp_contact_material slides = {1, 1, 0, 3}, spins = {1, 1, 0, 4}, rolls = {1, 1, 0, 6},
+                                first = {1, 1, 1, 4}, first_slides = {1, 1, 1, 3},
+                                wrong = {1, 1, 0, 5};
     expect_near(slowed(NULL, NULL, -1), 3e-3, 1e-12, "without a rule");
     expect_near(slowed(&slides, &slides, -1), 0, 1e-12, "3 and 3");
     expect_near(slowed(&slides, &spins, -1), 3e-3, 1e-12, "3 and 4: the larger of both");
@@ -272,12 +278,12 @@ static void rules_and_pairs_say_which_friction_there_is(void **state)
     const perp_body body = ball(0, R);
     const perp_shape shape[2] = {ground, ball_shape(1, 0, 0, 0)};
     perp_bodies *b = make(&body, 1, shape, 2, 0, 0, PERP_BODIES_EULER);
-    assert_int_equal(perp_bodies_set_rule(b, 0, &wrong), PERP_ERR_ARG);
+    assert_int_equal(perp_bodies_set_contact_material(b, 0, &wrong), PERP_ERR_ARG);
     perp_bodies_destroy(b);
     for (int k = 0; k < 4; k++) {
         perp_diag diag = {0};
         perp_shape bad = ball_shape(1, 0, k == 0 ? -1 : k == 1 ? NAN : 0, k == 2 ? -1 : 0);
-        if (k == 3) bad.roll = INFINITY;
+        if (k == 3) bad.rolling_friction = INFINITY;
         assert_int_equal(perp_bodies_create(&body, 1, &bad, 1, NULL, &b, &diag), PERP_ERR_MODEL);
         assert_non_null(strstr(perp_diag_text(&diag), "torsional and rolling friction are >= 0"));
         perp_diag_clear(&diag);
@@ -300,8 +306,8 @@ static void a_heap_comes_to_rest(void **state)
                                                          : PERP_SHAPE_CYLINDER,
                                     .size = {R, i % 3 == 0 ? 0 : 0.8 * R, i % 3 == 1 ? R : 0},
                                     .mu = 0.6,
-                                    .spin = 0.01,
-                                    .roll = 0.01};
+                                    .torsional_friction = 0.01,
+                                    .rolling_friction = 0.01};
     }
     perp_bodies *b = make(body, N, shape, N + 1, 0, 0, PERP_BODIES_EULER);
     perp_diag diag = {0};
@@ -309,7 +315,7 @@ static void a_heap_comes_to_rest(void **state)
     int parted = 0;
     for (int k = 0; k < STEPS; k++) {
         if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-        parted += info.parts > 1;
+        parted += info.substeps > 1;
     }
     double most = 0;
     for (int k = 0; k < perp_bodies_nv(b); k++) most = fmax(most, fabs(perp_bodies_v(b)[k]));

@@ -238,7 +238,7 @@ static void points_of_tendons_are_on_their_ways(void **state)
                     part += distance(x - 3, x);
                 length += part / divisor;
             }
-            expect_near(length, perp_bodies_tendon_length(b, 0), 1e-12, "length");
+            expect_near(length, perp_bodies_tendon_length(b, 1), 1e-12, "length");
             perp_motion_destroy(m);
         }
         for (int i = 0; i < NWAY; i++) {

@@ -58,14 +58,14 @@ static void two_weights_hang_over_a_drum(void **state)
     const perp_body body[] = {slide(-1, 1), slide(1, 3)};
     const double q[] = {-2, -1.5}, h = 1e-3;
     perp_bodies *b = make(body, 2, h);
-    hang(b, over_a_drum, 3, (perp_tendon){.lower = -1, .upper = 3.5 + PI});
+    hang(b, over_a_drum, 3, (perp_tendon){.range = {1, -1, 3.5 + PI}});
     perp_bodies_set(b, q, NULL);
-    assert_near(perp_bodies_tendon_length(b, 0), 3.5 + PI, 1e-14);
+    assert_near(perp_bodies_tendon_length(b, 1), 3.5 + PI, 1e-14);
     step(b, 100);
     double v = 0.5 * 9.81 * 0.1;
     assert_near(perp_bodies_v(b)[0], v, 1e-12);
     assert_near(perp_bodies_v(b)[1], -v, 1e-12);
-    assert_near(perp_bodies_tendon_length(b, 0), 3.5 + PI, 1e-12);
+    assert_near(perp_bodies_tendon_length(b, 1), 3.5 + PI, 1e-12);
     perp_bodies_destroy(b);
 }
 
@@ -83,10 +83,10 @@ static void a_pulley_halves_a_branch(void **state)
         const double q[] = {-1, -1};
         double J[2];
         perp_bodies *b = make(body, 2, 1e-3);
-        hang(b, path, 5, (perp_tendon){.lower = -1, .upper = 3});
+        hang(b, path, 5, (perp_tendon){.range = {1, -1, 3}});
         perp_bodies_set(b, q, NULL);
-        assert_near(perp_bodies_tendon_length(b, 0), 3, 1e-15);
-        assert_int_equal(perp_bodies_tendon_jacobian(b, 0, J), PERP_OK);
+        assert_near(perp_bodies_tendon_length(b, 1), 3, 1e-15);
+        assert_int_equal(perp_bodies_tendon_jacobian(b, 1, J), PERP_OK);
         assert_near(J[0], -1, 1e-15);
         assert_near(J[1], -2, 1e-15);
         step(b, 50);
@@ -137,12 +137,12 @@ static void a_stiff_winch_lifts(void **state)
     perp_bodies *b = make(&body, 1, 1e-3);
     hang(b, path, 2, (perp_tendon){0});
     perp_actuator a = {
-        .tendon = 1, .gear = 1, .gain = 1e7, .kp = 1e7, .kv = 1e6, .lower = -40, .upper = 40};
+        .tendon = 1, .gear = 1, .gain = 1e7, .kp = 1e7, .kv = 1e6, .force_range = {1, -40, 40}};
     assert_int_equal(perp_bodies_add_actuator(b, &a, &diag), PERP_OK);
     perp_bodies_set(b, &q, NULL);
     perp_bodies_set_control(b, &u);
     step(b, 3000);
-    assert_near(perp_bodies_tendon_length(b, 0), 0.5, 1e-5);
+    assert_near(perp_bodies_tendon_length(b, 1), 0.5, 1e-5);
     assert_near(perp_bodies_v(b)[0], 0, 1e-9);
     perp_bodies_joint_forces(b, NULL, NULL, &force);
     assert_near(force * 0.4 / 0.5, -2 * 9.81, 1e-3); /* along the rope */
@@ -167,16 +167,16 @@ static void tied_lengths_stay_tied(void **state)
     perp_bodies *b = make(body, 2, 1e-3);
     hang(b, one, 2, (perp_tendon){0});
     hang(b, two, 2, (perp_tendon){0});
-    double x = perp_bodies_tendon_length(b, 0), y = perp_bodies_tendon_length(b, 1);
+    double x = perp_bodies_tendon_length(b, 1), y = perp_bodies_tendon_length(b, 2);
     perp_equality e = {
         .kind = PERP_EQUALITY_TENDON, .body = {1, 2}, .polynomial = {x + 0.5 * y, -0.5}};
     assert_int_equal(perp_bodies_add_equality(b, &e, NULL), PERP_OK);
     for (int i = 0; i < 500; i++) {
         step(b, 1);
-        assert_near(perp_bodies_tendon_length(b, 0) - x,
-                    -0.5 * (perp_bodies_tendon_length(b, 1) - y), 1e-4);
+        assert_near(perp_bodies_tendon_length(b, 1) - x,
+                    -0.5 * (perp_bodies_tendon_length(b, 2) - y), 1e-4);
     }
-    assert_true(fabs(perp_bodies_tendon_length(b, 0) - x) > 0.01);
+    assert_true(fabs(perp_bodies_tendon_length(b, 1) - x) > 0.01);
     const perp_equality wrong[] = {{.kind = PERP_EQUALITY_TENDON, .body = {1, 1}},
                                    {.kind = PERP_EQUALITY_TENDON, .body = {3, 1}},
                                    {.kind = PERP_EQUALITY_TENDON, .body = {0, 1}}};
@@ -204,7 +204,7 @@ static void derivatives_are_those_of_lengths(void **state)
         for (int k = 0; k < CHAIN_NQ; k++) q[k] = draw(&seed, -0.5, 0.5);
         perp_bodies_set(b, q, NULL);
         memcpy(q, perp_bodies_q(b), sizeof q);
-        assert_int_equal(perp_bodies_tendon_jacobian(b, 0, J), PERP_OK);
+        assert_int_equal(perp_bodies_tendon_jacobian(b, 1, J), PERP_OK);
         for (int k = 6; k < CHAIN_NV; k++) {
             const double eps = 1e-6;
             for (int side = 0; side < 2; side++) {
@@ -212,7 +212,7 @@ static void derivatives_are_those_of_lengths(void **state)
                 memcpy(x, q, sizeof x);
                 x[k + 1] += side ? eps : -eps;
                 perp_bodies_set(b, x, NULL);
-                there[side] = perp_bodies_tendon_length(b, 0);
+                there[side] = perp_bodies_tendon_length(b, 1);
             }
             if (fabs(there[1] - there[0]) > 1e-4) continue; /* it leapt to the other side */
             assert_near(J[k], (there[1] - there[0]) / (2 * eps), 2e-4);
@@ -254,7 +254,7 @@ static void what_is_no_path_is_refused(void **state)
         if (!strstr(perp_diag_text(&diag), wrong[i].why)) fail_msg("%s", perp_diag_text(&diag));
         perp_diag_clear(&diag);
     }
-    assert_int_equal(perp_bodies_tendon_jacobian(b, 0, (double[]){0}), PERP_ERR_ARG);
+    assert_int_equal(perp_bodies_tendon_jacobian(b, 1, (double[]){0}), PERP_ERR_ARG);
     step(b, 1); /* none of them is there */
     perp_bodies_destroy(b);
 }

@@ -62,7 +62,7 @@ static double full_error(perp_bodies *b)
 /* The touches of the step that was made are in hand again. */
 static void swap_touches(perp_bodies *b)
 {
-    perp_touch *touch = b->touch;
+    perp_contact *touch = b->touch;
     int n = b->ntouch;
     b->touch = b->before, b->ntouch = b->nbefore;
     b->before = touch, b->nbefore = n;
@@ -76,7 +76,7 @@ static void step(perp_bodies *b, tally *t)
     b->c.yield = -1; /* another value after something was moved apart */
     if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     t->steps++;
-    if (b->c.n < 2 || b->c.nblock != b->c.n || b->c.yield >= 0 || info.parts > 1) return;
+    if (b->c.n < 2 || b->c.nblock != b->c.n || b->c.yield >= 0 || info.substeps > 1) return;
     swap_touches(b);
     double error = full_error(b);
     swap_touches(b);
@@ -209,14 +209,13 @@ static void joints_at_rest_are_what_the_solver_takes(void **state)
         assert_int_equal(perp_bodies_create(body, N, NULL, 0, NULL, &b, &diag), PERP_OK);
         for (int i = 0; i < N; i++) {
             double gain = random_in(50, 400), most = random_in(5, 40);
-            perp_joint_law law = {.lower = -0.4, .upper = 0.3, .friction = random_in(0.01, 3)};
+            perp_joint_law law = {.range = {1, -0.4, 0.3}, .friction = random_in(0.01, 3)};
             perp_actuator servo = {.body = i + 1,
                                    .gear = i % 2 ? -1.5 : 1,
                                    .gain = gain,
                                    .kp = gain,
                                    .kv = 0.1 * gain,
-                                   .lower = -0.5 * most,
-                                   .upper = most};
+                                   .force_range = {1, -0.5 * most, most}};
             assert_int_equal(perp_bodies_set_joint(b, i + 1, &law, &diag), PERP_OK);
             assert_int_equal(perp_bodies_add_actuator(b, &servo, &diag), PERP_OK);
         }

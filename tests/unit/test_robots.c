@@ -56,8 +56,8 @@ static void expect_law(const char *text, double lower, double upper, double rest
 {
     perp_robot *robot;
     perp_robot_parts p = parts_of(text, &robot);
-    assert_near(p.law[0].lower, lower, 1e-15);
-    assert_near(p.law[0].upper, upper, 1e-15);
+    assert_near(p.law[0].range.lower, lower, 1e-15);
+    assert_near(p.law[0].range.upper, upper, 1e-15);
     assert_near(p.law[0].rest, rest, 1e-15);
     perp_robot_destroy(robot);
 }
@@ -387,12 +387,12 @@ static double touches(const char *text)
     perp_robot *robot = read_text(text);
     perp_bodies *b;
     perp_diag diag = {0};
-    const perp_touch *t;
+    const perp_contact *t;
     double sum = 0;
     if (perp_robot_create_bodies(robot, NULL, &b, &diag) != PERP_OK ||
         perp_bodies_step(b, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
-    for (int i = perp_bodies_touches(b, &t) - 1; i >= 0; i--) sum += t[i].mu + 1;
+    for (int i = perp_bodies_contacts(b, &t) - 1; i >= 0; i--) sum += t[i].mu + 1;
     perp_bodies_destroy(b);
     perp_robot_destroy(robot);
     return sum;
@@ -456,13 +456,13 @@ static void assert_moments(const char *text, double spin, double roll)
     perp_robot *robot = read_text(text);
     perp_bodies *b;
     perp_diag diag = {0};
-    const perp_touch *t;
+    const perp_contact *t;
     if (perp_robot_create_bodies(robot, NULL, &b, &diag) != PERP_OK ||
         perp_bodies_step(b, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
-    assert_true(perp_bodies_touches(b, &t) > 0);
-    assert_near(t->spin, spin, 0);
-    assert_near(t->roll, roll, 0);
+    assert_true(perp_bodies_contacts(b, &t) > 0);
+    assert_near(t->torsional_friction, spin, 0);
+    assert_near(t->rolling_friction, roll, 0);
     perp_bodies_destroy(b);
     perp_robot_destroy(robot);
 }
@@ -604,10 +604,24 @@ static perp_actuator drive(const char *text)
 static void expect_drive(const char *text, perp_actuator e)
 {
     perp_actuator a = drive(text);
-    const double x[] = {a.gear,  a.gain,  a.bias,          a.kp,           a.kv,
-                        a.lower, a.upper, a.control_lower, a.control_upper},
-                 y[] = {e.gear,  e.gain,  e.bias,          e.kp,           e.kv,
-                        e.lower, e.upper, e.control_lower, e.control_upper};
+    const double x[] = {a.gear,
+                        a.gain,
+                        a.bias,
+                        a.kp,
+                        a.kv,
+                        a.force_range.lower,
+                        a.force_range.upper,
+                        a.control_range.lower,
+                        a.control_range.upper},
+                 y[] = {e.gear,
+                        e.gain,
+                        e.bias,
+                        e.kp,
+                        e.kv,
+                        e.force_range.lower,
+                        e.force_range.upper,
+                        e.control_range.lower,
+                        e.control_range.upper};
     for (int i = 0; i < 9; i++)
         if (!(fabs(x[i] - y[i]) <= 1e-14))
             fail_msg("%s: number %d is %g, not %g", text, i, x[i], y[i]);
@@ -622,9 +636,9 @@ static void actuators_have_mjcf_s_gains(void **state)
     (void)state;
     expect_drive(DRIVE("<motor joint='j'/>"), (perp_actuator){.gear = 1, .gain = 1});
     expect_drive(DRIVE("<motor joint='j' gear='5 0 0' ctrlrange='-1 2'/>"),
-                 (perp_actuator){.gear = 5, .gain = 1, .control_lower = -1, .control_upper = 2});
+                 (perp_actuator){.gear = 5, .gain = 1, .control_range = {1, -1, 2}});
     expect_drive(DRIVE("<motor joint='j' ctrlrange='-1 2' ctrllimited='false' forcerange='-3 3'/>"),
-                 (perp_actuator){.gear = 1, .gain = 1, .lower = -3, .upper = 3});
+                 (perp_actuator){.gear = 1, .gain = 1, .force_range = {1, -3, 3}});
     expect_drive(DRIVE("<position joint='j'/>"), (perp_actuator){.gear = 1, .gain = 1, .kp = 1});
     expect_drive(DRIVE("<position joint='j' kp='7' kv='2'/>"),
                  (perp_actuator){.gear = 1, .gain = 7, .kp = 7, .kv = 2});
@@ -640,10 +654,9 @@ static void actuators_have_mjcf_s_gains(void **state)
                  (perp_actuator){.gear = 1, .gain = 1});
     expect_drive(
         DRIVE("<position joint='j' inheritrange='1'/>"),
-        (perp_actuator){
-            .gear = 1, .gain = 1, .kp = 1, .control_lower = -PI / 2, .control_upper = PI / 4});
+        (perp_actuator){.gear = 1, .gain = 1, .kp = 1, .control_range = {1, -PI / 2, PI / 4}});
     expect_drive(DRIVE_BY("<position kp='50' kv='4' ctrlrange='0 1'/>", "<velocity joint='j'/>"),
-                 (perp_actuator){.gear = 1, .gain = 1, .kv = 1, .control_upper = 1});
+                 (perp_actuator){.gear = 1, .gain = 1, .kv = 1, .control_range = {1, 0, 1}});
     expect_drive(DRIVE_BY("<velocity kv='4'/>", "<general joint='j'/>"),
                  (perp_actuator){.gear = 1, .gain = 4, .kv = 4});
     refuses(DRIVE("<motor tendon='t'/>"), PERP_ERR_MODEL, "there is no tendon 't'");
@@ -699,8 +712,8 @@ static void all_of_an_actuator_is_had_or_refused(void **state)
     a = drive(
         DRIVE_BY("<intvelocity kp='5' kv='0.5' actrange='-1 2'/>", "<intvelocity joint='j'/>"));
     assert_int_equal(a.activation, PERP_ACTIVATION_INTEGRATOR);
-    assert_near(a.act_lower, -1, 0);
-    assert_near(a.act_upper, 2, 0);
+    assert_near(a.activation_range.lower, -1, 0);
+    assert_near(a.activation_range.upper, 2, 0);
     assert_near(a.kp, 5, 0);
     assert_near(a.kv, 0.5, 0);
     a = drive(DRIVE_BY("<intvelocity kp='5'/>", "<position joint='j' kv='2'/>"));
@@ -710,8 +723,8 @@ static void all_of_an_actuator_is_had_or_refused(void **state)
     refuses(DRIVE_BY("<intvelocity kp='5' actrange='-1 2'/>", "<position joint='j'/>"),
             PERP_ERR_MODEL, "actrange: the actuator has no activation");
     a = drive(DRIVE("<intvelocity joint='j' inheritrange='1'/>"));
-    assert_near(a.act_lower, -PI / 2, 1e-15);
-    assert_near(a.act_upper, PI / 4, 1e-15);
+    assert_near(a.activation_range.lower, -PI / 2, 1e-15);
+    assert_near(a.activation_range.upper, PI / 4, 1e-15);
 
     /* a muscle's curves; without a force, a scale times the inertia that it feels: 2 kg */
     a = drive(
@@ -752,7 +765,7 @@ static void the_bound_of_a_joint_is_its_actuator_s(void **state)
         "<mujoco><worldbody><body><joint name='j' actuatorfrcrange='-10 6'/><geom size='1'/>"
         "</body></worldbody><actuator><motor joint='j' gear='-2' forcerange='-4 4'/></actuator>"
         "</mujoco>",
-        (perp_actuator){.gear = -2, .gain = 1, .lower = -3, .upper = 4});
+        (perp_actuator){.gear = -2, .gain = 1, .force_range = {1, -3, 4}});
     refuses("<mujoco><worldbody><body><joint name='j' actuatorfrcrange='-10 6'/><geom size='1'/>"
             "</body></worldbody><actuator><motor joint='j'/><motor joint='j'/></actuator></mujoco>",
             PERP_ERR_MODEL, "it has several");
@@ -1104,8 +1117,8 @@ static void joints_of_urdf_are_ours(void **state)
         perp_robot_parts p = parts_of(cases[i].text, &robot);
         assert_int_equal(p.body[1].joint, cases[i].joint);
         assert_int_equal(p.body[0].joint, PERP_JOINT_FIXED);
-        assert_near(p.law[1].lower, cases[i].lower, 0);
-        assert_near(p.law[1].upper, cases[i].upper, 0);
+        assert_near(p.law[1].range.lower, cases[i].lower, 0);
+        assert_near(p.law[1].range.upper, cases[i].upper, 0);
         perp_robot_destroy(robot);
     }
     refuses(CHAIN2("type='planar'>", ""), PERP_ERR_MODEL, "planar joints are not to be had");

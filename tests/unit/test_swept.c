@@ -50,7 +50,7 @@ static void a_rod_stops_at_a_peg(void **state)
 static void nearest_points_are_told_from_an_overlap(void **state)
 {
     (void)state;
-    perp_touch touch[PERP_MANIFOLD];
+    perp_contact touch[PERP_MANIFOLD];
     int n = 0;
     /* the rod of the test before, as it lay when it was said to touch at its other end */
     const double c = -0.87680055210823316, s = 0.48085423136611521, half = sqrt(0.5);
@@ -68,7 +68,7 @@ static void nearest_points_are_told_from_an_overlap(void **state)
             rod.position[i] = 0.5 * part;
             rod.rotation[i ? 1 : 2] = i ? -half * part : half * part;
         }
-        assert_int_equal(perp_shapes_touch(&rod, &peg, 0.1, touch, &n), PERP_OK);
+        assert_int_equal(perp_shapes_contacts(&rod, &peg, 0.1, touch, &n), PERP_OK);
         assert_int_equal(n, 1);
         assert_near(touch[0].gap, 0, 1e-9);
         assert_near(hypot(touch[0].point[0], touch[0].point[1]), 0.5, 0.01);

@@ -71,8 +71,8 @@ static void a_stiff_servo_pulls_two_joints_as_one(void **state)
     hang(b, (perp_tendon){.n = 2, .body = BOTH, .coefficient = c});
     drive(b, (perp_actuator){.tendon = 1, .gear = 1, .gain = k, .kp = k, .kv = d}, u);
     assert_int_equal(perp_bodies_set(b, q, v), PERP_OK);
-    expect_near(perp_bodies_tendon_length(b, 0), 0.05 - 0.4, 1e-15, "length");
-    assert_true(isnan(perp_bodies_tendon_length(b, 1)));
+    expect_near(perp_bodies_tendon_length(b, 1), 0.05 - 0.4, 1e-15, "length");
+    assert_true(isnan(perp_bodies_tendon_length(b, 2)));
     for (int i = 0; i < 100; i++) {
         double w = c[0] * c[0] / m[0] + c[1] * c[1] / m[1], rate = c[0] * v[0] + c[1] * v[1],
                l = c[0] * q[0] + c[1] * q[1], s = d + h * k,
@@ -86,7 +86,7 @@ static void a_stiff_servo_pulls_two_joints_as_one(void **state)
     }
     double ours;
     perp_bodies_joint_forces(b, NULL, NULL, &ours);
-    expect_near(perp_bodies_tendon_length(b, 0), u, 1e-3, "it is there");
+    expect_near(perp_bodies_tendon_length(b, 1), u, 1e-3, "it is there");
     perp_bodies_destroy(b);
 }
 
@@ -101,14 +101,14 @@ static void a_bounded_servo_pulls_with_its_bound(void **state)
     hang(b, (perp_tendon){.n = 2, .body = BOTH, .coefficient = one});
     drive(b,
           (perp_actuator){
-              .tendon = 1, .gear = 2, .gain = 1e6, .kp = 1e6, .kv = 1e5, .lower = -3, .upper = 3},
+              .tendon = 1, .gear = 2, .gain = 1e6, .kp = 1e6, .kv = 1e5, .force_range = {1, -3, 3}},
           1);
     step(b, 10);
     perp_bodies_joint_forces(b, NULL, NULL, &force);
     expect_near(force, 3, 1e-12, "force");
     for (int j = 0; j < 2; j++) expect_near(perp_bodies_v(b)[j], 0.6, 1e-12, "speed");
     step(b, 2000);
-    expect_near(2 * perp_bodies_tendon_length(b, 0), 1, 1e-9, "length");
+    expect_near(2 * perp_bodies_tendon_length(b, 1), 1, 1e-9, "length");
     expect_near(perp_bodies_q(b)[0], perp_bodies_q(b)[1], 1e-12, "alike");
     perp_bodies_destroy(b);
 }
@@ -126,15 +126,13 @@ static void a_tendon_of_one_joint_is_the_joint(void **state)
             hang(b[i], (perp_tendon){.n = 1,
                                      .body = BOTH,
                                      .coefficient = one,
-                                     .lower = -1,
-                                     .upper = 0.02,
+                                     .range = {1, -1, 0.02},
                                      .friction = 0.3,
                                      .stiffness = 40,
                                      .rest = -0.01});
         else
             assert_int_equal(perp_bodies_set_joint(b[i], 1,
-                                                   &(perp_joint_law){.lower = -1,
-                                                                     .upper = 0.02,
+                                                   &(perp_joint_law){.range = {1, -1, 0.02},
                                                                      .friction = 0.3,
                                                                      .stiffness = 40,
                                                                      .rest = -0.01},
@@ -147,8 +145,7 @@ static void a_tendon_of_one_joint_is_the_joint(void **state)
                               .gain = 90,
                               .kp = 90,
                               .kv = 2,
-                              .lower = -4,
-                              .upper = 4},
+                              .force_range = {1, -4, 4}},
               0.3);
     }
     for (int n = 0; n < 1000; n++) {
@@ -164,6 +161,37 @@ static void a_tendon_of_one_joint_is_the_joint(void **state)
 }
 
 /* Two joints that a force pulls apart until their sum is at its limit: it holds; below its dry friction nothing moves. */
+/* The number by which an actuator drives a tendon is that of its length and Jacobian: from 1; 0 and 3 are none. */
+static void a_tendon_has_one_number(void **state)
+{
+    (void)state;
+    const perp_body body[2] = {{.joint = PERP_JOINT_SLIDE, .axis = {1, 0, 0}, .mass = 1},
+                               {.joint = PERP_JOINT_SLIDE, .axis = {0, 1, 0}, .mass = 1}};
+    const double one = 1;
+    for (int number = 1; number <= 2; number++) {
+        perp_bodies_options o = perp_bodies_options_default();
+        perp_bodies *b;
+        o.gravity[2] = 0;
+        assert_int_equal(perp_bodies_create(body, 2, NULL, 0, &o, &b, NULL), PERP_OK);
+        for (int of = 1; of <= 2; of++)
+            hang(b, (perp_tendon){.n = 1, .body = &of, .coefficient = &one});
+        drive(b, (perp_actuator){.gear = 1, .gain = 1, .tendon = number}, 1);
+        step(b, 100);
+        double J[2];
+        for (int k = 0; k < 4; k++) {
+            double length = perp_bodies_tendon_length(b, k);
+            perp_status status = perp_bodies_tendon_jacobian(b, k, J);
+            if (k < 1 || k > 2) {
+                assert_true(isnan(length) && status == PERP_ERR_ARG);
+                continue;
+            }
+            expect_near(length, k == number ? 0.5 * 0.002 * 0.002 * 100 * 101 : 0, 1e-12, "length");
+            assert_true(status == PERP_OK && J[k - 1] == 1 && J[2 - k] == 0);
+        }
+        perp_bodies_destroy(b);
+    }
+}
+
 static void a_tendon_has_limits_and_rubs(void **state)
 {
     (void)state;
@@ -173,8 +201,7 @@ static void a_tendon_has_limits_and_rubs(void **state)
     hang(b, (perp_tendon){.n = 2,
                           .body = BOTH,
                           .coefficient = one,
-                          .upper = 0.5,
-                          .lower = -(double)INFINITY,
+                          .range = {1, -(double)INFINITY, 0.5},
                           .friction = 0.5});
     perp_bodies_set_force(b, little);
     step(b, 100);
@@ -183,7 +210,7 @@ static void a_tendon_has_limits_and_rubs(void **state)
     step(b, 20);
     expect_near(perp_bodies_v(b)[0], 0.2 * 1.5, 1e-9, "it slides");
     step(b, 300);
-    expect_near(perp_bodies_tendon_length(b, 0), 0.5, 1e-12, "it is held");
+    expect_near(perp_bodies_tendon_length(b, 1), 0.5, 1e-12, "it is held");
     expect_near(perp_bodies_v(b)[0] + perp_bodies_v(b)[1], 0, 1e-12, "it does not go on");
     perp_bodies_destroy(b);
 }
@@ -232,8 +259,12 @@ static void thrusters_push_along_the_body_s_axes(void **state)
 {
     (void)state;
     perp_body body = drone();
-    perp_actuator jet = {
-        .body = 1, .gear = 1, .gain = 2, .pushes = 1, .push = {0, 0, 1}, .point = {0.1, 0, 0}};
+    perp_actuator jet = {.body = 1,
+                         .gear = 1,
+                         .gain = 2,
+                         .is_thruster = 1,
+                         .force = {0, 0, 1},
+                         .point = {0.1, 0, 0}};
     perp_bodies *b = make(&body, 1, NULL, 0, options(0.001, 9.81));
     drive(b, jet, 9.81);
     step(b, 1000);
@@ -242,7 +273,7 @@ static void thrusters_push_along_the_body_s_axes(void **state)
     body.rotation[0] = body.rotation[1] = sqrt(0.5); /* z is -y of the world */
     b = make(&body, 1, NULL, 0, options(0.001, 0));
     jet.point[0] = 0.6;
-    jet.turn[2] = 0.3;
+    jet.moment[2] = 0.3;
     drive(b, jet, 1);
     step(b, 1); /* force 2 along z at 0.5 along x: moment -1 about y; and 0.6 about z */
     expect_near(perp_bodies_v(b)[4], 1e-3 * -1 / 0.03, 1e-9, "it turns about y");
@@ -259,12 +290,13 @@ static void lift_takes_weight_off(void **state)
     for (int i = 0; i <= 4; i++) {
         perp_body body = drone();
         double potential;
-        body.lift = 0.5 * i;
+        body.gravity_compensation = 0.5 * i;
         perp_bodies *b = make(&body, 1, NULL, 0, options(0.01, 9.81));
         step(b, 100);
-        expect_near(perp_bodies_v(b)[2], -9.81 * (1 - body.lift), 1e-11, "speed");
+        expect_near(perp_bodies_v(b)[2], -9.81 * (1 - body.gravity_compensation), 1e-11, "speed");
         perp_bodies_energy(b, NULL, &potential);
-        expect_near(potential, 2 * 9.81 * (1 - body.lift) * perp_bodies_q(b)[2], 1e-9, "energy");
+        expect_near(potential, 2 * 9.81 * (1 - body.gravity_compensation) * perp_bodies_q(b)[2],
+                    1e-9, "energy");
         perp_bodies_destroy(b);
     }
 }
@@ -312,7 +344,7 @@ static void what_is_wrong_is_refused(void **state)
         {{.n = 2, .body = twice, .coefficient = one}, "named once"},
         {{.n = 2, .body = none, .coefficient = one}, "hinges and slides"},
         {{.n = 2, .body = BOTH, .coefficient = zero}, "not 0"},
-        {{.n = 2, .body = BOTH, .coefficient = one, .lower = 1, .upper = -1}, "below"},
+        {{.n = 2, .body = BOTH, .coefficient = one, .range = {1, 1, -1}}, "not be above"},
         {{.n = 2, .body = BOTH, .coefficient = one, .friction = -1}, ">= 0"},
         {{.n = 2, .body = BOTH, .coefficient = one, .slack = -1}, ">= 0"},
         {{.n = 2, .body = BOTH, .coefficient = one, .rest = (double)NAN}, "finite"},
@@ -327,9 +359,10 @@ static void what_is_wrong_is_refused(void **state)
     assert_int_equal(perp_bodies_add_tendon(b, NULL, NULL), PERP_ERR_ARG);
     assert_int_equal(perp_bodies_add_actuator(b, &(perp_actuator){.tendon = 1, .gear = 1}, &diag),
                      PERP_ERR_ARG);
-    assert_int_equal(perp_bodies_add_actuator(
-                         b, &(perp_actuator){.body = 3, .pushes = 1, .gear = 1, .kp = 1}, &diag),
-                     PERP_ERR_MODEL);
+    assert_int_equal(
+        perp_bodies_add_actuator(
+            b, &(perp_actuator){.body = 3, .is_thruster = 1, .gear = 1, .kp = 1}, &diag),
+        PERP_ERR_MODEL);
     perp_diag_clear(&diag);
     perp_bodies_destroy(b);
 }
@@ -376,7 +409,7 @@ static void fixed_tendons_of_mjcf(void **state)
         perp_tendon is;
     } row[] = {
         {GRIP("", FIXED(""), ""), {0}},
-        {GRIP("", FIXED("range='-1 2'"), ""), {.lower = -1, .upper = 2}},
+        {GRIP("", FIXED("range='-1 2'"), ""), {.range = {1, -1, 2}}},
         {GRIP("", FIXED("range='-1 2' limited='false'"), ""), {0}},
         {GRIP("<option><flag limit='disable'/></option>", FIXED("range='-1 2'"), ""), {0}},
         {GRIP("", FIXED("frictionloss='3' damping='4'"), ""), {.friction = 3, .damping = 4}},
@@ -397,8 +430,8 @@ static void fixed_tendons_of_mjcf(void **state)
         assert_int_equal(t->n, 2);
         assert_int_equal(t->body[1], 2);
         expect_near(t->coefficient[0], 2, 0, "coef");
-        expect_near(t->lower, e->lower, 0, "lower");
-        expect_near(t->upper, e->upper, 0, "upper");
+        expect_near(t->range.lower, e->range.lower, 0, "lower");
+        expect_near(t->range.upper, e->range.upper, 0, "upper");
         expect_near(t->friction, e->friction, 0, "friction");
         expect_near(t->damping, e->damping, 0, "damping");
         expect_near(t->stiffness, e->stiffness, 0, "stiffness");
@@ -426,14 +459,14 @@ static void actuators_of_tendons_and_sites(void **state)
     const perp_actuator *a = perp_robot_get_parts(robot).actuator;
     assert_int_equal(a[0].tendon, 1);
     expect_near(a[0].kp, 8, 0, "kp");
-    expect_near(a[0].control_upper, 3, 1e-15, "inherited");
-    assert_int_equal(a[1].pushes, 1);
+    expect_near(a[0].control_range.upper, 3, 1e-15, "inherited");
+    assert_int_equal(a[1].is_thruster, 1);
     assert_int_equal(a[1].body, 2);
     const double point[] = {1, 0, 0}, push[] = {0, 0, -1}, turn[] = {0, 4, 0};
     for (int k = 0; k < 3; k++) {
         expect_near(a[1].point[k], point[k], 1e-15, "point");
-        expect_near(a[1].push[k], push[k], 1e-15, "push");
-        expect_near(a[1].turn[k], turn[k], 1e-15, "turn");
+        expect_near(a[1].force[k], push[k], 1e-15, "push");
+        expect_near(a[1].moment[k], turn[k], 1e-15, "turn");
     }
     /* of the slide: 1 kg and an armature of 3 kg, felt through the gear by a quarter */
     expect_near(a[2].kv, 2 * 0.5 * sqrt(16 * 4 / 4.0), 1e-12, "damping of the joint");
@@ -441,7 +474,7 @@ static void actuators_of_tendons_and_sites(void **state)
     /* of the hinge: two balls, that of 1 kg at 0 along the slide */
     double I = 3 * 0.4 * 0.01;
     expect_near(a[3].kv, 2 * sqrt(2 / (4 / I + 9 / 4.0)), 1e-12, "damping of the tendon");
-    expect_near(perp_robot_get_parts(robot).body[1].lift, 0.5, 0, "gravcomp");
+    expect_near(perp_robot_get_parts(robot).body[1].gravity_compensation, 0.5, 0, "gravcomp");
     perp_robot_destroy(robot);
     refuses(GRIP("", FIXED(""), "<actuator><motor tendon='x'/></actuator>"),
             "there is no tendon 'x'");
@@ -473,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_stiff_servo_pulls_two_joints_as_one),
         cmocka_unit_test(a_bounded_servo_pulls_with_its_bound),
         cmocka_unit_test(a_tendon_of_one_joint_is_the_joint),
+        cmocka_unit_test(a_tendon_has_one_number),
         cmocka_unit_test(a_tendon_has_limits_and_rubs),
         cmocka_unit_test(a_tendon_pulls_what_stands_on_the_ground),
         cmocka_unit_test(thrusters_push_along_the_body_s_axes),
