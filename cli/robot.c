@@ -130,7 +130,7 @@ static cJSON *text_or_null(const char *text)
 }
 
 /* The pairs whose contacts were excluded; a shape or body without a name is null, and so is the world. */
-static void add_jammed(cJSON *o, const perp_robot *robot, const perp_bodies *b)
+static void add_excluded(cJSON *o, const perp_robot *robot, const perp_bodies *b)
 {
     perp_robot_parts p = perp_robot_get_parts(robot);
     cJSON *list = cJSON_AddArrayToObject(o, "excluded");
@@ -252,7 +252,7 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
         else
             print_parts(robot, &p, &n, file);
         code = assemble(robot, bodies, file, &diag);
-        if (json) add_jammed(json, robot, bodies);
+        if (json) add_excluded(json, robot, bodies);
     }
     if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);
     return finish(json, code, &diag, bodies, robot, stdout);
@@ -634,7 +634,7 @@ int cli_simulate_robot(const cli_robot_run *run)
             cli_json_add_text(json, "method",
                               perp_bodies_method_name((perp_bodies_method)run->method));
             cli_json_add_text(json, "trajectory", run->out);
-            add_jammed(json, robot, bodies);
+            add_excluded(json, robot, bodies);
         }
     }
     return finish(json, code, &diag, bodies, robot, cli_text_stream(run->out, run->report));
