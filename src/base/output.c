@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,28 +108,42 @@ int perp_file_is_same(const char *a, const char *b)
 enum { MOST_PARTS = 64 };
 static _Atomic(char *) parts[MOST_PARTS];
 
-/* Put the name where a handler finds it. With no place left it is not known, and stays after a signal. */
-static void know_part(perp__output *o)
+int perp__output_know(char *path)
 {
-    for (o->place = 0; o->place < MOST_PARTS; o->place++) {
+    int place = 0;
+    for (; path && place < MOST_PARTS; place++) {
         char *none = NULL;
-        if (atomic_compare_exchange_strong(&parts[o->place], &none, o->part)) return;
+        if (atomic_compare_exchange_strong(&parts[place], &none, path)) return place;
     }
+    return MOST_PARTS; /* it is not known, and stays after a signal */
 }
 
 /* While a handler has the name it is not freed: the process is about to end. */
+void perp__output_forget(char *path, int place)
+{
+    char *part = path;
+    if (!path || place == MOST_PARTS || atomic_compare_exchange_strong(&parts[place], &part, NULL))
+        free(path);
+}
+
+static atomic_long group;
+
+void perp__output_by(long id)
+{
+    atomic_store(&group, id);
+}
+
 static void forget_part(perp__output *o)
 {
-    char *part = o->part;
-    int is_ours = o->place == MOST_PARTS || !part ||
-                  atomic_compare_exchange_strong(&parts[o->place], &part, NULL);
-    if (is_ours) free(o->part);
+    perp__output_forget(o->part, o->place);
     o->part = NULL;
 }
 
 void perp_file_abandon(void)
 {
     int error = errno;
+    long by = atomic_load(&group);
+    if (by > 1) kill((pid_t)-by, SIGKILL);
     for (int i = 0; i < MOST_PARTS; i++) {
         char *part = atomic_exchange(&parts[i], NULL), *none = NULL; /* no thread frees it now */
         if (!part) continue;
@@ -160,7 +175,7 @@ static int open_part(perp__output *o)
         forget_part(o);
         o->part = beside(o->real, part);
         if (!o->part) return -1;
-        know_part(o); /* before it is there */
+        o->place = perp__output_know(o->part); /* before it is there */
         fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) return -1;
     }

@@ -38,6 +38,13 @@ int perp__output_keep(const char *path);
 /* Make an empty file. 0: errno says why not; EEXIST: another process was first. */
 int perp__output_claim(const char *path);
 
+/* A file that perp_file_abandon is to remove, by a malloc'ed name (NULL is fine): its place; and no longer, which frees the name. */
+int perp__output_know(char *path);
+void perp__output_forget(char *path, int place);
+
+/* A process group that writes such files, which perp_file_abandon ends before it removes them; 0: none. */
+void perp__output_by(long group);
+
 /* Say that the file could not be written, from errno; returns PERP_ERR_FILE, or PERP_ERR_MEMORY. */
 perp_status perp__cannot_write(perp_diag *diag, const char *path);
 

@@ -1,7 +1,7 @@
-/* A library is known by 128 bits of its text, the compiler's version and its options, in its name and again inside. It is written
- * under another name, and renamed. */
+/* A library is known by 128 bits of its text, the compiler's version and its options, in its name and again inside. Behind its last byte stands a
+ * sum of all before: what a crash or a full disc cut short is never loaded. */
 
-#define _XOPEN_SOURCE 700 /* mkdtemp, lstat */
+#define _XOPEN_SOURCE 700 /* lstat */
 
 #include "external/compiler.h"
 
@@ -29,7 +29,7 @@
 
 extern char **environ;
 
-enum { VERSION_ROOM = 128, KEY_ROOM = 33 };
+enum { VERSION_ROOM = 128, KEY_ROOM = 33, LARGEST = 1 << 30 };
 
 struct perp__compiled {
     void *library;
@@ -66,34 +66,54 @@ static const char *const compilers[] = {"cc", "tcc"};
 
 /* A process ------------------------------------------------------------------------------------ */
 
-/* Run it to its end; what it prints goes to the file `to`. Its exit status; -1: it could not be run. */
-static int run(char *const *argument, const char *to)
+/* Read a pipe to its end; the first line of it is kept, without its end. */
+static void first_line(int from, char *line, size_t size)
 {
-    posix_spawn_file_actions_t files;
-    pid_t child;
-    int status = -1;
-    if (posix_spawn_file_actions_init(&files) != 0) return -1;
-    if (posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-        posix_spawn_file_actions_addopen(&files, 1, to, O_WRONLY | O_CREAT | O_TRUNC, 0600) == 0 &&
-        posix_spawn_file_actions_adddup2(&files, 1, 2) == 0 &&
-        posix_spawnp(&child, argument[0], &files, NULL, argument, environ) == 0) {
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-        status = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    char rest[512];
+    size_t n = 0;
+    for (ssize_t got; (got = read(from, rest, sizeof rest)) != 0;) {
+        if (got < 0 && errno != EINTR) break;
+        for (ssize_t i = 0; i < got && n + 1 < size; i++) line[n++] = rest[i];
     }
-    posix_spawn_file_actions_destroy(&files);
-    return status;
+    line[n] = 0;
+    line[strcspn(line, "\r\n")] = 0;
 }
 
-/* The first line of a file, without its end. */
-static void first_line(const char *path, char *line, size_t size)
+/* Start it in a process group of its own, which a signal to this process ends. 0: it could not be started. */
+static pid_t start(char *const *argument, int out)
 {
-    FILE *file;
-    const char *why;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    pid_t child = 0;
+    if (posix_spawn_file_actions_init(&files) != 0) return 0;
+    if (posix_spawnattr_init(&how) == 0) {
+        if (posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP) != 0 ||
+            posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) != 0 ||
+            posix_spawn_file_actions_adddup2(&files, out, 1) != 0 ||
+            posix_spawn_file_actions_adddup2(&files, out, 2) != 0 ||
+            posix_spawnp(&child, argument[0], &files, &how, argument, environ) != 0)
+            child = 0;
+        posix_spawnattr_destroy(&how);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return child;
+}
+
+/* Run it to its end; `line` is the first that it prints. Its exit status; -1: it could not be run. */
+static int run(char *const *argument, char *line, size_t size)
+{
+    int ends[2], status = -1;
     line[0] = 0;
-    if (perp__input_open(path, PERP__REGULAR, SIZE_MAX, &file, &why) != PERP_OK) return;
-    if (!fgets(line, (int)size, file)) line[0] = 0;
-    line[strcspn(line, "\r\n")] = 0;
-    perp__input_close(file);
+    if (pipe(ends) != 0) return -1;
+    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC); /* other processes */
+    pid_t child = start(argument, ends[1]);
+    perp__output_by(child);
+    close(ends[1]);
+    if (child) first_line(ends[0], line, size);
+    close(ends[0]);
+    while (child && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    perp__output_by(0);
+    return child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* Folders -------------------------------------------------------------------------------------- */
@@ -156,10 +176,35 @@ static void write_key(const char *text, size_t length, const char *version, char
     snprintf(name, KEY_ROOM, "%016" PRIx64 "%016" PRIx64, k.a, k.b);
 }
 
+/* The sum that stands behind n bytes, as text. */
+static void write_sum(const char *bytes, size_t n, char sum[KEY_ROOM])
+{
+    key k = {PERP__HASH_OF_NOTHING, n};
+    add_to_key(&k, bytes, n);
+    snprintf(sum, KEY_ROOM, "%016" PRIx64 "%016" PRIx64, k.a, k.b);
+}
+
+/* The file is this user's, nobody else may write to it, and it is as it was made. */
+static int is_whole(const char *path)
+{
+    const char *why;
+    char *bytes = NULL, sum[KEY_ROOM];
+    size_t n = 0;
+    struct stat is;
+    int ok = lstat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() &&
+             !(is.st_mode & 022) &&
+             perp__input_read(path, PERP__REGULAR, LARGEST, 0, &bytes, &n, &why) == PERP_OK &&
+             n > KEY_ROOM - 1;
+    if (ok) write_sum(bytes, n - (KEY_ROOM - 1), sum);
+    ok = ok && memcmp(bytes + n - (KEY_ROOM - 1), sum, KEY_ROOM - 1) == 0;
+    free(bytes);
+    return ok;
+}
+
 /* What was kept, if it is what its name says. */
 static void *open_library(const char *path, const char *name)
 {
-    void *library = perp__library_open(path);
+    void *library = is_whole(path) ? perp__library_open(path) : NULL;
     const char *inside = library ? dlsym(library, "perp_key") : NULL;
     if (inside && memcmp(inside, name, KEY_ROOM) == 0) return library;
     if (library) dlclose(library);
@@ -168,36 +213,56 @@ static void *open_library(const char *path, const char *name)
 
 /* A compilation -------------------------------------------------------------------------------- */
 
+/* Its files, in the cache: what the compiler reads and what it writes. */
 typedef struct work {
-    char folder[PERP__FOLDER_ROOM + 16]; /* of its own, inside the cache */
-    char c[PATH_MAX], so[PATH_MAX], log[PATH_MAX];
+    char *c, *so;
+    int place[2]; /* where a signal finds them */
 } work;
+
+static char *name_in(const char *folder, int k, const char *suffix)
+{
+    char *name = malloc(PATH_MAX);
+    if (name) snprintf(name, PATH_MAX, "%s/make-%ld-%d%s", folder, (long)getpid(), k, suffix);
+    return name;
+}
+
+static void end(work *w)
+{
+    char *const file[2] = {w->c, w->so};
+    for (int i = 0; i < 2; i++) {
+        if (file[i]) unlink(file[i]);
+        perp__output_forget(file[i], w->place[i]);
+    }
+}
 
 static int begin(work *w, const char *cache)
 {
-    snprintf(w->folder, sizeof w->folder, "%s/make-XXXXXX", cache);
-    if (!mkdtemp(w->folder)) return 0;
-    snprintf(w->c, sizeof w->c, "%s/code.c", w->folder);
-    snprintf(w->so, sizeof w->so, "%s/code.so", w->folder);
-    snprintf(w->log, sizeof w->log, "%s/log", w->folder);
-    return 1;
-}
-
-static void end(const work *w)
-{
-    unlink(w->c), unlink(w->so), unlink(w->log);
-    rmdir(w->folder);
+    enum { MOST = 10000 };
+    int k = 0, is_ours = 0;
+    *w = (work){NULL, NULL, {0, 0}};
+    for (; k < MOST && !is_ours; k++) {
+        free(w->c);
+        if (!(w->c = name_in(cache, k, ".c"))) break;
+        is_ours = perp__output_claim(w->c);
+        if (!is_ours && errno != EEXIST) break;
+    }
+    if (is_ours) w->so = name_in(cache, k - 1, ".so");
+    if (!is_ours) free(w->c);
+    if (!is_ours) return 0;
+    w->place[0] = perp__output_know(w->c);
+    w->place[1] = perp__output_know(w->so);
+    if (!w->so) end(w);
+    return w->so != NULL;
 }
 
 /* The compiler that is there, and what it says of itself. NULL: none is. */
-static const char *find_compiler(const work *w, char version[VERSION_ROOM])
+static const char *find_compiler(char version[VERSION_ROOM])
 {
     static const char *const asks[] = {"--version", "-v"};
     for (size_t i = 0; i < 2 * sizeof compilers / sizeof *compilers; i++) {
         const char *ask[] = {compilers[i / 2], asks[i % 2], NULL};
-        if (run((char *const *)ask, w->log) != 0) continue;
-        first_line(w->log, version, VERSION_ROOM);
-        if (version[0]) return compilers[i / 2];
+        if (run((char *const *)ask, version, VERSION_ROOM) == 0 && version[0])
+            return compilers[i / 2];
     }
     return NULL;
 }
@@ -211,13 +276,38 @@ static int write_text(const work *w, const char *text, size_t length, const char
     return perp__output_close(&o, PERP__REPLACE) && ok;
 }
 
-static int compile(const work *w, const char *compiler)
+static int compile(const work *w, const char *compiler, char *said, size_t size)
 {
     const char *argument[OPTIONS + 6] = {compiler};
     list_options(argument + 1);
     argument[OPTIONS + 1] = "-o", argument[OPTIONS + 2] = w->so, argument[OPTIONS + 3] = w->c,
                        argument[OPTIONS + 4] = "-lm";
-    return run((char *const *)argument, w->log) == 0;
+    return run((char *const *)argument, said, size) == 0;
+}
+
+/* What the compiler made, with its sum, under its name. NULL, or why not. */
+static const char *keep(const work *w, const char *path)
+{
+    const char *why = "what the compiler made cannot be loaded";
+    char *bytes = NULL, sum[KEY_ROOM];
+    size_t n = 0;
+    perp__output o;
+    struct stat is;
+    if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode)) unlink(path); /* a link stays a link */
+    perp_status status = perp__input_read(w->so, PERP__REGULAR, LARGEST, 0, &bytes, &n, &why);
+    if (status == PERP_ERR_MEMORY) why = perp_status_message(status);
+    int is_open = status == PERP_OK && perp__output_open(&o, path, 0);
+    if (is_open) {
+        write_sum(bytes, n, sum);
+        int ok = fchmod(fileno(o.file), 0600) == 0 && fwrite(bytes, 1, n, o.file) == n &&
+                 fputs(sum, o.file) >= 0;
+        int error = errno;
+        if (perp__output_close(&o, ok ? PERP__REPLACE : PERP__DISCARD) && ok) why = NULL;
+        if (!ok) errno = error;
+    }
+    if (status == PERP_OK && why) why = strerror(errno ? errno : EIO);
+    free(bytes);
+    return why;
 }
 
 /* Into the cache, and open. */
@@ -229,12 +319,12 @@ static void *make(const work *w, const char *compiler, const char *text, size_t 
         no_folder(diag, w->c, strerror(errno));
         return NULL;
     }
-    if (compile(w, compiler) && rename(w->so, path) == 0) {
-        void *library = open_library(path, name);
-        if (!library) no_folder(diag, path, "what the compiler made cannot be loaded");
+    if (compile(w, compiler, said, sizeof said)) {
+        const char *why = keep(w, path);
+        void *library = why ? NULL : open_library(path, name);
+        if (!library) no_folder(diag, path, why ? why : "what the compiler made cannot be loaded");
         return library;
     }
-    first_line(w->log, said, sizeof said);
     perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
                  "%s does not compile the expressions%s%s", compiler, said[0] ? ": " : "", said);
     return NULL;
@@ -257,7 +347,7 @@ perp_status perp__compile(const char *text, size_t length, perp__compiled **comp
         free(made);
         return no_folder(diag, cache, strerror(errno));
     }
-    const char *compiler = find_compiler(&w, made->by);
+    const char *compiler = find_compiler(made->by);
     if (compiler) {
         write_key(text, length, made->by, name);
         snprintf(path, sizeof path, "%s/%s.so", cache, name);

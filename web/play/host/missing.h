@@ -9,5 +9,6 @@ char *realpath(const char *path, char *real);
 int fchown(int file, uid_t owner, gid_t group);
 int fchmod(int file, mode_t mode);
 int chmod(const char *path, mode_t mode);
+int kill(pid_t process, int signal_number);
 
 #endif
