@@ -2,11 +2,14 @@
 
 #include "journal.h"
 
+#include "base/base.h"
+#include "base/hash.h"
 #include "base/input.h"
 #include "base/output.h"
 #include "cli.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -88,10 +91,39 @@ static const char *text(const cJSON *object, const char *name)
     return value ? value : "";
 }
 
+/* The end of a line, ","sum":"16 digits"}", holds for all before it. */
+enum { SUM = 26 };
+
+static void print_sum(const char *line, size_t n, char end[SUM + 1])
+{
+    uint64_t sum = PERP__HASH_OF_NOTHING;
+    for (size_t i = 0; i < n; i++) sum = perp__hash_byte(sum, (unsigned char)line[i]);
+    snprintf(end, SUM + 1, ",\"sum\":\"%016" PRIx64 "\"}", sum);
+}
+
+/* The line as it was written; NULL behind the last one, or after saying that it is not (*is_wrong). */
+static char *next_true_line(cli_journal *j, int *is_wrong)
+{
+    char end[SUM + 1], *line = next_line(j);
+    size_t n = line ? strlen(line) : 0;
+    if (n >= SUM) print_sum(line, n - SUM, end);
+    if (!line || (n >= SUM && strcmp(line + n - SUM, end) == 0)) return line;
+    int is_other = j->line == 1 && !strstr(line, "\"sum\"");
+    damaged(j, is_other ? "this is no journal of a sweep"
+                        : "the line is not as it was written: its sum differs. Without it and "
+                          "those behind it --resume does their jobs again");
+    *is_wrong = 1;
+    free(line);
+    return NULL;
+}
+
 static perp_status read_head(cli_journal *j)
 {
-    char *line = next_line(j);
+    int is_wrong = 0;
+    char *line = next_true_line(j, &is_wrong);
+    if (is_wrong) return PERP_ERR_DATA;
     j->head = line ? cJSON_Parse(line) : NULL;
+    cJSON_DeleteItemFromObjectCaseSensitive(j->head, "sum");
     free(line);
     int is_one = j->head && whole_number(j->head, "jobs", 1) && whole_number(j->head, "shard", 0) &&
                  whole_number(j->head, "shards", 1) &&
@@ -168,7 +200,8 @@ static int take(cli_journal *j, cJSON *object, cli_job *found)
 /* Read on until the place is found. */
 static int search(cli_journal *j, long long place, cli_job *found)
 {
-    for (char *line; (line = next_line(j));) {
+    int is_wrong = 0;
+    for (char *line; (line = next_true_line(j, &is_wrong));) {
         cJSON *object = cJSON_Parse(line);
         long long k = object ? place_of(j, object) : -1;
         if (k < 0 || k >= place + PERP_SWEEP_WINDOW) {
@@ -188,7 +221,7 @@ static int search(cli_journal *j, long long place, cli_job *found)
         else
             *slot = line;
     }
-    return 0;
+    return is_wrong ? -1 : 0;
 }
 
 int cli_journal_find(cli_journal *j, long long job, cli_job *found)
@@ -227,6 +260,21 @@ static perp_status write_line(cli_journal *j, const char *line, size_t length)
     return PERP_OK;
 }
 
+/* The n bytes of a line but its end, for which it has room. What is written is on the disc every few seconds, and when the journal is closed. */
+static perp_status write_with_sum(cli_journal *j, char *line, size_t n)
+{
+    const double INTERVAL = 5; /* [s] */
+    char end[SUM + 1];
+    print_sum(line, n, end);
+    memcpy(line + n, end, SUM);
+    line[n + SUM] = '\n';
+    perp_status status = write_line(j, line, n + SUM + 1);
+    double now = perp__now();
+    if (status != PERP_OK || now < j->synced + INTERVAL) return status;
+    j->synced = now;
+    return fsync(j->out) == 0 || errno == EINVAL ? PERP_OK : cannot_write(j);
+}
+
 perp_status cli_journal_write(cli_journal *j, const char *path, cJSON *head)
 {
     int is_new = !j->in;
@@ -244,12 +292,13 @@ perp_status cli_journal_write(cli_journal *j, const char *path, cJSON *head)
     if (ftruncate(j->out, j->length) != 0 || lseek(j->out, 0, SEEK_END) < 0) /* part of a line */
         return cannot_write(j);
     if (!is_new) return PERP_OK;
-    char *line = cJSON_PrintUnformatted(head);
-    if (!line) return PERP_ERR_MEMORY;
-    size_t n = strlen(line);
-    line[n] = '\n'; /* in the place of its end */
-    perp_status status = write_line(j, line, n + 1);
-    cJSON_free(line);
+    char *text = cJSON_PrintUnformatted(head), *line = NULL;
+    size_t n = text ? strlen(text) - 1 : 0; /* the last brace is of the sum */
+    if (text) line = malloc(n + SUM + 1);
+    if (line) memcpy(line, text, n);
+    perp_status status = line ? write_with_sum(j, line, n) : PERP_ERR_MEMORY;
+    cJSON_free(text);
+    free(line);
     return status;
 }
 
@@ -297,8 +346,7 @@ perp_status cli_journal_add(cli_journal *j, const perp_sweep_result *r)
         end += sprintf(end, ",\"reason\":");
         end += print_text(r->reason, end);
     }
-    end += sprintf(end, "}\n");
-    perp_status status = write_line(j, line, (size_t)(end - line));
+    perp_status status = write_with_sum(j, line, (size_t)(end - line));
     free(line);
     return status;
 }
@@ -307,7 +355,7 @@ void cli_journal_close(cli_journal *j)
 {
     for (int k = 0; j->ahead && k < PERP_SWEEP_WINDOW; k++) free(j->ahead[k]);
     if (j->in) fclose(j->in);
-    if (j->out >= 0) close(j->out);
+    if (j->out >= 0) fsync(j->out), close(j->out);
     free(j->ahead);
     free(j->value);
     free(j->path);

@@ -23,6 +23,7 @@ typedef struct cli_journal {
     FILE *in;         /* read: the whole lines that were there when it was opened */
     long long length; /* bytes of them */
     int out;          /* written: a file descriptor; -1 */
+    double synced;    /* when it was last known to be on the disc, by perp__now */
     cJSON *head;
     int shard, shards, ncolumn;
     long long next, line; /* the job of the shard that is read next; the last line read */

@@ -228,19 +228,47 @@ int perp__output_open(perp__output *o, const char *path, int in_place)
     return 0;
 }
 
-int perp__output_close(perp__output *o, perp__output_end end)
+/* Flush and close. 0: it could not be written, errno says why. A name that replaces another is given only to bytes that are on the disc. */
+static int finish(perp__output *o, perp__output_end end)
 {
     errno = 0;
     int ok = !ferror(o->file);
     if (fflush(o->file) != 0) ok = 0;
-    if (o->file != stdout && fclose(o->file) != 0) ok = 0;
-    int is_kept = ok && end != PERP__DISCARD;
+    int is_kept = o->part && end != PERP__DISCARD && !o->is_brief;
+    if (ok && is_kept && fsync(fileno(o->file)) != 0 && errno != EINVAL && errno != ENOSYS) ok = 0;
+    int error = errno;
+    if (o->file != stdout && fclose(o->file) != 0 && ok) ok = 0, error = errno;
+    errno = error;
+    return ok;
+}
+
+/* The name, or none. */
+static int settle(perp__output *o, int is_kept, perp__output_end end)
+{
+    int ok = 1;
     if (o->part && is_kept) ok = rename(o->part, end == PERP__PARTIAL ? o->partial : o->real) == 0;
     int error = errno;
     if (o->part && !(is_kept && ok)) remove(o->part);
     clear(o);
     errno = error;
     return ok;
+}
+
+int perp__output_close_all(perp__output *o, int n, perp__output_end end)
+{
+    int ok = 1, error = 0;
+    for (int i = 0; i < n; i++)
+        if (!finish(&o[i], end) && ok) ok = 0, error = errno;
+    int is_kept = ok && end != PERP__DISCARD;
+    for (int i = 0; i < n; i++)
+        if (!settle(&o[i], is_kept, end) && ok) ok = 0, error = errno;
+    errno = error;
+    return ok;
+}
+
+int perp__output_close(perp__output *o, perp__output_end end)
+{
+    return perp__output_close_all(o, 1, end);
 }
 
 int perp__output_keep(const char *path)

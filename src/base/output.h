@@ -19,6 +19,7 @@ typedef struct perp__output {
         *part;     /* the file it is to be, and the one it is until then; NULL: written in place */
     char *partial; /* the name of what was not written to its end */
     int place;     /* of `part` among the names that perp_file_abandon knows */
+    int is_brief; /* set by who writes what no crash has to leave whole: it is not waited for until it is on the disc */
 } perp__output;
 
 typedef enum perp__output_end { PERP__REPLACE, PERP__PARTIAL, PERP__DISCARD } perp__output_end;
@@ -31,6 +32,9 @@ int perp__output_open(perp__output *output, const char *path, int in_place);
 /* Flush, close, and give the file its name, that of a partial file, or none; what was written in place stays. A
  * file that could not be written has none. Clears the output. 0: errno says why not. */
 int perp__output_close(perp__output *output, perp__output_end end);
+
+/* The same of n files: they get their names when all are on the disc, or none of them does. */
+int perp__output_close_all(perp__output *output, int n, perp__output_end end);
 
 /* A file of whole lines to go on with: a regular file, made where there is none, for reading and writing. -1: errno says why not. */
 int perp__output_keep(const char *path);

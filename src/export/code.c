@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "export/export.h"
 #include "base/installed.h"
+#include "base/output.h"
 #include "model/emit.h"
 #include "simulate/run.h"
 
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void perp_c_options_fill(perp_c_options *options, size_t size)
 {
@@ -158,31 +160,46 @@ static perp_status make_initial(perp__code *c)
 
 /* Files ------------------------------------------------------------------------------------------ */
 
-static perp_status write_file(const perp__code *c, const char *folder, const char *name,
-                              const char *end, const perp__text *text)
+/* All of them or none. */
+static perp_status write_texts(const perp__code *c, const char *folder, const perp__text *text,
+                               const char *const *end, int n)
 {
+    enum { MOST = 3 };
     char path[PERP__PATH_ROOM];
-    int n = snprintf(path, sizeof path, "%s/%s%s", folder, name, end);
-    if (text->failed) return perp__out_of_memory(c->diag, "export");
-    if (n < 0 || n >= (int)sizeof path)
-        return perp__refuse(c->diag, PERP_ERR_FILE, perp__in(folder), "the path is too long\n");
-    return perp__text_write(text, path, c->diag);
+    perp__output output[MOST];
+    int opened = 0, ok = 1, error = 0;
+    for (; opened < n && ok; opened += ok) {
+        const perp__text *t = &text[opened];
+        int length = snprintf(path, sizeof path, "%s/%s%s", folder, c->name, end[opened]);
+        errno = ENAMETOOLONG;
+        ok = length > 0 && length < (int)sizeof path && perp__output_open(&output[opened], path, 0);
+        error = errno;
+        if (!ok) break;
+        if (fwrite(t->at, 1, t->length, output[opened].file) != t->length)
+            ok = 0, error = errno, opened++;
+    }
+    if (perp__output_close_all(output, opened, ok ? PERP__REPLACE : PERP__DISCARD) && ok)
+        return PERP_OK;
+    if (!ok) errno = error;
+    return perp__cannot_write(c->diag, path);
 }
 
 static perp_status write_files(perp__code *c, const char *folder)
 {
-    perp__text header = {0}, source = {0}, program = {0};
+    static const char *const end[] = {".h", ".c", "_main.c"};
+    perp__text text[3] = {{0}};
     perp_status status = PERP_OK;
-    if (!perp__code_write(c, &header, &source, &program))
+    int is_made = 0;
+    if (!perp__code_write(c, &text[0], &text[1], &text[2]) || text[0].failed || text[1].failed ||
+        text[2].failed)
         status = perp__out_of_memory(c->diag, "export");
-    else if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    else if (mkdir(folder, 0777) == 0)
+        is_made = 1;
+    else if (errno != EEXIST)
         status = perp__refuse(c->diag, PERP_ERR_FILE, perp__in(folder), "%s\n", strerror(errno));
-    if (status == PERP_OK) status = write_file(c, folder, c->name, ".h", &header);
-    if (status == PERP_OK) status = write_file(c, folder, c->name, ".c", &source);
-    if (status == PERP_OK) status = write_file(c, folder, c->name, "_main.c", &program);
-    perp__text_clear(&header);
-    perp__text_clear(&source);
-    perp__text_clear(&program);
+    if (status == PERP_OK) status = write_texts(c, folder, text, end, 3);
+    if (status != PERP_OK && is_made) rmdir(folder);
+    for (int i = 0; i < 3; i++) perp__text_clear(&text[i]);
     return status;
 }
 

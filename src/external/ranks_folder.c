@@ -82,10 +82,19 @@ static int hear(int from, void *bytes, size_t n)
     return ok;
 }
 
+static int write_word(const char *path, const void *bytes, size_t n)
+{
+    perp__output o;
+    if (!perp__output_open(&o, path, 0)) return 0;
+    o.is_brief = 1;
+    int ok = fwrite(bytes, 1, n, o.file) == n;
+    return perp__output_close(&o, ok ? PERP__REPLACE : PERP__DISCARD) && ok;
+}
+
 static int say(const void *bytes, size_t n)
 {
     char room[ROOM];
-    return perp_file_write(name_of_word(here.shard, here.word, room), bytes, n, NULL) == PERP_OK;
+    return write_word(name_of_word(here.shard, here.word, room), bytes, n);
 }
 
 /* All have heard the word before this one. */
@@ -142,8 +151,7 @@ static int end(void)
 {
     char room[ROOM];
     int ok = most(&(int){0});
-    if (here.shard > 0)
-        return ok && perp_file_write(name_of("gone", here.shard, room), "", 0, NULL) == PERP_OK;
+    if (here.shard > 0) return ok && write_word(name_of("gone", here.shard, room), "", 0);
     for (int i = 1; i < here.shards && ok; i++) {
         FILE *file = open_of(i, name_of("gone", i, room));
         ok = file && fclose(file) == 0;
@@ -162,7 +170,7 @@ static void abandon(int code)
 {
     char room[ROOM];
     (void)code;
-    perp_file_write(name_of_end(room), "", 0, NULL);
+    write_word(name_of_end(room), "", 0);
 }
 
 const perp__speech perp__speech_of_folder = {end, abandon, send, probe, receive, gather, most};

@@ -141,8 +141,21 @@ static void a_damaged_journal_is_refused(void **state)
     FILE *file = fopen(journal, "w"); /* a line in the middle */
     fprintf(file, "%.*s{\"job\":\n%s", (int)(third - text), text, third);
     fclose(file);
-    cli_expect(2, NULL, "journal.jsonl:3: this is no job", "sweep --merge -o '%s'", folder);
-    cli_expect(2, NULL, "journal.jsonl:3: this is no job", SWEEP "-o '%s' --resume", folder);
+    cli_expect(2, NULL, "journal.jsonl:3: the line is not as it was", "sweep --merge -o '%s'",
+               folder);
+    cli_expect(2, NULL, "journal.jsonl:3: the line is not as it was", SWEEP "-o '%s' --resume",
+               folder);
+    size_t length = strlen(text);
+    for (size_t i = 0; i < 40; i++) { /* one byte is another */
+        size_t at = i * 7919 % (length - 1);
+        char was = text[at];
+        text[at] = i % 4 == 0 ? 0 : i % 4 == 1 ? '\n' : (char)(was ^ 5);
+        file = fopen(journal, "wb");
+        fwrite(text, 1, length, file);
+        fclose(file);
+        cli_expect(2, NULL, "journal.jsonl:", SWEEP "-o '%s' --resume", folder);
+        text[at] = was;
+    }
     file = fopen(journal, "w"); /* cut in the middle of a line: done again */
     fprintf(file, "%.*s", (int)(third - text) - 9, text);
     fclose(file);
