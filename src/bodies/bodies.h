@@ -59,6 +59,7 @@ typedef struct perp__moment {
 
 typedef struct perp__pair {
     int shape[2];
+    double gap; /* they are no nearer where the step begins; 0: not known */
 } perp__pair;
 
 typedef struct perp__box {
@@ -78,6 +79,25 @@ typedef struct perp__form {
     double R[9], far;     /* its rotation in its body, how far it is from the body's origin */
     double extent, least; /* the radius of a ball about it; half of its least extent */
 } perp__form;
+
+/* How a body moves while the joint velocities stay as they are: its angular velocity and that of its origin at the begin, world axes; bounds of
+ * the angular speed, of the angular acceleration, of the origin's acceleration. */
+typedef struct perp__motion {
+    double w[3], v[3], spin, turn, acc;
+} perp__motion;
+
+/* Positions q and the velocities v over h; each has another number. */
+typedef struct perp__path {
+    const double *q, *v;
+    double h;
+    long number;
+} perp__path;
+
+/* A shape where a path begins and ends. */
+typedef struct perp__ends {
+    long path;
+    perp__placed at[2];
+} perp__ends;
 
 /* The friction problem of a step. */
 typedef struct perp__contact_problem {
@@ -137,7 +157,14 @@ struct perp_bodies {
     perp_shape *shape;
     perp__placed *placed; /* the shapes, at the begin of the step */
     perp__form *form;
-    double *travel; /* how far each may come within it */
+    perp__motion *motion; /* of each body, over it */
+    double *travel;       /* how far each shape may come within it */
+    perp__ends *ends;
+    long paths;
+    double
+        room; /* no pair has less way than this (perp__room), and no shape was thought to come less far */
+    double
+        span; /* of all bodies that hang on each other, and of the largest shape on one that moves: no point is further from a joint */
     perp__broad broad;
     perp__filter filter;
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
@@ -171,7 +198,9 @@ struct perp_bodies {
     int is_patient;           /* the friction solver may take as long as it can */
     double work;              /* multiply-adds of the step in hand */
     perp__costs cost;
-    double whole; /* the length of a step; o.step is that of the part in hand */
+    int is_crossed; /* the last try of a part: would it take a shape through another? */
+    double impact;  /* then: the time within it up to which it would not */
+    double whole;   /* the length of a step; o.step is that of the part in hand */
     double time;
 };
 
@@ -275,6 +304,24 @@ double perp__bodies_penetration(const perp_bodies *b);
 /* swept.c: the verdict on the motion of a step, by code of its own. Are the positions those of b->last moved by the step's velocities, and every
  * shape within PERP__LEVER times the penetration of there? */
 int perp__correction_is_small(const perp_bodies *b, double h, double penetration);
+/* The motions of all bodies at the joint velocities v over h, from where they are placed. */
+void perp__motions(perp_bodies *b, const double *v, double h);
+/* How far any point of a shape comes by these. */
+double perp__travel(const perp_bodies *b, int shape, double h);
+perp__path perp__path_of(perp_bodies *b, const double *q, const double *v, double h);
+/* The relative way that a pair may have within a step whose ends are apart, and not be crossed: what is more than the gap goes in and out. */
+double perp__room(const perp_bodies *b, const perp__pair *pair);
+/* Along a path whose motions are those found last, does the pair stay apart, but for a penetration of tol, or that of the begin? n: an axis that may
+ * show it, nullable. 0: no, or it is not known, from *at on, if that is asked for. */
+int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, double tol,
+                const double *n, double *at);
+/* How far apart the pair is along n at a time of a path. */
+double perp__apart_after(const perp_bodies *b, const perp__path *path, int i, int j, double t,
+                         const double *n);
+/* Does the step to b->next take no shape through another? 0: not this pair, from the time *at of it on; -1: memory is out. */
+int perp__step_is_clear(perp_bodies *b, double *at, int *shape);
+/* Penetration within a step that is let be, beside the smaller shape's least half length. */
+#define PERP__CROSSED 1e-2
 /* Points of a shape may be moved by this times the penetration that is taken back: a contact acts on a lever. */
 #define PERP__LEVER 10
 /* Overlap that is taken back by velocities. */
@@ -295,6 +342,9 @@ void perp__bodies_take_impulses(perp_bodies *b);
 /* step.c: velocities in b->next become those with equalities, contacts and joints. */
 perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info);
 
+/* Pairs of the step in hand, with those that shapes reach by the joint velocities v over h; 0: memory is out. */
+int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h);
+int perp__bodies_are_far(const perp_bodies *b, int i, int j, double margin);
 /* All contacts nearer than what may close within h; in b->touch. 0: memory is out. */
 int perp__bodies_find_touches(perp_bodies *b);
 

@@ -71,7 +71,7 @@ int perp__broad_pairs(perp__broad *b)
                 continue;
             if (!perp__grow(&b->pair, &b->cpair, b->npair + 1, sizeof *b->pair)) return 0;
             int x = box[i].which, y = box[j].which, swap = x > y;
-            b->pair[b->npair++] = (perp__pair){{swap ? y : x, swap ? x : y}};
+            b->pair[b->npair++] = (perp__pair){{swap ? y : x, swap ? x : y}, 0};
         }
     return 1;
 }
@@ -87,18 +87,7 @@ static void place(const perp_bodies *b, int shape, perp__placed *placed)
     perp__place3(l->R, l->p, s->position, placed->p);
 }
 
-/* How far any point of a shape may come within a step, at the present velocities and with what gravity adds. */
-static double travel(const perp_bodies *b, int shape, double fall)
-{
-    const perp__form *form = &b->form[shape];
-    int body = b->shape[shape].body;
-    const double *end = b->link[body].end;
-    if (!body) return 0;
-    double spin = perp__length3(end) * (form->far + form->extent);
-    return b->o.step * (perp__length3(end + 3) + spin + 2 * fall);
-}
-
-static int are_far(const perp_bodies *b, int i, int j, double margin)
+int perp__bodies_are_far(const perp_bodies *b, int i, int j, double margin)
 {
     const perp__placed *x = &b->placed[i], *y = &b->placed[j];
     double reach = b->form[j].extent + margin;
@@ -162,17 +151,68 @@ static int find_pairs(perp_bodies *b)
             if (b->shape[j].kind == PERP_SHAPE_PLANE) continue;
             if (!perp__grow(&broad->pair, &broad->cpair, broad->npair + 1, sizeof *broad->pair))
                 return 0;
-            broad->pair[broad->npair++] = (perp__pair){{i < j ? i : j, i < j ? j : i}};
+            broad->pair[broad->npair++] = (perp__pair){{i < j ? i : j, i < j ? j : i}, 0};
         }
     if (broad->npair) sort(broad->pair, (size_t)broad->npair, sizeof *broad->pair, by_shapes);
     return 1;
 }
 
-static int touch_pair(perp_bodies *b, int i, int j)
+/* The speed of a body's point. */
+static void point_speed(const perp_bodies *b, int body, const double *point, double *u)
 {
+    const perp__motion *m = &b->motion[body];
+    double from[3];
+    perp__move3(point, -1, b->link[body].p, from);
+    perp__cross3(m->w, from, u);
+    perp__move3(u, 1, m->v, u);
+}
+
+/* Would the contact's law change the present velocities? */
+static int is_met(const perp_bodies *b, const perp_contact *t, double near)
+{
+    double u[3], w[3];
+    point_speed(b, b->shape[t->shape[0]].body, t->point, u);
+    point_speed(b, b->shape[t->shape[1]].body, t->point, w);
+    perp__move3(w, -1, u, w);
+    return b->o.step * perp__dot3(w, t->normal) + fmax(0, t->gap) < -near;
+}
+
+/* Is the contact's axis the wrong one where the two meet, at a time of the path? They are deep in each other along it then. */
+static int is_early(const perp_bodies *b, const perp__path *path, const perp_contact *t,
+                    double when)
+{
+    const int i = t->shape[0], j = t->shape[1];
+    double tol = PERP__CROSSED * fmin(b->form[i].least, b->form[j].least);
+    return perp__apart_after(b, path, i, j, when, t->normal) < -tol + fmin(0, t->gap);
+}
+
+/* Of n touches of a pair those go that the present velocities meet, if the shapes pass each other at these, or meet elsewhere: that the sweep of
+ * the step will find. How many are left. */
+static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, int n)
+{
+    const double NEAR = 1e-8; /* of the least half length */
+    const int i = t->shape[0], j = t->shape[1];
+    double least = fmin(b->form[i].least, b->form[j].least), near = NEAR * least, when = 0;
+    int met = 0, kept = 0, is_field = b->shape[j].kind == PERP_SHAPE_FIELD,
+        is_far = !is_field && b->travel[i] + b->travel[j] > PERP__CROSSED * least;
+    for (int k = 0; k < n && !met; k++) met = is_met(b, &t[k], near);
+    if (!met) return n;
+    int is_clear = perp__sweep(b, path, i, j, near, NULL, is_far ? &when : NULL);
+    if (!is_clear && !is_far) return n;
+    for (int k = 0; k < n; k++)
+        if (!is_met(b, &t[k], near) || !(is_clear || is_early(b, path, &t[k], when)))
+            t[kept++] = t[k];
+    return kept;
+}
+
+static int touch_pair(perp_bodies *b, const perp__path *path, perp__pair *pair)
+{
+    int swap = b->shape[pair->shape[0]].kind > b->shape[pair->shape[1]].kind, i = pair->shape[swap],
+        j = pair->shape[!swap]; /* in the order of the kinds */
     const perp__placed *x = &b->placed[i], *y = &b->placed[j];
     double margin = b->travel[i] + b->travel[j];
-    if (are_far(b, i, j, margin) || !perp__bodies_may_touch(b, i, j)) return 1;
+    pair->gap = margin;
+    if (perp__bodies_are_far(b, i, j, margin) || !perp__bodies_may_touch(b, i, j)) return 1;
     if (!perp__grow(&b->touch, &b->ctouch, b->ntouch + PERP_MANIFOLD, sizeof *b->touch)) return 0;
     for (int k = 0; k < PERP_MANIFOLD; k++) b->touch[b->ntouch + k].feature = 0;
     int n = y->shape->kind == PERP_SHAPE_FIELD
@@ -187,25 +227,42 @@ static int touch_pair(perp_bodies *b, int i, int j)
         t[k].mu = mu[0], t[k].torsional_friction = mu[1], t[k].rolling_friction = mu[2];
         for (int d = 0; d < 3; d++) t[k].impulse[d] = t[k].moment[d] = 0;
         perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
+        pair->gap = fmin(pair->gap, t[k].gap);
     }
-    b->ntouch += n;
+    if (!n) return 1;
+    b->room = fmin(b->room, perp__room(b, pair));
+    b->ntouch += drop_ghosts(b, path, t, n);
     return 1;
+}
+
+int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h)
+{
+    int is_more = 0;
+    perp__motions(b, v, h);
+    for (int i = 0; i < b->nshape; i++) {
+        double travel = perp__travel(b, i, h);
+        if (travel <= b->travel[i]) continue;
+        b->travel[i] = travel;
+        is_more = 1;
+    }
+    return !is_more || find_pairs(b);
 }
 
 int perp__bodies_find_touches(perp_bodies *b)
 {
-    double fall = b->o.step * perp__length3(b->o.gravity);
+    const perp__path path = perp__path_of(b, b->here, b->v, b->o.step);
+    double fall = 2 * path.h * path.h * perp__length3(b->o.gravity);
     b->ntouch = 0;
-    perp__bodies_velocities(b, b->v);
+    b->room = INFINITY;
+    perp__motions(b, path.v, path.h);
     for (int i = 0; i < b->nshape; i++) {
         place(b, i, &b->placed[i]);
-        b->travel[i] = travel(b, i, fall);
+        if (!b->shape[i].body) continue;
+        b->travel[i] = perp__travel(b, i, path.h) + fall;
+        b->room = fmin(b->room, 2 * b->travel[i]);
     }
     if (!find_pairs(b)) return 0;
-    for (int k = 0; k < b->broad.npair; k++) {
-        const int *pair = b->broad.pair[k].shape;
-        int swap = b->shape[pair[0]].kind > b->shape[pair[1]].kind; /* in the order of the kinds */
-        if (!touch_pair(b, pair[swap], pair[!swap])) return 0;
-    }
+    for (int k = 0; k < b->broad.npair; k++)
+        if (!touch_pair(b, &path, &b->broad.pair[k])) return 0;
     return 1;
 }

@@ -201,6 +201,8 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->placed, nshape + 1);
     PERP_TAKE(a, b->form, nshape + 1);
     PERP_TAKE(a, b->travel, nshape + 1);
+    PERP_TAKE(a, b->ends, nshape + 1);
+    PERP_TAKE(a, b->motion, nbody + 1);
     PERP_TAKE(a, b->broad.box, nshape + 1);
     PERP_TAKE(a, b->parent_of, nv + 1);
     PERP_TAKE(a, b->up, nv + 1);
@@ -246,6 +248,7 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
                          int nshape, perp_diag *diag)
 {
     int nq = 0, nv = 0;
+    double reach = 0;
     for (int i = 0; i < nbody; i++) {
         nq += sizes[body[i].joint][0];
         nv += sizes[body[i].joint][1];
@@ -265,7 +268,12 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
         b->form[i].far = perp__length3(shape[i].position);
         b->form[i].extent = perp__shape_extent(&b->shape[i]);
         b->form[i].least = perp__shape_least(&b->shape[i]);
+        if (shape[i].body) reach = fmax(reach, b->form[i].far + b->form[i].extent);
     }
+    b->span = reach;
+    for (int i = 1; i < b->n; i++)
+        if (b->link[i].is.joint != PERP_JOINT_FREE)
+            b->span += perp__length3(b->link[i].is.position);
     if (!perp__pushes_create(b)) return PERP_ERR_MEMORY;
     perp__bodies_place(b, b->q);
     perp__bodies_mass(b, b->M);

@@ -81,19 +81,9 @@ static void normal_of(const double (*x)[3], double *n)
 
 /* Prisms -------------------------------------------------------------------------------------------------- */
 
-/* A triangle and what is below it, as a mesh about the middle of the triangle. */
-typedef struct prism {
-    perp_mesh mesh;
-    perp_shape shape;
-    perp__placed placed;
-    double point[18], middle[3], top[3][3], normal[3]; /* middle, top: in the field's frame */
-    perp__face face[5];
-    int tag;
-} prism;
-
 static const int corners[] = {0, 1, 2, 5, 4, 3, 0, 3, 4, 1, 1, 4, 5, 2, 2, 5, 3, 0};
 
-static void set_faces(prism *p)
+static void set_faces(perp__prism *p)
 {
     for (int k = 0, first = 0; k < 5; k++) {
         perp__face *face = &p->face[k];
@@ -111,10 +101,11 @@ static void set_faces(prism *p)
     }
 }
 
-static void set_prism(const perp__placed *field, int i, int j, int which, double depth, prism *p)
+void perp__field_prism(const perp__placed *field, int i, int j, int which, double depth,
+                       perp__prism *p)
 {
     const perp_field *f = field->shape->field;
-    *p = (prism){.tag = 2 * (i + j * f->n[0]) + which};
+    *p = (perp__prism){.tag = 2 * (i + j * f->n[0]) + which};
     triangle_at(f, i, j, which, p->top);
     normal_of((const double(*)[3])p->top, p->normal);
     double low = fmin(p->top[0][2], fmin(p->top[1][2], p->top[2][2])), radius = 0;
@@ -173,7 +164,7 @@ static int is_of_surface(const perp_field *f, int i, int j, const double *x, con
 }
 
 /* A contact along the normal of a prism's triangle at what is lowest beside that. */
-static perp_contact lowest_touch(const prism *p, const perp__placed *other, const double *up)
+static perp_contact lowest_touch(const perp__prism *p, const perp__placed *other, const double *up)
 {
     double round = perp__shape_round(other->shape), back[3] = {-up[0], -up[1], -up[2]}, x[3],
            gap = perp__apart(&p->placed, other, up) - round;
@@ -187,7 +178,7 @@ static perp_contact lowest_touch(const prism *p, const perp__placed *other, cons
 
 /* Something is so deep in a prism that its sides are nearer than its top: out by the top. What is lowest counts where it is above or below the
  * triangle, also beside its columns along the normal; *spare: of what is lowest elsewhere the least deep, if nothing else is found. */
-static int touch_deep(const perp__placed *field, const prism *p, const perp__placed *other,
+static int touch_deep(const perp__placed *field, const perp__prism *p, const perp__placed *other,
                       double margin, perp_contact *t, perp_contact *spare)
 {
     double up[3], from[3], local[3], above, least = INFINITY;
@@ -210,7 +201,7 @@ static int touch_deep(const perp__placed *field, const prism *p, const perp__pla
 }
 
 /* Contacts with one triangle, at most PERP_MANIFOLD; normals from the field. */
-static int touch_prism(const perp__placed *field, int i, int j, const prism *p,
+static int touch_prism(const perp__placed *field, int i, int j, const perp__prism *p,
                        const perp__placed *other, double margin, perp_contact *t,
                        perp_contact *spare)
 {
@@ -384,25 +375,35 @@ static int clamp(double x, int most)
     return x >= most ? most : x > 0 ? (int)x : 0;
 }
 
-int perp__touch_field(const perp__placed *field, const perp__placed *other, double margin,
-                      perp_contact **touch, int *room, int first)
+int perp__field_cells(const perp__placed *field, const perp__placed *other, double margin,
+                      int from[2], int to[2], double *lowest)
 {
     const perp_field *f = field->shape->field;
-    double low[3], high[3], extent = perp__shape_extent(other->shape);
-    int from[2], to[2], n = 0;
-    perp_contact spare = {.gap = -(double)INFINITY};
+    double low[3], high[3];
     reach_of(field, other, margin, low, high);
+    *lowest = low[2];
     for (int k = 0; k < 2; k++) {
         if (high[k] < -f->half[k] || low[k] > f->half[k]) return 0;
         from[k] = clamp((low[k] + f->half[k]) / f->cell[k], f->n[k] - 2);
         to[k] = clamp((high[k] + f->half[k]) / f->cell[k], f->n[k] - 2);
     }
+    return 1;
+}
+
+int perp__touch_field(const perp__placed *field, const perp__placed *other, double margin,
+                      perp_contact **touch, int *room, int first)
+{
+    const perp_field *f = field->shape->field;
+    double low, extent = perp__shape_extent(other->shape);
+    int from[2], to[2], n = 0;
+    perp_contact spare = {.gap = -(double)INFINITY};
+    if (!perp__field_cells(field, other, margin, from, to, &low)) return 0;
     for (int j = from[1]; j <= to[1]; j++)
         for (int i = from[0]; i <= to[0]; i++)
             for (int which = 0; which < 2; which++) {
-                prism p;
-                set_prism(field, i, j, which, 2 * extent + f->cell[0] + f->cell[1], &p);
-                if (low[2] > fmax(p.top[0][2], fmax(p.top[1][2], p.top[2][2]))) continue;
+                perp__prism p;
+                perp__field_prism(field, i, j, which, 2 * extent + f->cell[0] + f->cell[1], &p);
+                if (low > fmax(p.top[0][2], fmax(p.top[1][2], p.top[2][2]))) continue;
                 if (!perp__grow(touch, room, first + n + PERP_MANIFOLD, sizeof **touch)) return -1;
                 perp_contact *t = *touch + first + n;
                 memset(t, 0, PERP_MANIFOLD * sizeof *t);

@@ -75,6 +75,21 @@ int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margi
 /* field.c: all contacts of a height field with another shape, into *touch from `first` on, which has `room` and grows; normals towards the field. How many; -1: memory is out. */
 int perp__touch_field(const perp__placed *field, const perp__placed *other, double margin,
                       perp_contact **touch, int *room, int first);
+/* A triangle of a height field and what is below it, as a mesh about the middle of the triangle. */
+typedef struct perp__prism {
+    perp_mesh mesh;
+    perp_shape shape;
+    perp__placed placed;
+    double point[18], middle[3], top[3][3], normal[3]; /* middle, top, normal: the field's frame */
+    perp__face face[5];
+    int tag;
+} perp__prism;
+/* The one on side `which` (0, 1) of the diagonal of cell (i, j), `depth` deep below the lowest corner. */
+void perp__field_prism(const perp__placed *field, int i, int j, int which, double depth,
+                       perp__prism *p);
+/* The cells where another shape may be within margin, and how low it is there, in the field's frame; 0: none. */
+int perp__field_cells(const perp__placed *field, const perp__placed *other, double margin,
+                      int from[2], int to[2], double *lowest);
 /* Both are of the world only. */
 static inline int perp__is_ground(const perp_shape *s)
 {

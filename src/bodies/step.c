@@ -467,6 +467,20 @@ static void guess_mean(perp_bodies *b)
         b->mean[k] = b->v[k] + 0.5 * (b->v[k] - last[k]);
 }
 
+/* Does the step in hand take no shape through another? Else it may be made up to b->impact. */
+static perp_status look_along(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    int shape[2], clear = perp__step_is_clear(b, &b->impact, shape);
+    if (clear < 0) return perp__out_of_memory(diag, "bodies");
+    if (clear) return PERP_OK;
+    info->outcome = PERP_LIMIT;
+    b->is_crossed = 1;
+    return perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
+                        "step %ld, t = %g s: not verified: %.3g s later shapes %d and %d (from 0) "
+                        "would pass through each other\n",
+                        b->steps + 1, b->time, b->impact, shape[0], shape[1]);
+}
+
 /* To the end of the step, or of a part of it. Its end looks as far ahead as a whole one reaches. */
 static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
@@ -510,13 +524,14 @@ static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *
         if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
     }
     guess_mean(b);
-    b->is_ahead = b->is_stepped = 0;
+    b->is_ahead = b->is_stepped = b->is_crossed = 0;
     info->contacts = b->ntouch;
     perp_status status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) return status;
     if (!is_verified(b, info)) return refuse(b, info, diag);
-    return go_on(b, info, diag);
+    status = look_along(b, info, diag);
+    return status == PERP_OK ? go_on(b, info, diag) : status;
 }
 
 static void add_part(perp_bodies_info *all, const perp_bodies_info *part)
@@ -525,11 +540,10 @@ static void add_part(perp_bodies_info *all, const perp_bodies_info *part)
     all->penetration = part->penetration;
     all->contact_error = fmax(all->contact_error, part->contact_error);
     all->newton_error = fmax(all->newton_error, part->newton_error);
-    all->iterations += part->iterations;
 }
 
 /* Impulses of the last part, as if the whole step had been like it. */
-static void stretch_impulses(perp_bodies *b, int parts)
+static void stretch_impulses(perp_bodies *b, double parts)
 {
     for (int i = 0; i < b->nbefore; i++)
         for (int d = 0; d < 3; d++) {
@@ -539,26 +553,52 @@ static void stretch_impulses(perp_bodies *b, int parts)
     for (int k = 0; k < perp__joints_kept(b); k++) b->joints.kept[k] *= parts;
 }
 
+/* A part of the step, up to each impact that it would miss; *last: the length of the last piece. */
+static perp_status make_pieces(perp_bodies *b, double length, double *last, perp_bodies_info *all,
+                               perp_diag *diag)
+{
+    enum { MOST_PIECES = 64 };
+    const double LEAST = 1e-9; /* of the step */
+    double left = length, piece = length;
+    for (int n = 0; left > LEAST * b->whole; n++) {
+        perp_bodies_info info;
+        if (perp__is_midpoint(b)) b->is_ahead = 0; /* another half way */
+        b->o.step = piece;
+        perp_status status = make_part(b, &info, diag);
+        all->iterations += info.iterations;
+        if (status == PERP_ERR_NO_SOLUTION && b->is_crossed && n < MOST_PIECES &&
+            b->impact > LEAST * b->whole) {
+            perp_diag_clear(diag);
+            piece = b->impact;
+            continue;
+        }
+        add_part(all, &info);
+        if (status != PERP_OK) return status;
+        *last = piece;
+        all->substeps++;
+        left -= piece;
+        piece = left;
+    }
+    return PERP_OK;
+}
+
 /* The step in parts, each verified; where one is not the state is what it was. */
 static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info, perp_diag *diag)
 {
     size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
+    double last = b->whole;
     perp_status status = PERP_OK;
     memcpy(b->begun, b->q, nq * sizeof *b->q);
     memcpy(b->begun + nq, b->v, nv * sizeof *b->v);
     perp__activations_keep(b);
-    for (int k = 0; k < parts && status == PERP_OK; k++) {
-        perp_bodies_info part;
-        if (perp__is_midpoint(b)) b->is_ahead = 0; /* another half way */
-        b->o.step = b->whole / parts;
-        status = make_part(b, &part, diag);
-        add_part(info, &part);
-    }
+    info->step = b->steps + 1;
+    info->substeps = 0;
+    for (int k = 0; k < parts && status == PERP_OK; k++)
+        status = make_pieces(b, b->whole / parts, &last, info, diag);
     b->o.step = b->whole;
-    info->substeps = parts;
-    if (parts > 1) b->is_stepped = 0;
+    if (info->substeps != 1) b->is_stepped = 0;
     if (status == PERP_OK) {
-        stretch_impulses(b, parts);
+        if (info->substeps > 1) stretch_impulses(b, b->whole / last);
         return status;
     }
     b->is_ahead = 0;
@@ -568,16 +608,17 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
     return status;
 }
 
-/* The whole step; where it has no verified answer, as it may be where many contacts more than the bodies can tell apart stick and slide, in
- * parts; then the whole with all the iterations that the solver has. */
+/* The whole step, in pieces where it would cross a contact; where it has no verified answer, as it may be where many contacts more than the bodies
+ * can tell apart stick and slide, in parts; then the whole with all the iterations that the solver has. */
 perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     enum { MOST_PARTS = 64 };
     perp_bodies_info own, again = {0};
     if (!b) return PERP_ERR_ARG;
     if (!info) info = &own;
+    *info = (perp_bodies_info){0};
     b->work = 0;
-    perp_status status = make_part(b, info, diag);
+    perp_status status = make_parts(b, 1, info, diag);
     for (int parts = 2; status == PERP_ERR_NO_SOLUTION && parts <= 2 * MOST_PARTS; parts *= 2) {
         again = *info;
         again.contact_error = again.newton_error = 0;
