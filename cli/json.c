@@ -2,6 +2,7 @@
 
 #include "json.h"
 
+#include "base/text.h"
 #include "cli.h"
 #include "problem_lcp.h"
 
@@ -91,9 +92,19 @@ void cli_json_add(cJSON *object, const cli_json_field *field, int n, const void 
     }
 }
 
+char *cli_json_print(const cJSON *item, int on_one_line)
+{
+    char *bytes = on_one_line ? cJSON_PrintUnformatted(item) : cJSON_Print(item);
+    perp__text text = {0};
+    if (bytes) perp__text_utf8(&text, bytes);
+    cJSON_free(bytes);
+    if (text.failed) perp__text_clear(&text);
+    return text.at;
+}
+
 char *cli_json_text(cJSON *object)
 {
-    char *text = problem_json_failed() ? NULL : cJSON_Print(object);
+    char *text = problem_json_failed() ? NULL : cli_json_print(object, 0);
     size_t n = text ? strlen(text) : 0;
     char *line = text ? realloc(text, n + 2) : NULL;
     if (line) memcpy(line + n, "\n", 2);

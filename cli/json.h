@@ -56,6 +56,9 @@ void cli_json_add_number(cJSON *object, const char *name,
 /* The text with a line's end; NULL where memory ran out. The caller frees; the object is deleted. */
 char *cli_json_text(cJSON *object);
 
+/* JSON as UTF-8 (RFC 8259), whatever bytes file names and messages have; malloc'ed, NULL: no memory. */
+char *cli_json_print(const cJSON *item, int on_one_line);
+
 /* "diagnostics": what the messages say, in pieces: severity, code, file, line, column, length, message, and a fix where one is
  * known. is_error: what is no warning is an error, else a note. */
 void cli_json_add_diagnostics(cJSON *object, const perp_diag *diag, int is_error);

@@ -1,5 +1,6 @@
 /* Messages of the language server: a header with the length of what follows, and JSON. */
 
+#include "json.h"
 #include "lsp.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ char *lsp_read(int *error)
 void lsp_write(cJSON *message)
 {
     cJSON_AddStringToObject(message, "jsonrpc", "2.0");
-    char *text = cJSON_PrintUnformatted(message);
+    char *text = cli_json_print(message, 1);
     if (text) {
         printf("Content-Length: %zu\r\n\r\n%s", strlen(text), text);
         fflush(stdout);

@@ -667,8 +667,8 @@ static int solve(const request *r)
     if (out.list) {
         const cJSON *what =
             out.one && cJSON_GetArraySize(out.list) == 1 ? out.list->child : out.list;
-        char *text = cJSON_Print(what);
-        if (problem_json_failed()) code = cli_exit_code(PERP_ERR_MEMORY);
+        char *text = cli_json_print(what, 0);
+        if (!text || problem_json_failed()) code = cli_exit_code(PERP_ERR_MEMORY);
         if (code == CLI_DONE && !cli_is_out_of_memory()) printf("%s\n", text);
         free(text);
         cJSON_Delete(out.list);

@@ -145,6 +145,13 @@ def find(what: str, word: str, look_up: Callable[[Any], int], count: int, name: 
     raise ArgumentError(text(lib.perp_unknown_word(c_text(what), c_text(word), words, count, ffi.NULL, said, 512)))
 
 
+def set_option(options: Any, name: str, value: Any) -> None:
+    """A field of an options struct. What is not given is NaN there, so that NaN cannot be given."""
+    if isinstance(value, float) and value != value:
+        raise ArgumentError(f"{name} is not a number (nan); None is what the model says")
+    setattr(options, name, value)
+
+
 def doubles(array: Array) -> Any:
     """The numbers of an array as C has them; the array must outlive the use."""
     return ffi.from_buffer("double[]", array)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, text
+from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, set_option, text
 from ._table import Table, c_table
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def identify(model: Model, runs: Iterable[Any], given: Mapping[str, Any]) -> Fit
         elif name == "integrator":
             options.integrator = find(name, value, lib.perp_integrator_find, lib.PERP_INTEGRATOR_COUNT, lib.perp_integrator_name)
         else:
-            setattr(options, name, value)
+            set_option(options, name, value)
     handle = ffi.new_handle(progress)
     options.progress, options.progress_context = lib.perp_py_identify_progress, handle
     data, result = _dataset(runs), ffi.gc(ffi.new("perp_identification *"), lib.perp_identification_clear)

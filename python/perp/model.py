@@ -11,7 +11,7 @@ from typing import Any, Union, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, text
+from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, set_option, text
 from ._table import Table, c_table
 from .copies import Copies
 from .simulation import Simulation, simulation_columns, simulation_impulses
@@ -204,7 +204,7 @@ class Model:
                 name = "integrator"
             elif name == "solver":
                 word = find("solver", word, lib.perp_lcp_method_find, lib.PERP_LCP_METHOD_COUNT, lib.perp_lcp_method_name)
-            setattr(options, name, word)
+            set_option(options, name, word)
         return options
 
     def simulate(

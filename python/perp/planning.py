@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, text
+from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, set_option, text
 from ._table import Table, c_table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plan(model: Model, given: Mapping[str, Any]) -> Plan:
         elif isinstance(value, str):
             keep.append(c_text(value))
             value = keep[-1]
-        setattr(options, name, value)
+        set_option(options, name, value)
     handle = ffi.new_handle(progress)
     options.progress, options.context = lib.perp_py_plan_progress, handle
     out, result = ffi.new("perp_plan **"), ffi.new("perp_plan_result *")

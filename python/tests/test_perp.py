@@ -62,6 +62,8 @@ def test_errors_carry_their_place():
         perp.Model("/dev/zero")
     with pytest.raises(perp.ArgumentError, match="did you mean 'mu'"):
         block(nu=1)
+    with pytest.raises(perp.ArgumentError, match="to is not a number"):
+        block().simulate(F=0, to=float("nan"))
     with pytest.raises(ValueError):
         block().simulate(F=0, method="euler")
 

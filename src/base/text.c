@@ -139,6 +139,16 @@ void perp__text_json(perp__text *text, const char *s)
     perp__text_put(text, "\"");
 }
 
+void perp__text_utf8(perp__text *text, const char *s)
+{
+    while (*s) {
+        const char *from = s;
+        for (int n; *s && (n = utf8_length((const unsigned char *)s)) > 0;) s += n;
+        perp__text_bytes(text, from, (size_t)(s - from));
+        if (*s) s += put_character(text, s);
+    }
+}
+
 /* Three bytes to four letters. */
 static void put_base64(char *to, const unsigned char *bytes, size_t n)
 {

@@ -27,6 +27,9 @@ void perp__text_xml(perp__text *text, const char *string);
  * are not UTF-8 become U+FFFD. NULL is "". */
 void perp__text_json(perp__text *text, const char *string);
 
+/* The string as UTF-8: other bytes become U+FFFD. */
+void perp__text_utf8(perp__text *text, const char *string);
+
 void perp__text_base64(perp__text *text, const unsigned char *bytes, size_t n);
 
 /* n doubles as base64 of their little-endian bytes, with quotes. */

@@ -192,6 +192,15 @@ static void make_token(job *j, const char *settings)
     snprintf(j->token, sizeof j->token, "perp-%d-%016llx", j->o.version, (unsigned long long)hash);
 }
 
+/* A file's name on one line: control characters and % as %0a and the like. */
+static void put_name(perp__text *out, const char *name)
+{
+    for (; *name; name++) {
+        unsigned char c = (unsigned char)*name;
+        perp__text_format(out, c < ' ' || c == '%' ? "%%%02x" : "%c", c);
+    }
+}
+
 static perp_status add_settings(job *j)
 {
     char step[PERP_NUMBER_SIZE], tol[PERP_NUMBER_SIZE];
@@ -200,9 +209,10 @@ static perp_status add_settings(job *j)
     perp_number_write(j->o.tol, tol);
     perp__text_format(&text, "perp %s\n", perp_version());
     put_changes(&text, j->model, 1);
-    perp__text_format(&text, "model %s\nmethod %s\nstep %s\ntol %s\n",
-                      j->model->source.name + j->folder, perp_integrator_name(j->o.integrator),
-                      step, tol);
+    perp__text_put(&text, "model ");
+    put_name(&text, j->model->source.name + j->folder);
+    perp__text_format(&text, "\nmethod %s\nstep %s\ntol %s\n",
+                      perp_integrator_name(j->o.integrator), step, tol);
     put_changes(&text, j->model, 0);
     if (!text.failed) make_token(j, text.at);
     perp__text_format(&text, "token %s\n", j->token);

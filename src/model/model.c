@@ -104,17 +104,13 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     return perp_model_parse_with(text, length, name, NULL, out, diag);
 }
 
-perp_status perp_model_load_with(const char *path, const perp_model_options *how, perp_model **out,
-                                 perp_diag *diag)
+perp_status perp__model_load(const char *path, perp__input_kind kind, const perp_model_options *how,
+                             perp_model **out, perp_diag *diag)
 {
     char *text;
     size_t length;
-    if (!out) return PERP_ERR_ARG;
-    *out = NULL;
-    if (!path) return PERP_ERR_ARG;
     const char *why;
-    perp_status status =
-        perp__input_read(path, PERP__STREAM, PERP__MODEL_MAX, 1, &text, &length, &why);
+    perp_status status = perp__input_read(path, kind, PERP__MODEL_MAX, 1, &text, &length, &why);
     if (status == PERP_ERR_FILE || status == PERP_ERR_DATA)
         refuse(diag, status, path, why);
     else if (status == PERP_ERR_MEMORY)
@@ -123,6 +119,14 @@ perp_status perp_model_load_with(const char *path, const perp_model_options *how
         status = perp_model_parse_with(text, length, path, how, out, diag);
     free(text);
     return status;
+}
+
+perp_status perp_model_load_with(const char *path, const perp_model_options *how, perp_model **out,
+                                 perp_diag *diag)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    return path ? perp__model_load(path, PERP__STREAM, how, out, diag) : PERP_ERR_ARG;
 }
 
 perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)

@@ -8,6 +8,7 @@
 #ifndef PERP_SRC_MODEL_H
 #define PERP_SRC_MODEL_H
 
+#include "base/input.h"
 #include "model/graph.h"
 #include "model/names.h"
 #include "model/source.h"
@@ -200,6 +201,10 @@ int perp__build(perp_model *model, const perp_model_options *how, perp_outline *
 perp_status perp__model_read(const char *text, size_t length, const char *name,
                              const perp_model_options *how, perp_outline *outline, perp_model **out,
                              perp_diag *diag);
+
+/* perp_model_load_with of what a caller (PERP__STREAM) or a file (PERP__REGULAR) names. */
+perp_status perp__model_load(const char *path, perp__input_kind kind, const perp_model_options *how,
+                             perp_model **out, perp_diag *diag);
 
 /* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in the source. 0 when memory is
  * out. */

@@ -271,11 +271,18 @@ int perp__grow_rows(perp_trajectory *t)
     return 1;
 }
 
+/* Other readers of CSV take "0x10" for a text. */
+static int is_hexadecimal(const char *s, size_t n)
+{
+    return memchr(s, 'x', n) || memchr(s, 'X', n);
+}
+
 /* A number, "nan", or nothing (also nan). */
 static int read_number(const field *f, double *x)
 {
     *x = (double)NAN;
     if (f->length == 0) return 1;
+    if (is_hexadecimal(f->text, f->length)) return 0;
     return f->length < MAX_NUMBER && perp__number_read(f->text, f->length, x) == f->length;
 }
 
@@ -284,7 +291,9 @@ static int read_plain_field(const perp__reader *r, const char **at, const char *
 {
     size_t n = perp__number_read(*at, (size_t)(r->end - *at), x);
     const char *behind = *at + n;
-    if (n == 0 || n >= MAX_NUMBER || behind > last || (behind < last && *behind != ',')) return 0;
+    if (n == 0 || n >= MAX_NUMBER || behind > last || (behind < last && *behind != ',') ||
+        is_hexadecimal(*at, n))
+        return 0;
     *at = behind + 1;
     return 1;
 }

@@ -814,6 +814,86 @@ static void the_command_says_what_is_wrong(void **state)
     assert_int_not_equal(stat(out, &found), 0);
 }
 
+static void write_bytes(const char *path, const char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Cut anywhere, of another version, or with a line that says nothing: no instance, and it is said. What a changed byte makes is an instance or not. */
+static void damaged_settings_are_said(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"",
+                                         "\n",
+                                         "perp 0.0.1\nmodel block.perp\n",
+                                         "model block.perp\n",
+                                         "perp\n",
+                                         "# perp\n",
+                                         "perp %s\nmodel ../../../../etc/passwd\ntoken x\n",
+                                         "perp %s\nmodel /etc/passwd\ntoken x\n",
+                                         "perp %s\nmodel \ntoken x\n",
+                                         "perp %s\nmodel block.perp\nmethod none\ntoken x\n",
+                                         "perp %s\nmodel block.perp\nstep nan\ntoken x\n"};
+    for (int version = 2; version <= 3; version++) {
+        fmu *f = load(version, BLOCK);
+        char path[PATH + 100];
+        snprintf(path, sizeof path, "%s/resources/perp.txt", f->folder);
+        char *text = cli_read(path);
+        size_t n = strlen(text), step = n / 40 + 1;
+        for (size_t k = 0; k<n; k += k + 3> n ? 1 : step) {
+            write_bytes(path, text, k);
+            *told = 0;
+            if (make(f, f->token, 0) || !*told) fail_msg("cut at %zu of %zu: '%s'", k, n, told);
+        }
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            char other[200];
+            int length = snprintf(other, sizeof other, others[i], perp_version());
+            write_bytes(path, other, (size_t)length);
+            *told = 0;
+            if (make(f, f->token, 0) || !*told) fail_msg("'%s': '%s'", others[i], told);
+        }
+        for (size_t k = 0; k < 200; k++) {
+            size_t at = k * 7919 % n;
+            char was = text[at];
+            text[at] = (char)(was ^ (1 << k % 8));
+            write_bytes(path, text, n);
+            void *one = make(f, f->token, 0);
+            if (one) destroy(f, one);
+            text[at] = was;
+        }
+        assert_int_equal(remove(path), 0);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        assert_null(make(f, f->token, 0));
+        remove(path);
+        write_bytes(path, text, n);
+        void *one = make(f, f->token, 0);
+        assert_non_null(one);
+        destroy(f, one);
+        free(text);
+        unload(f);
+    }
+}
+
+/* A file's name may have a line's end; the settings have a line a setting. */
+static void names_of_files_are_escaped(void **state)
+{
+    (void)state;
+    const char *path = cli_file("a\nmethod theta %41.perp",
+                                "model a\nstate x = 1\nder(x) = -x\nsimulate to 1 step 0.1\n");
+    char quoted[PATH];
+    snprintf(quoted, sizeof quoted, "'%s'", path);
+    for (int version = 2; version <= 3; version++) {
+        fmu *f = load(version, quoted);
+        void *one = make(f, f->token, 0);
+        if (!one) fail_msg("%s", told);
+        destroy(f, one);
+        unload(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -830,6 +910,8 @@ int main(void)
         cmocka_unit_test(instances_run_in_threads),
         cmocka_unit_test(zip_files_have_sums_and_a_directory),
         cmocka_unit_test(misuse_is_said),
+        cmocka_unit_test(damaged_settings_are_said),
+        cmocka_unit_test(names_of_files_are_escaped),
         cmocka_unit_test(the_command_says_what_is_wrong),
     };
     return run_all(tests);

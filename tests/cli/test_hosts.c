@@ -85,12 +85,23 @@ static void a_caller_may_name_pipes(void **state)
     remove(pipe);
 }
 
+/* JSON is UTF-8 (RFC 8259), whatever bytes a file's name has. */
+static void json_is_utf8(void **state)
+{
+    (void)state;
+    const char *path = cli_file("caf\351 \360\237\230\200.perp", "state x = 1\nder(x) = -y\n");
+    cli_expect(0, NULL, NULL, "check '%s' --json | iconv -f utf-8 -t utf-8 > /dev/null", path);
+    cli_expect(0, "caf\357\277\275 \360\237\230\200.perp", NULL, "check '%s' --json; true", path);
+    cli_expect(0, NULL, NULL, "solve '%s' --json | iconv -f utf-8 -t utf-8 > /dev/null", path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_do_not_come_from_the_working_directory),
         cmocka_unit_test(what_files_name_is_a_regular_file),
         cmocka_unit_test(a_caller_may_name_pipes),
+        cmocka_unit_test(json_is_utf8),
     };
     return run_all(tests);
 }

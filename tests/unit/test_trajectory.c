@@ -92,6 +92,8 @@ static void refuses_with_place_and_reason(void **state)
         {"t\n0\n1\n# complete: 1 rows\n", "has 1 rows, but there are 2"},
         {"t\n0\n# complete: 1 rows\n1\n", "t.csv:4:1: a row behind the line that says"},
         {"t,u\n0,1e\n", "'1e' is not a number"},
+        {"t,u\n0,0x10\n", "t.csv:2:3: '0x10' is not a number (column u)"},
+        {"t,u\n0,-0X1p3 \n", "'-0X1p3' is not a number"},
         {"t,u\n0,1 2\n", "'1 2' is not a number"},
         {"t,u\n0,111111111111111111111111111111111111111111111111111111111111111111111\n",
          "is not a number"},

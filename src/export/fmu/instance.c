@@ -20,6 +20,7 @@ typedef enum phase { OPENED, INITIALIZING, STEPPING, FAILED } phase;
 struct perp__fmu {
     perp__fmu_host host;
     char *folder;
+    int is_ours;        /* the settings are of this version of perp */
     perp_setting *size; /* while the settings are read: what sizes follow from */
     int nsize;
     perp_model *model;
@@ -93,7 +94,7 @@ static char *path_of(const char *uri)
 }
 
 /* "word rest": the rest, NULL where the line begins with another word. */
-static const char *after(const char *line, const char *word)
+static char *after(char *line, const char *word)
 {
     size_t n = strlen(word);
     return strncmp(line, word, n) == 0 && line[n] == ' ' ? line + n + 1 : NULL;
@@ -107,11 +108,26 @@ static char *inside(const perp__fmu *f, const char *name)
     return path;
 }
 
-static perp_status load_model(perp__fmu *f, const char *name, perp_diag *diag)
+/* A name as it was before the export escaped it, in place; 0: it leaves the folder. */
+static int take_name(char *name)
 {
+    char *to = name;
+    for (const char *s = name; *s; s++) {
+        int is_escape = *s == '%' && digit(s[1]) >= 0 && digit(s[2]) >= 0;
+        *to++ = is_escape ? (char)(16 * digit(s[1]) + digit(s[2])) : *s;
+        if (is_escape) s += 2;
+    }
+    *to = 0;
+    return *name && *name != '/' && !strstr(name, "..");
+}
+
+static perp_status load_model(perp__fmu *f, char *name, perp_diag *diag)
+{
+    if (!take_name(name)) return PERP_ERR_DATA;
     char *path = inside(f, name);
     perp_model_options how = {.set = f->size, .nset = f->nsize};
-    perp_status status = path ? perp_model_load_with(path, &how, &f->model, diag) : PERP_ERR_MEMORY;
+    perp_status status =
+        path ? perp__model_load(path, PERP__REGULAR, &how, &f->model, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) f->o = perp_simulation_options_default(f->model);
     free(path);
     return status;
@@ -143,25 +159,35 @@ static perp_status add_size(perp__fmu *f, char *text)
     return read_change(text, &f->size[f->nsize++]) ? PERP_OK : PERP_ERR_DATA;
 }
 
+/* The first line names the version, the last the token; what is between them is in any order behind the model. */
 static perp_status read_line(perp__fmu *f, char *line, perp_diag *diag)
 {
-    const char *rest;
-    if (after(line, "perp")) return PERP_OK;
+    char *rest;
+    if ((rest = after(line, "perp")) != NULL) {
+        f->is_ours = !f->is_ours && strcmp(rest, perp_version()) == 0;
+        return f->is_ours ? PERP_OK : PERP_ERR_DATA;
+    }
+    if (!f->is_ours || f->token[0]) return PERP_ERR_DATA;
     if ((rest = after(line, "model")) != NULL && !f->model) return load_model(f, rest, diag);
-    if ((rest = after(line, "size")) != NULL && !f->model) return add_size(f, line + (rest - line));
+    if ((rest = after(line, "size")) != NULL && !f->model) return add_size(f, rest);
     if (!f->model) return PERP_ERR_DATA;
-    if ((rest = after(line, "set")) != NULL) return change(f, line + (rest - line), diag);
-    if ((rest = after(line, "token")) != NULL)
+    if ((rest = after(line, "set")) != NULL) return change(f, rest, diag);
+    if ((rest = after(line, "token")) != NULL) {
         snprintf(f->token, sizeof f->token, "%s", rest);
-    else if ((rest = after(line, "method")) != NULL)
+        return PERP_OK;
+    }
+    int ok = 0;
+    if ((rest = after(line, "method")) != NULL) {
         f->o.integrator = perp_integrator_find(rest);
-    else if ((rest = after(line, "step")) != NULL)
+        ok = f->o.integrator < PERP_INTEGRATOR_COUNT;
+    } else if ((rest = after(line, "step")) != NULL) {
         f->o.step = perp_number_read(rest, NULL);
-    else if ((rest = after(line, "tol")) != NULL)
+        ok = isfinite(f->o.step) && f->o.step > 0;
+    } else if ((rest = after(line, "tol")) != NULL) {
         f->o.tol = perp_number_read(rest, NULL);
-    else
-        return PERP_ERR_DATA;
-    return PERP_OK;
+        ok = isfinite(f->o.tol) && f->o.tol >= 0;
+    }
+    return ok ? PERP_OK : PERP_ERR_DATA;
 }
 
 /* resources/perp.txt and the model that it names. */
@@ -181,9 +207,13 @@ static perp_status read_settings(perp__fmu *f, perp_diag *diag)
         *end = 0;
         status = read_line(f, line, diag);
         if (status == PERP_ERR_DATA && !diag->errors)
-            perp__refuse(diag, status, perp__in(path), "'%s' says nothing to perp %s\n", line,
+            perp__refuse(diag, status, perp__in(path), "'%.200s' says nothing to perp %s\n", line,
                          perp_version());
     }
+    if (status == PERP_OK && (!f->model || !f->token[0]))
+        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(path),
+                              f->model ? "it ends before its last line, the token\n"
+                                       : "it names no model\n");
     free(f->size);
     f->size = NULL, f->nsize = 0;
     free(text);
@@ -236,6 +266,7 @@ static void drop_model(perp__fmu *f)
     f->count = NULL, f->side = NULL;
     f->sim = NULL, f->model = NULL, f->variable = NULL, f->value = NULL, f->row = NULL;
     f->n = 0;
+    f->is_ours = 0, f->token[0] = 0;
     f->phase = OPENED;
 }
 
