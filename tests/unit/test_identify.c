@@ -372,6 +372,37 @@ static void the_bootstrap_sees_that_runs_differ(void **state)
     perp_model_destroy(model);
 }
 
+/* The slope of a run is its own: the estimate is their mean, whose variance is s^2/n with n - 1 degrees of freedom, also of n = 5. */
+static void the_bootstrap_of_a_mean_has_its_standard_error(void **state)
+{
+    (void)state;
+    static const double slope[5] = {1.1, 0.7, 1.3, 0.95, 0.8};
+    double mean = 0, squares = 0;
+    perp_dataset *data = new_dataset();
+    for (int k = 0; k < 5; k++) {
+        char rows[128], name[16];
+        perp_trajectory *table;
+        snprintf(name, sizeof name, "run%d.csv", k);
+        snprintf(rows, sizeof rows, "t,x\n0,0\n0.5,%.17g\n1,%.17g\n", 0.5 * slope[k], slope[k]);
+        assert_int_equal(perp_trajectory_parse(rows, strlen(rows), name, &table, NULL), PERP_OK);
+        assert_int_equal(perp_dataset_add(data, table, name, NULL), PERP_OK);
+        mean += slope[k] / 5;
+    }
+    for (int k = 0; k < 5; k++) squares += (slope[k] - mean) * (slope[k] - mean);
+    perp_model *model =
+        parse_model("param c = 0.5 in [0, 2]\nstate x = 0\nder(x) = c\nidentify { measure x }\n"
+                    "simulate to 1 step 0.5\n");
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.bootstrap = 2000;
+    perp_identification r = identify(model, data, &o);
+    assert_near(r.parameter[0].value, mean, 1e-6);
+    assert_near(r.parameter[0].std_error, sqrt(squares / 4 / 5), 0.05 * sqrt(squares / 4 / 5));
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* lp and svd ---------------------------------------------------------------------------------- */
 
 /* The friction bound and the mass from measured forces: affine in b and k = 1/m. */
@@ -864,6 +895,7 @@ int main(void)
         cmocka_unit_test(what_acts_on_nothing_is_not_identifiable),
         cmocka_unit_test(the_result_does_not_depend_on_the_threads),
         cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
+        cmocka_unit_test(the_bootstrap_of_a_mean_has_its_standard_error),
         cmocka_unit_test(lp_svd_and_penalty_find_what_the_conditions_hold),
         cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
         cmocka_unit_test(kkt_gives_the_answer_of_implicit),

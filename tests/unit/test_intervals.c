@@ -224,6 +224,117 @@ static void left_overs_that_are_not_the_stated_noise_are_said(void **state)
     perp_model_destroy(model);
 }
 
+/* over: by how many standard deviations of chi^2 the squares of the residuals exceed what the stated noise expects. */
+static void residuals_may_exceed_the_stated_noise_by_four_deviations(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    perp_model *model = parse_model(DECAY);
+    perp_dataset *data = decay(0.05, &seed);
+    perp_identification r = identify(model, data, NULL);
+    double rms = r.column[0].rms, n = (double)r.column[0].samples;
+    perp_identification_clear(&r);
+    for (int k = 0; k < 4; k++) {
+        const double over[] = {-3, 3.8, 4.2, 12};
+        perp_identify_options o = options_of(model);
+        o.measure[0].noise = rms / sqrt(1 + over[k] * sqrt(2 / n));
+        r = identify(model, data, &o);
+        if (over[k] > 4)
+            expect(&r, "times its stated noise");
+        else
+            assert_true(r.parameter[0].has_interval && r.parameter[1].has_interval);
+        perp_identification_clear(&r);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* The valley of a frequency is 0.2 wide beside a range of 39: of searches from the middle of the range and beside the best none comes to it. */
+static void a_minimum_that_one_search_alone_found_has_no_interval(void **state)
+{
+    (void)state;
+    const char *text = "param om = 10.03 in [1, 40]\nstate x = 1, v = 0\nder(x) = v\n"
+                       "der(v) = -om^2*x\nidentify { measure x noise 0.05 }\nsimulate { to 8 step "
+                       "0.02 method radau5 }\n";
+    const char *const x[] = {"x"};
+    uint64_t seed = 5;
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "om", 10);
+    record(data, truth, 4, x, 1, 0.05, &seed);
+    perp_identification r = identify_from(model, data, 2);
+    assert_near(r.parameter[0].value, 10, 0.02);
+    for (int k = 1; k < r.nstart; k++) assert_true(r.start[k].cost > 10 * r.start[0].cost);
+    expect(&r, "searches one alone ended at the best fit");
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* The number behind `text` in a finding. */
+static double number_behind(const perp_identification *r, const char *text)
+{
+    for (int k = 0; k < r->nfinding; k++) {
+        const char *at = strstr(r->finding[k], text);
+        if (at) return strtod(at + strlen(text), NULL);
+    }
+    fail_msg("no finding has '%s'", text);
+    return NAN;
+}
+
+/* x' = a x from noisy x: least squares is off by -a n sigma^2 / sum x^2 (Fuller, Measurement Error Models, 1987, 1.1). */
+static void the_bias_of_measured_starts_is_that_of_regression_on_noisy_data(void **state)
+{
+    (void)state;
+    enum { ROWS = 400 };
+    const double a = 0.99, sigma = 0.1;
+    const char *text = "param a = 0.9 in [0.5, 1]\nstate x = 1\nnext(x) = a*x\n"
+                       "identify {\nmeasure x noise 0.1\nhorizon 1\n}\nsimulate to 400 step 1\n";
+    char rows[ROWS * 32] = "t,x\n";
+    uint64_t seed = 21;
+    double x = 3, squares = 0;
+    for (int k = 0; k < ROWS; k++, x *= a) {
+        double seen = x + sigma * normal(&seed);
+        squares += seen * seen;
+        snprintf(rows + strlen(rows), 32, "%d,%.17g\n", k, seen);
+    }
+    perp_model *model = parse_model(text);
+    perp_dataset *data = dataset_of(rows);
+    perp_identification r = identify(model, data, NULL);
+    double found = r.parameter[0].value, bias = -found * ROWS * sigma * sigma / squares;
+    assert_near(found, a * (1 - ROWS * sigma * sigma / squares), 0.3 * fabs(bias));
+    assert_near(number_behind(&r, "the estimate is off by roughly "), bias, 0.2 * fabs(bias));
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* v' = -k v by backward Euler has the rate log(1 + k h)/h. The pair, which reads h, keeps methods of higher order away. */
+static void the_time_error_of_a_first_order_method_is_its_whole_error(void **state)
+{
+    (void)state;
+    const char *text = "param k = 1 in [0.2, 5]\nstate v = 1\nvar p\nder(v) = p - k*v\n"
+                       "0 <= p perp 100 + v + h*p >= 0\nidentify { measure v noise 0.2 }\n"
+                       "simulate to 3 step 0.02\n";
+    const double k = 1.4, h = 0.02;
+    char rows[160 * 64] = "t,v\n0,1\n";
+    uint64_t seed = 9;
+    for (int i = 1; i <= 150; i++)
+        snprintf(rows + strlen(rows), 64, "%g,%.17g\n", i * h,
+                 exp(-k * i * h) + 0.2 * normal(&seed));
+    perp_model *model = parse_model(text);
+    perp_dataset *data = dataset_of(rows);
+    perp_identification r = identify(model, data, NULL);
+    double found = r.parameter[0].value, motion = log(1 + found * h) / h;
+    assert_int_equal(r.integrator, PERP_BACKWARD_EULER);
+    assert_near(found, k, 0.4);
+    double error = r.time_shift * r.parameter[0].std_error;
+    assert_near(error, found - motion, 0.1 * (found - motion));
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* x(0) = p^2 is the same for p and -p. */
 static void several_minima_are_listed(void **state)
 {
@@ -384,6 +495,10 @@ int main(void)
         cmocka_unit_test(what_was_not_compared_or_finished_has_no_interval),
         cmocka_unit_test(a_fit_to_rounding_has_no_interval),
         cmocka_unit_test(left_overs_that_are_not_the_stated_noise_are_said),
+        cmocka_unit_test(residuals_may_exceed_the_stated_noise_by_four_deviations),
+        cmocka_unit_test(a_minimum_that_one_search_alone_found_has_no_interval),
+        cmocka_unit_test(the_bias_of_measured_starts_is_that_of_regression_on_noisy_data),
+        cmocka_unit_test(the_time_error_of_a_first_order_method_is_its_whole_error),
         cmocka_unit_test(several_minima_are_listed),
         cmocka_unit_test(an_estimate_at_the_end_of_its_range_has_no_interval),
         cmocka_unit_test(a_frequency_beside_the_right_one_has_no_interval),
