@@ -200,18 +200,19 @@ void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
         if (s->dt[i % s->np] == 0) s->dx[i] = state[i];
 }
 
-/* How the state moves that was `step` before the point of the run's row, with the same slope: dx - step dx'. */
+/* How the state moves that was `step` before the point of the run's row, with the same slope, at a time that does not move: row - step dx'. */
 static double behind(const perp__saltation *s, int i, int j, int is_short, double step)
 {
     const perp__collocation *a = s->slopes->at;
     const double *D = a->scheme.D[a->scheme.npoint - 1];
-    int at = i * s->np + j, size = (a->nx + a->nv) * s->np;
+    int at = i * s->np + j, n = a->nx + a->nv;
     double sum = 0, terms;
-    if (is_short) return s->dx[at] - step * (s->dx[at] - s->before[at]) / s->step->ws[SYM_H];
+    if (is_short) return s->row[at] - step * (s->dx[at] - s->before[at]) / s->step->ws[SYM_H];
     for (int c = 0; c < a->scheme.npoint; c++)
-        sum += D[c + 1] * (s->dY[c * size + at] - s->before[at]);
+        sum += D[c + 1] *
+               (s->dY[c * n * s->np + at] - s->dt[j] * s->by_length[c * n + i] - s->before[at]);
     double slope = perp__collocation_slope(a, a->scheme.npoint - 1, i, &terms);
-    return s->dx[at] - step * (sum - slope * s->dh[j]) / s->length;
+    return s->row[at] - step * (sum - slope * (s->dh[j] - s->dt[j])) / s->length;
 }
 
 /* The row is that from before the event that ended it: it is so for changes by which that comes later. */

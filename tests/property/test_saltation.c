@@ -22,7 +22,8 @@ static const scene scenes[] = {
     {"two elastic balls",
      "param r = 0.1, k = 1\nstate a = 0, b = 0.52, va = 1, vb = 0\nvar p\nder(a) = va\nder(b) = "
      "vb\n"
-     "der(va) = -p\nder(vb) = k*p\n0 <= p perp vb - va + pre(vb - va) >= 0 when b - a - 2*r <= 0\n",
+     "der(va) = -p\nder(vb) = k*p\n0 <= p perp vb - va + pre(vb - va) >= 0 when b - a - 2*r <= 0\n"
+     "output before = pre(b)\n",
      1,
      0.03,
      {"a", "b", "va", "vb", "r", "k"},
@@ -455,6 +456,12 @@ static const struct {
     {"state x = -1, v = 3\nvar p\nder(x) = v\nder(v) = -p\n"
      "0 <= p perp -v - 0.6*pre(v) >= 0 when x >= -0.1\n",
      15, 1, "v", PERP_DERIVATIVE_DECREASE},
+    {"state x = -1, v = 3\nvar p\nder(x) = v\nder(v) = -p\n" /* the state before the event's step */
+     "0 <= p perp -v - 0.6*pre(v) >= 0 when x >= -0.1\noutput before = pre(x)\n",
+     15, 4, "v", PERP_DERIVATIVE_DECREASE},
+    {"state x = -1, v = 2.7\nvar p\nder(x) = v\nder(v) = 2 - p\n"
+     "0 <= p perp -v - 0.6*pre(v) >= 0 when x >= -0.1\noutput before = pre(x)\n",
+     15, 4, "v", PERP_DERIVATIVE_DECREASE},
     {"param c = 0.3\nstate x = 0, v = 0.7\nvar p\nder(x) = v\nder(v) = 2 - p\n0 <= p perp c - x >= "
      "0\n",
      15, 2, "c", PERP_DERIVATIVE_INCREASE}, /* by positions */
