@@ -200,6 +200,32 @@ static void gains_solve_the_riccati_equation(void **state)
     perp_model_destroy(m);
 }
 
+/* An input that is at an end of its range, either one, does not follow the states; one between its ends does. */
+static void inputs_at_their_ends_have_no_gain(void **state)
+{
+    (void)state;
+    int at_end[2] = {0}, between = 0;
+    perp_model *m = parse_model("input u, w\nstate x = 0, v = 0\nder(x) = v\nder(v) = u + "
+                                "0.5*w\nplan {\nfree u in [-1, 1.2]\n"
+                                "free w in [-9, 9]\nhorizon 2\nnodes 21\nminimize integral(u^2 + "
+                                "w^2)\nat end: x = 1.5, v = 0\n}\n");
+    perp_plan *plan = solve(m, PERP_PLAN_BACKWARD_EULER);
+    for (int k = 0; k + 1 < perp_plan_rows(plan); k++) {
+        double row[16], gain[4];
+        perp_plan_row(plan, k + 1, row);
+        assert_int_equal(perp_plan_get_gain(plan, k, gain, NULL, NULL), PERP_OK);
+        double u = row[3], of_u = fabs(gain[0]) + fabs(gain[1]),
+               of_w = fabs(gain[2]) + fabs(gain[3]);
+        int upper = u > 1.2 - 1e-6, lower = u < -1 + 1e-6;
+        at_end[0] += lower, at_end[1] += upper, between += !lower && !upper;
+        if ((of_u == 0) != (lower || upper)) fail_msg("step %d: u = %g, gain %g", k, u, of_u);
+        assert_true(of_w > 0);
+    }
+    assert_true(at_end[0] > 1 && at_end[1] > 1 && between > 1);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 /* A pole that is swung up falls over without feedback, and is caught with it. */
 static void a_disturbed_swing_up_ends_upright_only_with_feedback(void **state)
 {
@@ -233,6 +259,7 @@ int main(void)
         cmocka_unit_test(steps_are_linearised_in_their_modes),
         cmocka_unit_test(forces_need_not_be_determined),
         cmocka_unit_test(gains_solve_the_riccati_equation),
+        cmocka_unit_test(inputs_at_their_ends_have_no_gain),
         cmocka_unit_test(a_disturbed_swing_up_ends_upright_only_with_feedback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

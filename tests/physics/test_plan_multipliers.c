@@ -86,6 +86,13 @@ static const scene scenes[] = {
      {"condition", "condition"},
      {"x = d", "x - x0 = L - 1.5"},
      {"d", "L"}},
+    {"param um = 1.6, m = 1.5, c = 0.3, L = 1, x0 = 0.1, T = 2, s = 0.5\n" CART /* at both ends of its range */
+     "plan {\nfree u in [-um, um]\nhorizon T\nnodes 21\nminimize integral(u^2)\nat end: x = L, v = "
+     "0\n}\n",
+     {"um", "L", "m"},
+     {"condition", "range"},
+     {"x = L", "u"},
+     {"L", "um"}},
     {"param m = 1, mu = 0.3, g = 9.81, L = 1, r = 0.1\ninput F\nstate x = 0, v = 0\nvar f\n"
      "der(x) = v\nm*der(v) = F + f\n-mu*m*g <= f <= mu*m*g perp v\n"
      "plan {\nhorizon 2\nnodes 21\nminimize integral(F^2 + r*v^2)\nat end: x = L, v = 0\n}\n",

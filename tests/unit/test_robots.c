@@ -659,6 +659,10 @@ static void actuators_have_mjcf_s_gains(void **state)
                  (perp_actuator){.gear = 1, .gain = 1, .kv = 1, .control_range = {1, 0, 1}});
     expect_drive(DRIVE_BY("<velocity kv='4'/>", "<general joint='j'/>"),
                  (perp_actuator){.gear = 1, .gain = 4, .kv = 4});
+    expect_drive(DRIVE("<damper joint='j' kv='3' ctrlrange='0 5'/>"),
+                 (perp_actuator){.gear = 1, .control_range = {1, 0, 5}});
+    refuses(DRIVE("<damper joint='j' kv='3'/>"), PERP_ERR_MODEL,
+            "ctrlrange: a lower and a greater");
     refuses(DRIVE("<motor tendon='t'/>"), PERP_ERR_MODEL, "there is no tendon 't'");
     refuses(DRIVE("<motor joint='nowhere'/>"), PERP_ERR_MODEL, "there is no joint 'nowhere'");
     refuses(DRIVE("<position joint='j' dampratio='-1'/>"), PERP_ERR_MODEL, "dampratio: it is >= 0");
@@ -1167,17 +1171,22 @@ static void a_mimic_joint_follows(void **state)
 static void meshes_are_found_by_package_and_file(void **state)
 {
     (void)state;
-#define MESHED(name)                                                                               \
+#define MESHED(name) MESHED_BY(name, "2 2 2")
+#define MESHED_BY(name, scale)                                                                     \
     "<robot name='r'>" LINK(                                                                       \
         "a") "<link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/>"        \
              "</inertial><collision><origin xyz='0 0 1'/><geometry><mesh filename='" name          \
-             "' scale='2 2 2'/></geometry>"                                                        \
+             "' scale='" scale "'/></geometry>"                                                    \
              "</collision></link><joint name='j' type='continuous'><parent link='a'/><child "      \
              "link='b'/></joint></robot>"
-    static const char *const texts[] = {
-        MESHED("package://robots/tetra.obj"), MESHED("package://anything/tetra.obj"),
-        MESHED("tetra.obj"), MESHED("package://data/robots/tetra.obj"), MESHED("file://tetra.obj")};
-    for (int i = 0; i < 5; i++) {
+    static const char *const texts[] = {MESHED("package://robots/tetra.obj"),
+                                        MESHED("package://anything/tetra.obj"),
+                                        MESHED("tetra.obj"),
+                                        MESHED("package://data/robots/tetra.obj"),
+                                        MESHED("file://tetra.obj"),
+                                        MESHED_BY("tetra.obj", "2"),
+                                        MESHED_BY("tetra.obj", "1 2 4")};
+    for (int i = 0; i < 7; i++) {
         perp_robot *robot;
         double mass;
         perp_robot_parts p = parts_of(texts[i], &robot);
