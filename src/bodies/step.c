@@ -560,6 +560,7 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
     enum { MOST_PIECES = 64 };
     const double LEAST = 1e-9; /* of the step */
     double left = length, piece = length;
+    int again = 0;
     for (int n = 0; left > LEAST * b->whole; n++) {
         perp_bodies_info info;
         if (perp__is_midpoint(b)) b->is_ahead = 0; /* another half way */
@@ -569,7 +570,7 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
         if (status == PERP_ERR_NO_SOLUTION && b->is_crossed && n < MOST_PIECES &&
             b->impact > LEAST * b->whole) {
             perp_diag_clear(diag);
-            piece = b->impact;
+            piece = again++ ? fmin(b->impact, 0.5 * piece) : b->impact; /* it moves with the piece */
             continue;
         }
         add_part(all, &info);
@@ -578,6 +579,7 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
         all->substeps++;
         left -= piece;
         piece = left;
+        again = 0;
     }
     return PERP_OK;
 }

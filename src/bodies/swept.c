@@ -186,12 +186,14 @@ typedef struct sweep {
     const perp__path *path;
     int shape[2];
     const perp__placed *prism;
+    double least;  /* half length of the smaller shape */
     double tol;    /* the penetration that is let be */
     double speed;  /* a bound of the relative one */
-    double finest; /* time */
-    int left;      /* intervals that may still be halved */
-    int is_brief;  /* when it is not clear does not matter */
-    double at;     /* from here on it is not clear */
+    double finest; /* time; and that of an impact is known to `coarse` */
+    double coarse;
+    int left;     /* intervals that may still be halved */
+    int is_brief; /* when it is not clear does not matter */
+    double at;    /* from here on it is not clear */
 } sweep;
 
 /* The pair at an instant: how far apart, and along which axis. */
@@ -285,7 +287,7 @@ static int is_clear(sweep *s, const instant *from, const instant *to)
         if (is_apart_along(s, from->n, from, to) || is_apart_along(s, to->n, from, to)) return 1;
     }
     if (s->is_brief && to->distance < -s->tol) return 0;
-    if (t <= s->finest || s->left-- <= 0) {
+    if (t <= (to->distance < -s->tol ? s->coarse : s->finest) || s->left-- <= 0) {
         s->at = from->t;
         return 0;
     }
@@ -302,7 +304,7 @@ static double time_of_impact(sweep *s, const instant *first)
     instant at;
     look_at(s, high, &at);
     if (at.distance >= level) return high;
-    for (int k = 0; k < MOST && high - low > s->finest; k++) {
+    for (int k = 0; k < MOST && high - low > s->coarse; k++) {
         look_at(s, 0.5 * (low + high), &at);
         *(at.distance >= level ? &low : &high) = at.t;
     }
@@ -322,6 +324,7 @@ static int sweep_convex(sweep *s, const double *n, double *at)
     measure(&last);
     s->tol += fmax(0, -first.distance);
     s->finest = fmin(h, fmax(1e-12 * h, 0.25 * s->tol / s->speed));
+    s->coarse = fmax(s->finest, 0.25 * s->least * PERP__CROSSED / s->speed);
     s->left = MOST;
     int clear = is_clear(s, &first, &last);
     if (!clear && !s->is_brief) *at = time_of_impact(s, &first);
@@ -363,6 +366,7 @@ int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, doub
     const int swap = b->shape[j].kind == PERP_SHAPE_FIELD || b->shape[j].kind == PERP_SHAPE_PLANE;
     const double back[3] = {n ? -n[0] : 0, n ? -n[1] : 0, n ? -n[2] : 0};
     sweep s = {.b = b, .path = path, .tol = tol, .is_brief = at == NULL};
+    s.least = fmin(b->form[i].least, b->form[j].least);
     s.shape[0] = swap ? j : i, s.shape[1] = swap ? i : j;
     s.speed = (perp__travel(b, i, path->h) + perp__travel(b, j, path->h)) / path->h;
     if (b->shape[s.shape[0]].kind == PERP_SHAPE_FIELD) return sweep_field(&s, at);
