@@ -145,9 +145,17 @@ perp_status cli_report_fit(const char *html, perp_model *model, const perp_datas
 /* Ctrl-C and its like (SIGINT, SIGTERM, SIGHUP) end the process and leave no temporary file. */
 void cli_clean_up_on_signals(void);
 
-/* They set cli_is_interrupted instead; a second one ends the process at once and leaves what is written so far. */
+/* They set cli_is_interrupted instead; a second one ends the process at once. */
 void cli_catch_signals(void);
 int cli_is_interrupted(void);
+
+/* What a command may take. 0: no limit. */
+typedef struct cli_budget {
+    double seconds, megabytes; /* of the clock; of address space */
+} cli_budget;
+
+/* From now on: the end of the time is a signal as the others, and is said. 0: the system does not limit memory so. */
+int cli_keep_to(const cli_budget *budget);
 
 /* The name of a result, at `room`, or `path` itself: that of a run that stopped early is NAME.partial, of a page
  * NAME.partial.html; what is no regular file keeps its name. A path that is too long has no other name: NULL. */

@@ -55,8 +55,9 @@ static void print_names(void)
 /* The next option of a command that is not its operand; k is -1 before the first. NULL: no more. */
 static const cli_option *next_option(const cli_command *c, int *k)
 {
-    while (++*k < c->noptions && !c->options[*k].name[0]) continue;
-    return *k < c->noptions ? &c->options[*k] : NULL;
+    const cli_option *o;
+    while ((o = cli_option_of(c, ++*k)) && !o->name[0]) continue;
+    return o;
 }
 
 /* The words that an operand may be. NULL: it is a file, or there is none. */

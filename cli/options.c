@@ -13,6 +13,29 @@ const char *const cli_integrators[] = {
 #undef WORD
 };
 
+/* What every command has ---------------------------------------------------------------------- */
+
+static cli_budget budget;
+
+const cli_option cli_common[CLI_COMMON] = {
+    {"timeout", "S", "stop after so many seconds; what is done by then is kept",
+     CLI_INTO(cli_budget, seconds), .is_positive = 1},
+    {"max-memory", "MB", "take no more address space than this", CLI_INTO(cli_budget, megabytes),
+     .is_positive = 1},
+};
+
+const cli_option *cli_option_of(const cli_command *c, int k)
+{
+    return k < c->noptions                ? &c->options[k]
+           : k < c->noptions + CLI_COMMON ? &cli_common[k - c->noptions]
+                                          : NULL;
+}
+
+static int is_common(const cli_option *o)
+{
+    return o >= cli_common && o < cli_common + CLI_COMMON;
+}
+
 /* Help ---------------------------------------------------------------------------------------- */
 
 static void print_option(const char *name, const char *value, const char *help)
@@ -27,8 +50,8 @@ static int print_help(const cli_command *c)
 {
     printf("usage: perp %s%s%s\n\n%s\n", c->name, c->usage[0] ? " " : "", c->usage, c->about);
     if (c->notes) printf("\n");
-    for (int k = 0; k < c->noptions && c->notes; k++) {
-        const cli_option *o = &c->options[k];
+    const cli_option *o;
+    for (int k = 0; c->notes && (o = cli_option_of(c, k)); k++) {
         if (o->name[0]) print_option(o->name, o->value, o->help);
     }
     if (c->notes) print_option("help", NULL, "this text");
@@ -59,8 +82,8 @@ enum { END, TAKE, HELP, BAD };
 /* NULL if there is none. "" finds the operand. */
 static const cli_option *find_option(const cli_command *c, const char *name, size_t length)
 {
-    for (int k = 0; k < c->noptions; k++) {
-        const cli_option *o = &c->options[k];
+    const cli_option *o;
+    for (int k = 0; (o = cli_option_of(c, k)); k++) {
         if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
     }
     return NULL;
@@ -72,9 +95,10 @@ static int unknown_option(const cli_command *c, const char *text)
     char name[MOST][32], see[32], message[256];
     const char *names[MOST] = {"--help"};
     int n = 1;
-    for (int k = 0; k < c->noptions && n < MOST; k++) {
-        if (strlen(c->options[k].name) < 2) continue;
-        snprintf(name[n], sizeof name[n], "--%s", c->options[k].name);
+    const cli_option *o;
+    for (int k = 0; n < MOST && (o = cli_option_of(c, k)); k++) {
+        if (strlen(o->name) < 2) continue;
+        snprintf(name[n], sizeof name[n], "--%s", o->name);
         names[n] = name[n], n++;
     }
     snprintf(see, sizeof see, "perp %s --help", c->name);
@@ -209,7 +233,7 @@ static int put_item(const cli_args *args, cli_list *list, const char *value)
 static int put(const cli_args *args, const cli_option *o, const char *value, void *request)
 {
     const cli_command *c = args->command;
-    void *to = (char *)request + o->at;
+    void *to = (is_common(o) ? (char *)&budget : (char *)request) + o->at;
     if (!o->value) return put_integer(o, to, strncmp(o->name, "no-", 3) != 0);
     if (o->words) return put_word(c, o, to, value);
     switch (o->type) {
@@ -233,7 +257,10 @@ int cli_read(const cli_args *args, void *request)
         const cli_option *o = &args->command->options[k];
         if (o->needed && !cli_is_given(args, o->name)) return cli_ask(args, o->needed);
     }
-    return CLI_DONE;
+    if (cli_keep_to(&budget)) return CLI_DONE;
+    cli_say("perp %s: --max-memory %g: the system sets no such limit\n", args->command->name,
+            budget.megabytes);
+    return CLI_USAGE;
 }
 
 void cli_read_again(const cli_args *args, void *request)

@@ -59,6 +59,13 @@ typedef struct cli_command {
     int noptions;
 } cli_command;
 
+/* --timeout and --max-memory, which every command has; their destinations are not in its request. */
+enum { CLI_COMMON = 2 };
+extern const cli_option cli_common[CLI_COMMON];
+
+/* The k-th option of a command, with those that all have; NULL behind the last. */
+const cli_option *cli_option_of(const cli_command *command, int k);
+
 #define CLI_OPTIONS(table) .options = (table), .noptions = sizeof(table) / sizeof *(table)
 
 /* A command line of a command. */

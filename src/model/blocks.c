@@ -1,7 +1,7 @@
 /* Which words begin a block, and who reads it: blocks.def. */
 
 #include "model/blocks.h"
-#include "model/names.h"
+#include "base/names.h"
 
 #define PERP_BLOCK(word, is_reserved)                                                              \
     static int has_##word(const perp_model *model)                                                 \

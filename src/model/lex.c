@@ -2,7 +2,7 @@
 
 #include "base/tol.h"
 #include "base/number.h"
-#include "model/names.h"
+#include "base/names.h"
 #include "model/syntax.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * element. */
 
 #include "model/builder.h"
-#include "model/names.h"
+#include "base/names.h"
 #include "model/plan_block.h"
 
 #include <math.h>

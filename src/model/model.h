@@ -10,7 +10,7 @@
 
 #include "base/input.h"
 #include "model/graph.h"
-#include "model/names.h"
+#include "base/names.h"
 #include "model/source.h"
 #include "perp/outline.h"
 #include "perp/robots.h"

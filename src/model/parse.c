@@ -4,7 +4,7 @@
 
 #include "model/blocks.h"
 #include "model/graph.h"
-#include "model/names.h"
+#include "base/names.h"
 #include "model/syntax.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "bodies/bodies.h"
 #include "bodies/space.h"
-#include "model/names.h"
+#include "base/names.h"
 #include "model/syntax.h"
 #include "perp/model.h"
 #include "robots/robots.h"

@@ -99,14 +99,34 @@ static double *read_heights(mjcf *m, mjcf_field *f)
     return x;
 }
 
+static long long count_words(const char *text)
+{
+    long long n = 0;
+    for (int was_space = 1; *text; text++) {
+        int is_space = strchr(" \t\r\n", *text) != NULL;
+        n += was_space && !is_space;
+        was_space = is_space;
+    }
+    return n;
+}
+
 /* The text's first row is the last of the field. */
 static double *inline_heights(mjcf *m, mjcf_field *f)
 {
+    const char *text = perp__xml_get(f->node, "elevation");
+    int is_flat = !text;
+    long long words = is_flat ? 0 : count_words(text), wanted = (long long)f->nrow * f->ncol;
+    if (!is_flat && words < wanted) /* before memory is taken for all */
+        return perp__robot_refuse(m->r, f->node, "elevation",
+                                  "elevation: %lld numbers, %lld expected", words, wanted),
+               NULL;
+    if (is_flat && f->nrow >= 2 && f->nrow <= MOST && f->ncol >= 2 && f->ncol <= MOST)
+        f->nrow = f->ncol = 2; /* the same surface, whatever memory the numbers ask for */
     double *x = room_for(m, f, NULL);
     int n = f->nrow * f->ncol;
     if (!x) return NULL;
     memset(x, 0, (size_t)n * sizeof *x);
-    if (!perp__xml_get(f->node, "elevation")) return x;
+    if (is_flat) return x;
     if (!perp__read_numbers(m->r, f->node, "elevation", n, n, x)) return NULL;
     for (int r = 0; r < f->nrow / 2; r++)
         for (int c = 0; c < f->ncol; c++) {

@@ -1,5 +1,6 @@
 /* The parts of a robot: lists while it is read, names of columns, a system made of them. */
 
+#include "base/names.h"
 #include "robots/robots.h"
 
 #include <stdlib.h>
@@ -122,16 +123,8 @@ static const char *ending(perp_joint joint, int is_v, int k)
     return is_v ? ".v" : "";
 }
 
-static int is_taken(const char *const *names, int n, const char *name)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) return 1;
-    return 0;
-}
-
-/* A name that none before has. */
-static const char *name_of(perp_robot *to, int body, const char *end, const char *const *names,
-                           int n)
+/* A name that none before has, known from now on. NULL: no memory. */
+static const char *name_of(perp_robot *to, int body, const char *end, perp__names *names)
 {
     const char *stem = to->joint[body] ? to->joint[body] : to->body[body].name;
     size_t size = (stem ? strlen(stem) : 0) + strlen(end) + 40;
@@ -144,9 +137,22 @@ static const char *name_of(perp_robot *to, int body, const char *end, const char
             snprintf(text, size, "%s_%d%s", stem, k + 1, end);
         else
             snprintf(text, size, "body%d%s", body + 1 + k, end);
-        if (!is_taken(names, n, text)) break;
+        if (perp__names_find(names, text) < 0) break;
     }
-    return text;
+    return text && perp__names_add(names, text, names->count) ? text : NULL;
+}
+
+static int name_all(perp_robot *to, int is_v, const char **name)
+{
+    perp__names names = {0};
+    int ok = 1;
+    for (int i = 0, at = 0; ok && i < to->is.nbody; i++) {
+        perp_joint joint = to->body[i].joint;
+        for (int k = 0; ok && k < sizes[joint][is_v]; k++, at++)
+            ok = (name[at] = name_of(to, i, ending(joint, is_v, k), &names)) != NULL;
+    }
+    perp__names_clear(&names);
+    return ok;
 }
 
 int perp__finish_robot(perp__robot_reader *r)
@@ -158,15 +164,7 @@ int perp__finish_robot(perp__robot_reader *r)
     }
     PERP_TAKE(&to->arena, to->q_name, to->nq + 1);
     PERP_TAKE(&to->arena, to->v_name, to->nv + 1);
-    if (!to->q_name || !to->v_name) return 0;
-    for (int i = 0, q = 0, v = 0; i < to->is.nbody; i++) {
-        perp_joint joint = to->body[i].joint;
-        for (int k = 0; k < sizes[joint][0]; k++, q++)
-            if (!(to->q_name[q] = name_of(to, i, ending(joint, 0, k), to->q_name, q))) return 0;
-        for (int k = 0; k < sizes[joint][1]; k++, v++)
-            if (!(to->v_name[v] = name_of(to, i, ending(joint, 1, k), to->v_name, v))) return 0;
-    }
-    return 1;
+    return to->q_name && to->v_name && name_all(to, 0, to->q_name) && name_all(to, 1, to->v_name);
 }
 
 const char *perp_robot_q_name(const perp_robot *robot, int k)

@@ -144,10 +144,11 @@ int perp__read_numbers(perp__robot_reader *r, const perp__xml_node *node, const 
     double value;
     int n = 0;
     if (!text) return 0;
+    const char *end = text + strlen(text);
     for (const char *at = text;;) {
         while (is_space(*at)) at++;
         if (!*at) break;
-        size_t took = perp__number_read(at, strlen(at), &value);
+        size_t took = perp__number_read(at, (size_t)(end - at), &value);
         if (!took || !isfinite(value) || (at[took] && !is_space(at[took])))
             return perp__robot_refuse(r, node, attribute, "%s: '%.40s' is no finite number",
                                       attribute, at);

@@ -38,6 +38,7 @@ typedef struct perp__reader {
     perp_trajectory *out;
     perp_diag *diag;
     int errors;
+    size_t commented;  /* bytes that comments took */
     int ntext;         /* columns of text, behind those of the table */
     int has_end;       /* of the present line */
     int error;         /* errno of what ended the reading of the file */

@@ -136,9 +136,17 @@ static long rows_said(const char *comment)
 /* "# text": kept; "# unit NAME = UNIT" is understood once the names are known. */
 static int read_comment(perp__reader *r, const char *first, const char *last)
 {
+    const size_t MOST = (size_t)1 << 26, EACH = 64; /* bytes; of those, for the line itself */
     perp_trajectory *t = r->out;
     first++;
     if (first < last && *first == ' ') first++;
+    r->commented += (size_t)(last - first) + EACH;
+    if (r->commented > MOST) {
+        FAULT(r, 1, "the file has more than 64 MB of comments");
+        r->at = r->end;
+        r->file = NULL;
+        return 1;
+    }
     char *text = perp__arena_string(&t->arena, first, (size_t)(last - first));
     if (!text || !perp__grow(&t->comment, &t->ccomment, t->ncomment + 1, sizeof *t->comment))
         return 0;

@@ -95,6 +95,68 @@ static void json_is_utf8(void **state)
     cli_expect(0, NULL, NULL, "solve '%s' --json | iconv -f utf-8 -t utf-8 > /dev/null", path);
 }
 
+/* The end of the time is said, and what is done is kept; what never asks is ended. */
+static void a_timeout_ends_a_run(void **state)
+{
+    (void)state;
+    const char *model =
+                   cli_file("long.perp", "state x = 1\nder(x) = -x\nsimulate to 1e9 step 1e-3\n"),
+               *out = cli_path("long.csv");
+    cli_expect(130, NULL, "perp: the time of --timeout is over\nperp simulate: interrupted",
+               "simulate '%s' --timeout 0.2 -o '%s' --quiet", model, out);
+    char *text = cli_read(cli_path("long.csv.partial"));
+    assert_non_null(strstr(text, "\n# stopped: interrupted"));
+    free(text);
+    cli_expect(130, NULL, "perp: the time of --timeout is over",
+               "--version > /dev/null; sleep 60 | \"$PERP\" check - --timeout 0.1");
+    cli_expect(130, NULL, "limit of processor time",
+               "--version > /dev/null; ulimit -St 1; \"$PERP\" simulate '%s' -o '%s' --quiet",
+               model, out);
+    cli_expect(1, NULL, "--timeout must be positive", "check '%s' --timeout 0", model);
+}
+
+/* Address space of 200 MB is enough for a small run, and for a flat field of 900 million heights, not for a table of as many numbers. */
+static void memory_is_limited(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("the sanitizer needs all of the address space");
+#endif
+    const char *table = cli_path("table.csv"), *picture = cli_path("table.svg");
+    cli_expect(0, NULL, NULL, "simulate examples/notes/particle.perp --max-memory 200 --quiet");
+    cli_expect(4, NULL, "out of memory",
+               "--version > /dev/null; { echo t,x; seq 0 5000000 | sed 's/$/,1/'; } > '%s'; "
+               "\"$PERP\" report '%s' "
+               "--svg '%s' --max-memory 100; code=$?; rm -f '%s'; exit $code",
+               table, table, picture, table);
+    cli_expect(2, NULL, "more than 64 MB of comments",
+               "--version > /dev/null; { yes '#' | head -2000000; echo t,x; echo 0,1; } > '%s'; "
+               "\"$PERP\" report '%s' "
+               "--svg '%s' --max-memory 200; code=$?; rm -f '%s'; exit $code",
+               table, table, picture, table);
+    cli_result r = cli_run("--version --verbose");
+    int has_expat = !strstr(r.out, "libexpat.so.1            not");
+    cli_free(&r);
+    if (!has_expat) skip_because("there is no expat");
+    const char *field =
+        cli_file("field.xml",
+                 "<mujoco><asset><hfield name='h' nrow='30000' ncol='30000' size='1 1 0.2 0.1'/>"
+                 "</asset><worldbody><geom type='hfield' hfield='h'/><body pos='0 0 1'><freejoint/>"
+                 "<geom size='0.1'/></body></worldbody></mujoco>");
+    cli_expect(0, "bodies: 1", NULL, "check '%s' --max-memory 200", field);
+    field = cli_file("short.xml",
+                     "<mujoco><asset><hfield name='h' nrow='30000' ncol='30000' size='1 1 1 1' "
+                     "elevation='1 2'/></asset><worldbody><geom type='hfield' hfield='h'/>"
+                     "</worldbody></mujoco>");
+    cli_expect(2, NULL, "2 numbers, 900000000 expected", "check '%s' --max-memory 200", field);
+    cli_expect(0, "bodies: 3000", NULL,
+               "--version > /dev/null; { echo '<mujoco><worldbody>'; for i in $(seq 3000); do echo "
+               "\"<body "
+               "name='b$i' pos='$((3*i)) 0 1'><freejoint/><geom size='1'/></body>\"; done; "
+               "echo '</worldbody></mujoco>'; } > '%s'; \"$PERP\" check '%s'",
+               field, field);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +164,8 @@ int main(void)
         cmocka_unit_test(what_files_name_is_a_regular_file),
         cmocka_unit_test(a_caller_may_name_pipes),
         cmocka_unit_test(json_is_utf8),
+        cmocka_unit_test(a_timeout_ends_a_run),
+        cmocka_unit_test(memory_is_limited),
     };
     return run_all(tests);
 }

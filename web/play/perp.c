@@ -63,6 +63,11 @@ int cli_is_interrupted(void)
     return 0;
 }
 
+int cli_keep_to(const cli_budget *budget)
+{
+    return !(budget->megabytes > 0);
+}
+
 /* There is no compiler (external/compiler.h). */
 perp_status perp__cache_folder(char folder[PERP__FOLDER_ROOM], perp_diag *diag)
 {

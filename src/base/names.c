@@ -1,6 +1,6 @@
 /* Hashed with FNV-1a; a name is at its place or the next free one. */
 
-#include "model/names.h"
+#include "base/names.h"
 
 #include "base/hash.h"
 
