@@ -422,6 +422,27 @@ static void couplings_and_welds_are_one_body(void **state)
     perp_bodies_destroy(b);
 }
 
+/* Two couplings of nearly the same ratio lock both joints: neither row follows from the other, however small the difference, until it is rounding. */
+static void couplings_that_nearly_agree_hold_both(void **state)
+{
+    (void)state;
+    static const double differs[] = {0.1, 1e-2, 1e-3, 1e-4};
+    for (int k = 0; k < 4; k++) {
+        perp_body body[2] = {slider(), slider()};
+        perp_bodies *b = make(body, 2, 1e-3, 0);
+        for (int i = 0; i < 2; i++)
+            tie(b, (perp_equality){.kind = PERP_EQUALITY_JOINT,
+                                   .body = {1, 2},
+                                   .polynomial = {0.5, 3 + i * differs[k], 0, 0, 0}});
+        assert_int_equal(perp_bodies_set(b, (double[]){0.5, 0}, NULL), PERP_OK);
+        assert_int_equal(perp_bodies_set_force(b, (double[]){0, 10}), PERP_OK);
+        step(b, 100);
+        expect_near(perp_bodies_q(b)[0], 0.5, 1e-9, "the first");
+        expect_near(perp_bodies_q(b)[1], 0, 1e-9, "the second");
+        perp_bodies_destroy(b);
+    }
+}
+
 /* A hinge on the floor's friction: contact and joint in one problem. A lever on a hinge pushes a box against its friction. */
 static void limits_and_contacts_are_one_problem(void **state)
 {
@@ -608,6 +629,7 @@ int main(void)
         cmocka_unit_test(coupled_joints_share_what_holds),
         cmocka_unit_test(a_closed_loop_does_not_drift),
         cmocka_unit_test(couplings_and_welds_are_one_body),
+        cmocka_unit_test(couplings_that_nearly_agree_hold_both),
         cmocka_unit_test(limits_and_contacts_are_one_problem),
         cmocka_unit_test(what_is_held_in_an_overlap_is_let_go_at_once),
         cmocka_unit_test(what_is_wrong_is_said),
