@@ -423,6 +423,45 @@ static void costs_are_below_the_least_by_no_more_than_they_state(void **state)
     }
 }
 
+/* By steps of order 1 the cost is off by all that the correction says, and what its last round still changed. */
+static void the_error_of_a_cost_covers_what_its_correction_has_left(void **state)
+{
+    static const int nodes[] = {8, 13, 21};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        refined u = refine_by("drag_through", nodes[k], 0, PERP_PLAN_BACKWARD_EULER);
+        double off = fabs(u.r.cost - 1.65645486213);
+        if (!(off <= u.r.cost_error) || !(off >= 0.8 * u.r.cost_error))
+            fail_msg("%d nodes: cost off by %.9g, stated %.9g", nodes[k], off, u.r.cost_error);
+        clear(&u);
+    }
+}
+
+/* x = t - t^2 has its top 0.25 between nodes: how far it is above a bound there is said however little it is, and nothing where it is below. */
+static void little_that_is_broken_between_nodes_is_noted(void **state)
+{
+    static const double over[] = {1e-3, 1e-6, 1e-9, 1e-11, -1e-9};
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        char text[512];
+        refined u = {0};
+        snprintf(
+            text, sizeof text,
+            "model top\ninput u\nstate x = 0, v = 1, w = 0\nder(x) = v\nder(v) = -2\nder(w) = u\n"
+            "plan {\nhorizon 1\nnodes 4\nmethod radau5\nminimize integral(u^2)\nx <= %.17g\n"
+            "at end: w = 1\n}\n",
+            0.25 - over[k]);
+        assert_int_equal(perp_model_parse(text, strlen(text), "top", &u.model, &u.diag), PERP_OK);
+        perp_plan_options o = perp_plan_options_default(u.model);
+        assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        double most = fmax(over[k], 0);
+        if (!(u.r.between >= most) || !(u.r.between <= 10 * most))
+            fail_msg("by %g: broken by %g", over[k], u.r.between);
+        clear(&u);
+    }
+}
+
 /* States that every method has right, and a cost that is a sum over its points: what is stated is what the sum is off by. */
 static void what_the_rule_of_a_cost_leaves_out_is_stated(void **state)
 {
@@ -595,6 +634,8 @@ int main(void)
         cmocka_unit_test(what_is_broken_between_nodes_is_seen),
         cmocka_unit_test(between_nodes_no_origin_counts),
         cmocka_unit_test(what_lets_share_is_looked_at_once),
+        cmocka_unit_test(the_error_of_a_cost_covers_what_its_correction_has_left),
+        cmocka_unit_test(little_that_is_broken_between_nodes_is_noted),
         cmocka_unit_test(a_pole_between_nodes_is_no_cost),
         cmocka_unit_test(a_cost_that_swings_within_steps_is_not_counted),
         cmocka_unit_test(a_cost_that_is_not_shown_to_stay_is_one_of_its_mesh),
