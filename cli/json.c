@@ -97,7 +97,7 @@ char *cli_json_print(const cJSON *item, int on_one_line)
     char *bytes = on_one_line ? cJSON_PrintUnformatted(item) : cJSON_Print(item);
     perp__text text = {0};
     if (bytes) perp__text_utf8(&text, bytes);
-    cJSON_free(bytes);
+    free(bytes);
     if (text.failed) perp__text_clear(&text);
     return text.at;
 }

@@ -4,7 +4,8 @@
 import grammar from '../../editors/vscode/syntaxes/perp.tmLanguage.json';
 import {painter} from './colours.js';
 
-const pieces = painter(grammar);
+const pieces = painter(grammar),
+    MOST_LINES = 5000; // that are coloured: longer texts are plain
 
 // Characters of perp's columns are code points; those of the page are UTF-16.
 function place(line, column) {
@@ -85,8 +86,9 @@ export class Editor {
     }
 
     draw() {
-        const lines = this.text.split('\n'),
-            marked = new Map();
+        const lines = this.text.split('\n');
+        if (lines.length > MOST_LINES) return this.drawPlain(lines.length);
+        const marked = new Map();
         for (const m of this.marks) marked.set(m.line, [...(marked.get(m.line) ?? []), m]);
         this.paint.replaceChildren(...lines.map((line, i) => this.paintLine(line, marked.get(i + 1) ?? [])));
         this.gutter.replaceChildren(
@@ -101,6 +103,13 @@ export class Editor {
                 return host;
             }),
         );
+        this.scroll();
+    }
+
+    // One text for all lines, and one for their numbers.
+    drawPlain(n) {
+        this.paint.textContent = this.text + '\u200b';
+        this.gutter.textContent = Array.from({length: n}, (_, i) => i + 1).join('\n');
         this.scroll();
     }
 

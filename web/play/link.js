@@ -1,7 +1,23 @@
 // A model in the part of the address behind "#": deflated, in base64 without what addresses give a meaning to.
 
-async function through(stream, bytes) {
-    return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+// Bytes of a model in an address, and of the module: a kilobyte of either may be inflated to a megabyte, again and again.
+const MOST_TEXT = 1 << 18,
+    MOST_MODULE = 1 << 26;
+
+// What comes out of the stream; throws where it is more than `most` bytes.
+async function through(stream, bytes, most = Infinity) {
+    const parts = [];
+    let length = 0;
+    const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+    for (let next; !(next = await reader.read()).done; ) {
+        length += next.value.length;
+        if (length > most) {
+            reader.cancel();
+            throw new RangeError(`it holds more than ${most} bytes`);
+        }
+        parts.push(next.value);
+    }
+    return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 export function toBase64(bytes) {
@@ -15,7 +31,7 @@ export function fromBase64(text) {
 }
 
 export async function unzip(text) {
-    return through(new DecompressionStream('gzip'), fromBase64(text));
+    return through(new DecompressionStream('gzip'), fromBase64(text), MOST_MODULE);
 }
 
 // {text, settings, kind} as "m=...&set=mu:0.3&do=plan".
@@ -35,7 +51,7 @@ export async function read(hash) {
     if (!packed) return null;
     const bytes = fromBase64(packed.replaceAll('-', '+').replaceAll('_', '/')),
         text = new TextDecoder('utf-8', {fatal: true}).decode(
-            await through(new DecompressionStream('deflate-raw'), bytes),
+            await through(new DecompressionStream('deflate-raw'), bytes, MOST_TEXT),
         ),
         settings = {};
     for (const setting of part.getAll('set')) {

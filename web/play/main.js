@@ -338,8 +338,9 @@ async function take(hash) {
     let found;
     try {
         found = await link.read(hash);
-    } catch {
-        return tell('the address holds a model that is damaged: it was not copied whole', true);
+    } catch (error) {
+        const why = error instanceof RangeError ? error.message : 'it was not copied whole';
+        return tell(`the address holds a model that is damaged: ${why}`, true);
     }
     if (!found) return load(Object.keys(models)[0]);
     editor.text = found.text;

@@ -4,6 +4,7 @@ import {spawnSync} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
+import {deflateRawSync} from 'node:zlib';
 import {run as runModule} from '../play/host.js';
 import {check, finish, open, perp, quiet, run, scratchFile, source, test} from './browser.mjs';
 
@@ -119,7 +120,7 @@ await test('what is not there is an error', () => {
 
 await test('one file, small, without a server', () => {
     const text = readFileSync(html, 'utf8');
-    check('size', statSync(html).size < 900e3, String(statSync(html).size));
+    check('size', statSync(html).size < 910e3, String(statSync(html).size));
     check('nothing from elsewhere', !/(src|href)="?https?:/.test(text));
     const policy = text.match(/Content-Security-Policy" content="([^"]*)"/)[1];
     check(
@@ -409,6 +410,34 @@ await test('an address that is damaged is said', async () => {
     const other = await start('#m=abcdefgh', {mayFail: true});
     await says(other, 'damaged');
     check('told', (await other.locator('#state.bad').count()) === 1);
+    await other.close();
+});
+
+// A kilobyte of an address that is inflated to a megabyte, or 26 kilobytes to 20.
+await test('an address that holds too much is said', async () => {
+    for (const lines of [524288, 10e6]) {
+        const packed = deflateRawSync(Buffer.from('x\n'.repeat(lines))).toString('base64url'),
+            other = await start('#m=' + packed, {mayFail: true});
+        await says(other, 'more than 262144 bytes');
+        await other.close();
+    }
+});
+
+await test('long texts are plain, and edited', async () => {
+    const other = await start('');
+    await drawnAgain(other, () =>
+        other.locator('#text').evaluate(
+            (area, text) => {
+                area.value = text;
+                area.dispatchEvent(new Event('input'));
+            },
+            short + '# a comment\n'.repeat(20000),
+        ),
+    );
+    check('kept', (await typed(other)).length > 200000);
+    const lines = (await typed(other)).split('\n').length;
+    check('numbered', (await other.locator('#gutter').textContent()).endsWith(`\n${lines}`));
+    check('no line of its own', (await other.locator('#paint div').count()) === 0);
     await other.close();
 });
 
