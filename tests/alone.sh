@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The verdicts of the command without its optional libraries (KLU, MUMPS, IPOPT, Clp, expat, HDF5) beside those with them: exit code and
+# The verdicts of the command without its optional libraries (MUMPS, IPOPT, Clp, expat, HDF5) beside those with them: exit code and
 # outcome of every example, of the models in the documents and of the findings. tests/data/alone.tsv lists the differences: FILE, COMMAND,
 # verdict with, verdict without, reason. A difference that is not listed fails the test, and so does a listed one that is gone: the list only
 # shrinks. A row whose verdict without is "long" is not run: it takes more than a minute without the library.
 #
 #   tests/alone.sh PERP LIBRARY... [--update] [--all]
 #
-#   LIBRARY    file names, as libklu.so.1; an empty file of this name in LD_LIBRARY_PATH keeps the library from being loaded
+#   LIBRARY    file names, as libClp.so.1; an empty file of this name in LD_LIBRARY_PATH keeps the library from being loaded
 #   --update   write the list; reasons are kept, new rows get "?"
 #   --all      run the "long" rows too, for up to LIMIT seconds each (environment; default 60): it depends on the machine
 set -eu

@@ -24,7 +24,7 @@ found=$(grep -nE "$opens" src/*/*.[ch] src/export/fmu/*.[ch] cli/*.[ch] |
 [ -z "$found" ] || { echo "FAILED: opened beside the gate: $found"; exit 1; }
 found=$(grep -nE '^#include "' cli/*.[ch] | grep -E '"[a-z]+/' | grep -vE '"(perp|base|cjson)/' || true)
 [ -z "$found" ] || { echo "FAILED: the command knows public headers and base: $found"; exit 1; }
-for header in klu.h IpStdCInterface.h Clp_C_Interface.h dmumps_c.h expat.h hdf5.h mpi.h petscsnes.h; do
+for header in IpStdCInterface.h Clp_C_Interface.h dmumps_c.h expat.h hdf5.h mpi.h petscsnes.h; do
     n=$(grep -l "include <.*$header>" src/*/*.[ch] src/external/plugins/*.[ch] cli/*.[ch] | wc -l)
     [ "$n" = 1 ] || { echo "FAILED: $header is included by $n files"; exit 1; }
 done

@@ -1,6 +1,6 @@
 #!/bin/bash -eu
 # Every harness with its corpus, in the layout that OSS-Fuzz expects: $OUT/fuzz_NAME and $OUT/fuzz_NAME_seed_corpus.zip. The library alone,
-# without KLU, IPOPT and Clp; `CC=clang CFLAGS=... LIB_FUZZING_ENGINE=-fsanitize=fuzzer OUT=dir fuzz/oss-fuzz/build.sh` does the same anywhere.
+# without IPOPT and Clp; `CC=clang CFLAGS=... LIB_FUZZING_ENGINE=-fsanitize=fuzzer OUT=dir fuzz/oss-fuzz/build.sh` does the same anywhere.
 cd "$(dirname "$0")/../.." 2>/dev/null && [ -d fuzz ] || cd "$SRC/perp"
 mkdir -p "$OUT"
 library=$(mktemp -d)/library.c

@@ -172,7 +172,7 @@ PERP_API long perp_simulation_substeps(const perp_simulation *simulation, double
 
 /// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
 /// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open;
-/// where sides change, KLU's factors of models from 24 unknowns on, 8 of such that are not affine).
+/// where sides change, sparse factors that fill more than any before).
 ///
 /// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
 ///         PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the last

@@ -1,8 +1,9 @@
 /* Velocities and multipliers leave the problem: K x = sign C r + g, u = W r + C' x + c, so that u = (W + sign C' inv(K) C) r + c + C' inv(K) g,
  * as blocks of the contacts that a connected part of K joins. */
 
-#include "external/sparse_lu.h"
+#include "base/tol.h"
 #include "fclib/fclib.h"
+#include "linalg/sparse_lu.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,21 +77,10 @@ perp_status perp__fclib_system_create(perp__fclib_system *s, const perp_fclib_pr
     int global = perp__fclib_is_global(p);
     if (!(global ? state_global(s, arena) : state_local(s, arena))) return PERP_ERR_MEMORY;
     if (s->nx == 0) return PERP_OK;
-    if (!perp__sparse_lu_available())
-        return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
-                            "this problem needs sparse factors (KLU), which are not here\n");
     PERP_TAKE(arena, s->rest, s->nx);
     if (arena->failed) return PERP_ERR_MEMORY;
-    union { /* the library's arrays are not const, and not written to */
-        const int *from;
-        int *to;
-    } start = {s->K.start}, column = {s->K.row};
-    union {
-        const double *from;
-        double *to;
-    } value = {s->K.value};
-    s->lu = perp__sparse_lu_create(s->nx, start.to, column.to, 0);
-    if (s->lu && perp__sparse_lu_factor(s->lu, value.to)) return PERP_OK;
+    s->lu = perp__sparse_lu_create(s->nx, s->K.start, s->K.row, PERP_PIVOT_SHARE);
+    if (s->lu && perp__sparse_lu_factor(s->lu, s->K.value)) return PERP_OK;
     if (!s->lu || perp__sparse_lu_out_of_memory(s->lu)) return PERP_ERR_MEMORY;
     return perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL),
                         global ? "the equations M v - G l = .. of the velocities are singular\n"

@@ -367,7 +367,7 @@ static int take_sparse(perp__collocation *a)
 static int take_numbers(perp__collocation *a)
 {
     size_t entries = (size_t)most_entries(a), n = (size_t)a->n;
-    int is_sparse = a->n >= COLLOCATION_SPARSE_FROM && perp__sparse_lu_available();
+    int is_sparse = a->n >= COLLOCATION_SPARSE_FROM;
     PERP_TAKE(&a->arena, a->hint, a->ntable + 1);
     PERP_TAKE(&a->arena, a->value, entries + 1);
     PERP_TAKE(&a->arena, a->ws, perp__tape_end(&a->tape) + 1);

@@ -4,7 +4,7 @@
 #ifndef PERP_SRC_COLLOCATION_H
 #define PERP_SRC_COLLOCATION_H
 
-#include "external/sparse_lu.h"
+#include "linalg/sparse_lu.h"
 #include "base/arena.h"
 #include "external/compiler.h"
 #include "model/model.h"

@@ -3,7 +3,7 @@
  * settle soon interior points find the mode (docs/adr/021-shifted-modes.md). At last one pair at a time (Murty; finite for P-matrices). */
 
 #include "base/tol.h"
-#include "external/sparse_lu.h"
+#include "linalg/sparse_lu.h"
 #include "simulate/step.h"
 
 #include <math.h>
@@ -160,8 +160,7 @@ int perp__sparse_allocate(perp__step *s)
         mark_varying(s);
         find_forces(s);
         m->state = NO_FACTORS, m->norder = -1;
-        m->lu =
-            perp__sparse_lu_create(s->ny, m->start, m->column, s->nonlinear ? PERP_PIVOT_SHARE : 0);
+        m->lu = perp__sparse_lu_create(s->ny, m->start, m->column, PERP_PIVOT_SHARE);
         ok = m->lu != NULL;
     }
     free(seen);

@@ -5,7 +5,6 @@
 
 #include "base/tol.h"
 #include "linalg/invert.h"
-#include "external/sparse_lu.h"
 #include "simulate/step.h"
 #include "solve/solver.h"
 
@@ -142,8 +141,7 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
     s->newton.bad = s->cache.key + np;
     s->lcp.z = s->lcp.q + np;
     s->lcp.w = s->lcp.z + np;
-    int is_sparse = s->ny >= (s->nonlinear ? SPARSE_FROM_NONLINEAR : SPARSE_FROM) &&
-                    perp__sparse_lu_available();
+    int is_sparse = s->ny >= (s->nonlinear ? SPARSE_FROM_NONLINEAR : SPARSE_FROM);
     if (is_sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
     return is_sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
 }
@@ -1205,8 +1203,7 @@ static void try_rest(perp__step *s, perp__step_result *result)
             return;
         }
         int failures = s->newton.standing.failures,
-            is_loaded_anew = failures > 0 && failures < PERP__STANDING_WAIT &&
-                             perp__step_is_loaded_anew(s, s->newton.from);
+            is_loaded_anew = failures > 0 && perp__step_is_loaded_anew(s, s->newton.from);
         has_failed(&s->newton.standing,
                    PERP__STANDING_WAIT); /* until a step at rest shows that it has not */
         if (is_loaded_anew) return;
@@ -1216,6 +1213,7 @@ static void try_rest(perp__step *s, perp__step_result *result)
         perp__verdict v = perp__step_verify(s);
         if (v.error <= PERP_AMPLY * s->tol && !perp__step_moves_nothing(s, s->ws + s->sym.pre)) {
             keep_verdict(result, &v);
+            s->newton.standing.wait = 0;
             return;
         }
     }

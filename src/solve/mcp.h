@@ -4,7 +4,7 @@
 #define PERP_SRC_MCP_H
 
 #include "perp/mcp.h"
-#include "external/sparse_lu.h"
+#include "linalg/sparse_lu.h"
 
 struct perp_mcp_solver {
     perp_mcp_method method;

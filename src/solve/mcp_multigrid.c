@@ -285,7 +285,8 @@ int perp__mcp_multigrid(perp_mcp_solver *s)
     int steps = s->problem->column_start && s->n > 0 ? iterate(s) : 0;
     if (s->out_of_memory || perp__mcp_judge(s) <= s->options.tol) return steps;
     if (perp__mcp_is_at_rounding(s)) return steps; /* what the judge wants cannot be had */
-    if (s->start && !s->lu) s->lu = perp__sparse_lu_create(s->n, s->start, s->column, 0);
+    if (s->start && !s->lu)
+        s->lu = perp__sparse_lu_create(s->n, s->start, s->column, PERP_PIVOT_SHARE);
     if (s->start && !s->lu) return steps;
     steps += perp__mcp_min(s);
     return perp__mcp_judge(s) <= s->options.tol ? steps : steps + perp__mcp_fb(s);

@@ -32,9 +32,6 @@ perp_status perp_petsc_mcp(perp_petsc_method method, const perp_mcp *problem,
     perp_status status = perp__petsc_begin(&petsc, diag);
     if (status != PERP_OK) return status;
     status = perp_mcp_solver_create(PERP_MCP_FB, problem, options, &solver);
-    if (status == PERP_ERR_UNAVAILABLE)
-        return perp__refuse(diag, status, perp__in(NULL),
-                            "sparse problems need KLU (libsuitesparse-dev)\n");
     if (status != PERP_OK) return status;
     solver->petsc = petsc, solver->is_semismooth = method == PERP_PETSC_SSLS;
     status = perp__mcp_solve_by(solver, problem, run, z, w, info);

