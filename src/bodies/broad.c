@@ -190,11 +190,11 @@ static int is_early(const perp_bodies *b, const perp__path *path, const perp_con
  * the step will find. How many are left. */
 static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, int n)
 {
-    const double NEAR = 1e-8; /* of the least half length */
+    const double NEAR = 1e-8, FAR = 0.1; /* of the least half length */
     const int i = t->shape[0], j = t->shape[1];
     double least = fmin(b->form[i].least, b->form[j].least), near = NEAR * least, when = 0;
     int met = 0, kept = 0, is_field = b->shape[j].kind == PERP_SHAPE_FIELD,
-        is_far = !is_field && b->travel[i] + b->travel[j] > PERP__CROSSED * least;
+        is_far = !is_field && b->travel[i] + b->travel[j] > FAR * least;
     for (int k = 0; k < n && !met; k++) met = is_met(b, &t[k], near);
     if (!met) return n;
     int is_clear = perp__sweep(b, path, i, j, near, NULL, is_far ? &when : NULL);

@@ -314,18 +314,19 @@ static double time_of_impact(sweep *s, const instant *first)
 /* One of convex shapes, or a plane first. */
 static int sweep_convex(sweep *s, const double *n, double *at)
 {
-    enum { MOST = 400 };
+    enum { MOST = 400, BRIEF = 10 };
     instant first, last;
     const double h = s->path->h, tol = s->tol;
     place_at(s, 0, &first);
     place_at(s, h, &last);
     if (n && is_apart_along(s, n, &first, &last)) return 1;
-    measure(&first);
     measure(&last);
+    if (s->is_brief && last.distance < -s->tol && apart_along(first.x, last.n) >= 0) return 0;
+    measure(&first);
     s->tol += fmax(0, -first.distance);
     s->finest = fmin(h, fmax(1e-12 * h, 0.25 * s->tol / s->speed));
     s->coarse = fmax(s->finest, 0.25 * s->least * PERP__CROSSED / s->speed);
-    s->left = MOST;
+    s->left = s->is_brief ? BRIEF : MOST;
     int clear = is_clear(s, &first, &last);
     if (!clear && !s->is_brief) *at = time_of_impact(s, &first);
     s->tol = tol;
