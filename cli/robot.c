@@ -488,7 +488,8 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
         run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
         r->contact_error, r->newton_error, r->contacts, r->penetration, r->seconds);
     if (r->divided)
-        fprintf(out, "%ld of them were rejected as a whole and divided into 2 to 64 substeps\n",
+        fprintf(out,
+                "%ld of them were divided into substeps, at impacts or as they were rejected\n",
                 r->divided);
     if (ignored)
         fprintf(out, "%d kinds of things in the file are ignored: perp check lists them\n",

@@ -132,8 +132,8 @@ typedef struct perp_bodies_info {
     double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
     int iterations;       ///< of the friction solver
     double penetration;   ///< deepest penetration that is left at the end of the step [m]; 0: none
-    int substeps; ///< 1: the whole step; 2, 4, .. 64: the whole step was rejected and was divided. Errors
-                  ///< are those of the worst substep, contacts those of the last
+    int substeps; ///< 1: the whole step; more: it was divided, at impacts that it would have missed, or because
+                  ///< it was rejected. Errors are those of the worst substep, contacts those of the last
     double
         work; ///< multiply-adds of factorisations and matrix products (docs/scenes.md says which)
 } perp_bodies_info;
@@ -238,13 +238,15 @@ PERP_API perp_status perp_bodies_set_gravity(perp_bodies *bodies, const double g
 
 /// Take one step. Shapes that penetrate at its end by more than 1e-5 of the smaller shape's least half
 /// length are separated by the least motion in the metric of the mass matrix, which changes no velocity.
-/// A step without a verified answer is divided into equal substeps, each verified (docs/adr/081); the
-/// impulses are then those of the last substep times their number. Allocates when there are more contacts
-/// than ever before.
+/// No shape passes another: a step that would take one more than 1e-2 of that length into another on its way
+/// is divided at the impact (docs/explain/crossed-contacts.md). A step without a verified answer is divided
+/// into equal substeps (docs/adr/081). Each substep is verified; the impulses are then those of the last one,
+/// scaled to the length of the step. Allocates when there are more contacts than ever before.
 ///
 /// @param info  nullable
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, or shapes penetrate by more than a tenth of that
-///         length and cannot be separated: diag says which; the state stays); PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, shapes penetrate by more than a tenth of that length
+///         and cannot be separated, or would pass each other: diag says which; the state stays);
+///         PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *info, perp_diag *diag);
 
 /// Where a body is: its origin and rotation, row by row, in the world. Each nullable.

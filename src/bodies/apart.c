@@ -88,7 +88,7 @@ static void follow(perp_bodies *b)
 {
     if (!perp__is_midpoint(b)) return;
     memcpy(b->q, b->here, (size_t)b->nq * sizeof *b->q);
-    perp__bodies_move(b, b->v, -0.5 * b->o.step, b->q);
+    perp__bodies_move(b, b->v, -b->half, b->q);
 }
 
 /* The sum of all penetrations. */

@@ -161,10 +161,12 @@ struct perp_bodies {
     double *travel;       /* how far each shape may come within it */
     perp__ends *ends;
     long paths;
-    double
-        room; /* no pair has less way than this (perp__room), and no shape was thought to come less far */
-    double
-        span; /* of all bodies that hang on each other, and of the largest shape on one that moves: no point is further from a joint */
+    double half; /* `here` is so much later than q */
+    double thin; /* the least half length of all shapes */
+    /* No pair has less way than this (perp__room), and no shape was thought to come less far. */
+    double room;
+    /* Of all bodies that hang on each other, and of the largest shape on one that moves: no point is further from a joint. */
+    double span;
     perp__broad broad;
     perp__filter filter;
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
@@ -320,6 +322,8 @@ double perp__apart_after(const perp_bodies *b, const perp__path *path, int i, in
                          const double *n);
 /* Does the step to b->next take no shape through another? 0: not this pair, from the time *at of it on; -1: memory is out. */
 int perp__step_is_clear(perp_bodies *b, double *at, int *shape);
+/* The same of the way from the state at its velocities over h. */
+int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape);
 /* Penetration within a step that is let be, beside the smaller shape's least half length. */
 #define PERP__CROSSED 1e-2
 /* Points of a shape may be moved by this times the penetration that is taken back: a contact acts on a lever. */
@@ -342,6 +346,8 @@ void perp__bodies_take_impulses(perp_bodies *b);
 /* step.c: velocities in b->next become those with equalities, contacts and joints. */
 perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info);
 
+/* Pairs that come near each other from the positions q by the joint velocities v over h; 0: memory is out. */
+int perp__bodies_near_pairs(perp_bodies *b, const double *q, const double *v, double h);
 /* Pairs of the step in hand, with those that shapes reach by the joint velocities v over h; 0: memory is out. */
 int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h);
 int perp__bodies_are_far(const perp_bodies *b, int i, int j, double margin);

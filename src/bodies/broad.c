@@ -248,6 +248,17 @@ int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h)
     return !is_more || find_pairs(b);
 }
 
+int perp__bodies_near_pairs(perp_bodies *b, const double *q, const double *v, double h)
+{
+    perp__bodies_place(b, q);
+    perp__motions(b, v, h);
+    for (int i = 0; i < b->nshape; i++) {
+        place(b, i, &b->placed[i]);
+        b->travel[i] = perp__travel(b, i, h);
+    }
+    return find_pairs(b);
+}
+
 int perp__bodies_find_touches(perp_bodies *b)
 {
     const perp__path path = perp__path_of(b, b->here, b->v, b->o.step);

@@ -268,6 +268,7 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
         b->form[i].far = perp__length3(shape[i].position);
         b->form[i].extent = perp__shape_extent(&b->shape[i]);
         b->form[i].least = perp__shape_least(&b->shape[i]);
+        b->thin = fmin(i ? b->thin : (double)INFINITY, b->form[i].least);
         if (shape[i].body) reach = fmax(reach, b->form[i].far + b->form[i].extent);
     }
     b->span = reach;

@@ -452,11 +452,12 @@ static perp_status refuse_correction(const perp_bodies *b, double penetration,
 }
 
 /* Where the next step's forces act. */
-static void put_here(perp_bodies *b)
+static void put_here(perp_bodies *b, double half)
 {
+    b->half = half;
     if (!perp__is_midpoint(b)) return;
     memcpy(b->here, b->q, (size_t)b->nq * sizeof *b->q);
-    perp__bodies_move(b, b->v, 0.5 * b->o.step, b->here);
+    perp__bodies_move(b, b->v, half, b->here);
 }
 
 /* Velocities halfway, as if they changed as in the last step. */
@@ -467,18 +468,38 @@ static void guess_mean(perp_bodies *b)
         b->mean[k] = b->v[k] + 0.5 * (b->v[k] - last[k]);
 }
 
-/* Does the step in hand take no shape through another? Else it may be made up to b->impact. */
-static perp_status look_along(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+/* A step that takes a shape through another may be made up to b->impact. */
+static perp_status refuse_crossing(perp_bodies *b, const int *shape, perp_bodies_info *info,
+                                   perp_diag *diag)
 {
-    int shape[2], clear = perp__step_is_clear(b, &b->impact, shape);
-    if (clear < 0) return perp__out_of_memory(diag, "bodies");
-    if (clear) return PERP_OK;
     info->outcome = PERP_LIMIT;
     b->is_crossed = 1;
     return perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
                         "step %ld, t = %g s: not verified: %.3g s later shapes %d and %d (from 0) "
                         "would pass through each other\n",
                         b->steps + 1, b->time, b->impact, shape[0], shape[1]);
+}
+
+/* Does the step in hand take no shape through another? */
+static perp_status look_along(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    int shape[2], clear = perp__step_is_clear(b, &b->impact, shape);
+    if (clear < 0) return perp__out_of_memory(diag, "bodies");
+    return clear ? PERP_OK : refuse_crossing(b, shape, info, diag);
+}
+
+/* Contacts of the state: where the next step's forces act. Of the midpoint rule no shape passes another on the way there. */
+static perp_status look_from(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    int shape[2], clear = 1;
+    keep_touches(b);
+    if (perp__is_midpoint(b)) clear = perp__way_is_clear(b, 0.5 * b->o.step, &b->impact, shape);
+    if (clear < 0) return perp__out_of_memory(diag, "bodies");
+    b->impact *= 2; /* half of the step goes there */
+    if (!clear) return refuse_crossing(b, shape, info, diag);
+    put_here(b, 0.5 * b->o.step);
+    perp__bodies_place(b, b->here);
+    return perp__bodies_find_touches(b) ? PERP_OK : perp__out_of_memory(diag, "bodies");
 }
 
 /* To the end of the step, or of a part of it. Its end looks as far ahead as a whole one reaches. */
@@ -494,16 +515,22 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     perp__bodies_move(b, perp__is_midpoint(b) ? b->mean : b->next, b->o.step, b->q);
     memcpy(b->v, b->next, nv * sizeof *b->v);
     b->o.step = b->whole;
-    put_here(b);
+    int pair[2], clear = 1;
+    double at;
     keep_touches(b);
-    perp_status status = perp__bodies_look_ahead(b, &info->penetration, &moved_for, &worst);
+    if (perp__is_midpoint(b)) clear = perp__way_is_clear(b, 0.5 * b->whole, &at, pair);
+    put_here(b, clear > 0 ? 0.5 * b->whole : 0);
+    perp_status status = clear < 0
+                             ? PERP_ERR_MEMORY
+                             : perp__bodies_look_ahead(b, &info->penetration, &moved_for, &worst);
     if (status == PERP_OK && worst >= 0)
         status = refuse_overlap(b, &b->touch[worst], info, diag);
     else if (status == PERP_OK && !perp__correction_is_small(b, h, moved_for))
         status = refuse_correction(b, moved_for, info, diag);
     else if (status != PERP_OK)
         status = perp__out_of_memory(diag, "bodies");
-    b->is_ahead = b->is_stepped = status == PERP_OK;
+    b->is_stepped = status == PERP_OK;
+    b->is_ahead = status == PERP_OK && clear;
     if (status == PERP_OK) {
         perp__activations_move(b, h);
         return status;
@@ -517,16 +544,17 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
 static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED, .substeps = 1};
-    if (!b->is_ahead) put_here(b);
-    if (!b->is_ahead || !b->is_placed) perp__bodies_place(b, b->here);
-    if (!b->is_ahead) {
-        keep_touches(b);
-        if (!perp__bodies_find_touches(b)) return perp__out_of_memory(diag, "bodies");
-    }
+    perp_status status = PERP_OK;
+    b->is_crossed = 0;
+    if (!b->is_ahead)
+        status = look_from(b, info, diag);
+    else if (!b->is_placed)
+        perp__bodies_place(b, b->here);
+    if (status != PERP_OK) return status;
     guess_mean(b);
-    b->is_ahead = b->is_stepped = b->is_crossed = 0;
+    b->is_ahead = b->is_stepped = 0;
     info->contacts = b->ntouch;
-    perp_status status = settle(b, info);
+    status = settle(b, info);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) return status;
     if (!is_verified(b, info)) return refuse(b, info, diag);
@@ -563,14 +591,15 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
     int again = 0;
     for (int n = 0; left > LEAST * b->whole; n++) {
         perp_bodies_info info;
-        if (perp__is_midpoint(b)) b->is_ahead = 0; /* another half way */
+        if (perp__is_midpoint(b) && piece != b->whole) b->is_ahead = 0; /* another half way */
         b->o.step = piece;
         perp_status status = make_part(b, &info, diag);
         all->iterations += info.iterations;
         if (status == PERP_ERR_NO_SOLUTION && b->is_crossed && n < MOST_PIECES &&
             b->impact > LEAST * b->whole) {
             perp_diag_clear(diag);
-            piece = again++ ? fmin(b->impact, 0.5 * piece) : b->impact; /* it moves with the piece */
+            piece =
+                again++ ? fmin(b->impact, 0.5 * piece) : b->impact; /* it moves with the piece */
             continue;
         }
         add_part(all, &info);

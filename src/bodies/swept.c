@@ -418,25 +418,38 @@ static double way_of_all(const perp_bodies *b, const double *v, double h)
     return shift + spin * (size + shift);
 }
 
-int perp__step_is_clear(perp_bodies *b, double *at, int *shape)
+/* Are all pairs of the broad phase clear along a path? 0: not this one, which is crossed first. */
+static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *shape)
 {
-    const perp__path path =
-        perp__path_of(b, b->q, perp__is_midpoint(b) ? b->mean : b->next, b->o.step);
     int k = 0, clear = 1;
-    if ((perp__is_midpoint(b) ? 3 : 2) * way_of_all(b, path.v, path.h) <= b->room) return 1;
-    if (!perp__bodies_reach_pairs(b, path.v, path.h)) return -1;
     for (int p = 0; p < b->broad.npair; p++) {
         const perp__pair *pair = &b->broad.pair[p];
         const perp_contact *t = touch_of(b, pair->shape, &k);
         const int i = t ? t->shape[0] : pair->shape[0], j = t ? t->shape[1] : pair->shape[1];
-        double way = perp__travel(b, i, path.h) + perp__travel(b, j, path.h), when,
+        double way = perp__travel(b, i, path->h) + perp__travel(b, j, path->h), when,
                tol = PERP__CROSSED * fmin(b->form[i].least, b->form[j].least);
         if ((perp__is_midpoint(b) ? 1.5 : 1) * way <= perp__room(b, pair)) continue;
         if (!t && (perp__bodies_are_far(b, i, j, way) || !perp__bodies_may_touch(b, i, j)))
             continue;
-        if (perp__sweep(b, &path, i, j, tol, t ? t->normal : NULL, &when)) continue;
+        if (perp__sweep(b, path, i, j, tol, t ? t->normal : NULL, &when)) continue;
         if (clear || when < *at) *at = when, shape[0] = i, shape[1] = j;
         clear = 0;
     }
     return clear;
+}
+
+int perp__step_is_clear(perp_bodies *b, double *at, int *shape)
+{
+    const perp__path path =
+        perp__path_of(b, b->q, perp__is_midpoint(b) ? b->mean : b->next, b->o.step);
+    if ((perp__is_midpoint(b) ? 3 : 2) * way_of_all(b, path.v, path.h) <= b->room) return 1;
+    return perp__bodies_reach_pairs(b, path.v, path.h) ? are_clear(b, &path, at, shape) : -1;
+}
+
+int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape)
+{
+    const perp__path path = perp__path_of(b, b->q, b->v, h);
+    if (2 * way_of_all(b, path.v, h) <= b->thin) return 1; /* no shape is so thin */
+    b->ntouch = 0;
+    return perp__bodies_near_pairs(b, path.q, path.v, h) ? are_clear(b, &path, at, shape) : -1;
 }

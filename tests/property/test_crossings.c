@@ -169,6 +169,7 @@ typedef struct scene {
     perp_body body[MOST];
     int nbody, is_rod[MOST];
     double room, h;
+    int is_midpoint;
     perp_field *field;
     perp_bodies *b;
 } scene;
@@ -197,8 +198,8 @@ static void place_of(const scene *s, int k, const double *q, const double *v, do
         return;
     }
     const double *w = v + iv + 3, *r = q + iq + 3;
-    double speed = sqrt(dot(w, w)), half = 0.5 * t * speed, c = cos(half),
-           f = speed > 0 ? sin(half) / speed : 0;
+    double speed = sqrt(dot(w, w)), half = s->is_midpoint ? atan(0.5 * t * speed) : 0.5 * t * speed,
+           c = cos(half), f = speed > 0 ? sin(half) / speed : 0;
     double by[3] = {f * w[0], f * w[1], f * w[2]};
     double turned[4] = {r[0] * c - dot(r + 1, by), 0, 0, 0};
     for (int i = 0; i < 3; i++)
@@ -381,6 +382,8 @@ static int draw_scene(scene *s)
         shape[k].mu = mu, shape[k].restitution = e;
     }
     o.step = s->h;
+    s->is_midpoint = one_of(4) == 0;
+    if (s->is_midpoint) o.method = PERP_BODIES_MIDPOINT;
     o.gravity[2] = one_of(2) ? -9.81 : 0;
     if (perp_bodies_create(s->body, s->nbody, shape, STATIC + s->nbody, &o, &s->b, &diag) !=
         PERP_OK)
@@ -479,7 +482,9 @@ static void no_shape_passes_another(void **state)
             divided += info.substeps > 1;
             int pair[2] = {0};
             const double *now = perp_bodies_v(s.b);
-            double depth = info.substeps == 1 ? swept_depth(&s, q, now, pair) : 0;
+            double mean[6 * MOST];
+            for (int i = 0; i < nv; i++) mean[i] = s.is_midpoint ? 0.5 * (v[i] + now[i]) : now[i];
+            double depth = info.substeps == 1 ? swept_depth(&s, q, mean, pair) : 0;
             if (depth > 1) {
                 crossed++;
                 printf("scene %ld, step %d: shapes %d (kind %d) and %d (kind %d): %.3g of what may "
