@@ -191,6 +191,34 @@ static void turning_rods_stop_at_pegs(void **state)
     }
 }
 
+/* A small ball at the end of two arms without shapes, which sweep many of its sizes a step, stops at a peg. */
+static void what_hangs_on_arms_stops_at_pegs(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        const double h = 0.01, angle = 1 + 0.03 * k, bend = 0.4, r = 0.02, v = (10 + k) / (100 * h);
+        perp_body arm[3];
+        for (int i = 0; i < 3; i++)
+            arm[i] = (perp_body){.parent = i,
+                                 .joint = i ? PERP_JOINT_FIXED : PERP_JOINT_HINGE,
+                                 .position = {i ? 0.5 : 0},
+                                 .axis = {0, 0, 1},
+                                 .mass = 1,
+                                 .inertia = {0.1, 0.1, 0.1}};
+        arm[2].position[0] = 0.5 * cos(bend), arm[2].position[1] = 0.5 * sin(bend);
+        const double x = 0.5 + arm[2].position[0], y = arm[2].position[1], far = hypot(x, y),
+                     at = angle + atan2(y, x);
+        const perp_shape shapes[] = {
+            {.kind = PERP_SHAPE_SPHERE, .size = {r}, .position = {far * cos(at), far * sin(at), 0}},
+            {.body = 3, .kind = PERP_SHAPE_SPHERE, .size = {r}}};
+        perp_bodies *b = make(arm, 3, shapes, 2, h, 0);
+        assert_int_equal(perp_bodies_set(b, NULL, &v), PERP_OK);
+        for (int i = 0; i < 40; i++) step(b, NULL);
+        assert_near(perp_bodies_q(b)[0], angle - 2 * asin(r / far), 1e-4);
+        perp_bodies_destroy(b);
+    }
+}
+
 /* Seams ------------------------------------------------------------------------------------------------ */
 
 typedef struct slide {
@@ -312,6 +340,7 @@ int main(void)
                                        cmocka_unit_test(a_thrown_ball_stops_at_a_plate),
                                        cmocka_unit_test(what_passes_is_not_held),
                                        cmocka_unit_test(turning_rods_stop_at_pegs),
+                                       cmocka_unit_test(what_hangs_on_arms_stops_at_pegs),
                                        cmocka_unit_test(seams_are_not_felt),
                                        cmocka_unit_test(a_curb_is)};
     return run_all(tests);
