@@ -4,6 +4,7 @@
 #include "perp/perp.h"
 #include "tails.h"
 #include "timing.h"
+#include "../tests/support/outcomes.h"
 
 #include <string.h>
 
@@ -40,14 +41,14 @@ static perp_bodies *run(int n, long steps, double degrees, unsigned long long se
 {
     perp_bodies *b = make_stack(n, diag);
     for (long i = 0; i < steps && b; i++) {
-        perp_bodies_info info;
+        perp_bodies_info info = {.size = sizeof info};
         if (degrees > 0 && i % TILT_EVERY == 0) {
             double gravity[3];
             tilt(degrees, &seed, gravity);
             perp_bodies_set_gravity(b, gravity);
         }
         double start = cpu_now();
-        perp_status status = perp_bodies_step(b, &info, diag);
+        perp_status status = bodies_step(b, &info, diag);
         note_step(&f->tails, cpu_now() - start, &info);
         if (status == PERP_OK) continue;
         if (!f->refused++) printf("  %s", perp_diag_text(diag));

@@ -70,7 +70,7 @@ static void measure(plate *p, const peer *ode, int repeat)
     times ours = {0}, theirs = {0};
     perp_fc problem = {.dimension = 3, .nc = p->nc, .q = p->q[0], .mu = p->mu, .W = p->W, .ldw = n};
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     if (perp_fc_solver_create(PERP_FC_AUTO, &problem, NULL, &solver) != PERP_OK) return;
     void *self = ode ? ode->create(n) : NULL;
     for (int k = 0; k < repeat; k++) {

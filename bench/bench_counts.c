@@ -126,7 +126,7 @@ static void count_methods(int file, const settings *s, lcp_class c, int n, const
     double *z = calloc((size_t)n, sizeof *z);
     for (int m = 0; m < PERP_LCP_METHOD_COUNT && z; m++) {
         perp_lcp_solver *solver;
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         if (!is_wanted(s, (perp_lcp_method)m, n) ||
             perp_lcp_solver_create((perp_lcp_method)m, n, NULL, &solver) != PERP_OK)
             continue;

@@ -5,6 +5,7 @@
 #include "perp/perp.h"
 #include "simulate/run.h"
 #include "timing.h"
+#include "../tests/support/outcomes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static void measure(perp_simulation *sim, double *tape, double *step)
 {
     perp_diag diag = {0};
     double start = cpu_now();
-    if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK) refuse(&diag);
+    if (simulation_run(sim, NULL, NULL, &diag) != PERP_OK) refuse(&diag);
     *step = (cpu_now() - start) / (double)perp_simulation_steps(sim);
     start = cpu_now();
     for (int i = 0; i < EVALUATIONS; i++) {

@@ -6,6 +6,7 @@
 #include "generate/lcp_classes.h"
 #include "linalg/simd.h"
 #include "perp/perp.h"
+#include "../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ typedef struct linear {
 static void solve_linear(void *state)
 {
     linear *l = state;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     for (int i = 0; i < l->repeat; i++) {
         perp_lcp_solve(l->solver, &l->problem[i], l->z, NULL, &info);
         l->solved += info.outcome == PERP_SOLVED;
@@ -128,7 +129,7 @@ typedef struct cones {
 static void solve_friction(void *state)
 {
     cones *c = state;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     for (int i = 0; i < c->repeat; i++) {
         perp_fc_solve(c->solver, &c->problem, c->r, NULL, &info);
         c->solved += info.outcome == PERP_SOLVED;
@@ -167,7 +168,7 @@ typedef struct nonlinear {
 static void solve_nonlinear(void *state)
 {
     nonlinear *p = state;
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     for (int i = 0; i < p->repeat; i++) {
         for (int j = 0; j < 4; j++) p->z[j] = 1 + 0.1 * i;
         perp_mcp_solve(p->solver, &p->problem, p->z, NULL, &info);
@@ -220,7 +221,7 @@ typedef struct steps {
 static void simulate(void *state)
 {
     steps *s = state;
-    while (s->done < s->n && perp_simulation_step(s->sim, NULL, NULL) == PERP_OK) s->done++;
+    while (s->done < s->n && simulation_step(s->sim, NULL, NULL) == PERP_OK) s->done++;
 }
 
 static void run_simulation(const kernel *k)
@@ -237,7 +238,7 @@ static void run_simulation(const kernel *k)
 
 static void step_batch(void *state)
 {
-    perp_batch_step(state, 100, NULL);
+    batch_step(state, 100, NULL);
 }
 
 /* Copies side by side, each with friction and a push of its own. */
@@ -249,14 +250,14 @@ static void run_lanes(const kernel *k)
     perp_simulation_options o = perp_simulation_options_default(model);
     o.ninput = o.nparameter = PERP_ALL;
     require(k, perp_batch_create(model, &o, k->n, 1, &batch, &diag) == PERP_OK, &diag);
-    perp_batch_step(batch, 1, NULL);
+    batch_step(batch, 1, NULL);
     for (int i = 0; i < k->n; i++) {
         perp_simulation *sim = perp_batch_simulation(batch, i);
         perp_simulation_set_parameter(sim, 1, 0.2 + 0.4 * i / k->n);
         perp_simulation_set_input(sim, 0, i * 7 % 19 - 9);
     }
     counted(step_batch, batch);
-    for (int i = 0; i < k->n; i++) require(k, perp_batch_status(batch, i) == PERP_OK, NULL);
+    for (int i = 0; i < k->n; i++) require(k, batch_status(batch, i) == PERP_OK, NULL);
     perp_batch_destroy(batch);
     perp_model_destroy(model);
 }
@@ -301,7 +302,7 @@ static void identify(void *state)
     f->status = perp_identify(f->model, f->data, &f->options, &f->result, NULL);
 }
 
-static void run_identify(const kernel *k)
+static void fit_block(const kernel *k)
 {
     fit f = {.model = load(k)};
     require(k,
@@ -453,7 +454,7 @@ static const kernel kernels[] = {
     {"simulate_crank", run_simulation, "examples/mechanics/slider_crank.perp", .n = 300},
     {"lanes_block", run_lanes, "examples/notes/sliding_traditional.perp", .n = 64},
     {"plan_push", run_plan, "examples/opty/push.perp", .n = 20},
-    {"identify_block", run_identify, "examples/identify/block.perp", .n = 3},
+    {"identify_block", fit_block, "examples/identify/block.perp", .n = 3},
     {"load_names", run_parse, .n = 1000},
     {"load_functions", run_parse_functions, .n = 4000},
     {"load_chain", run_parse_array, "examples/mechanics/chain.perp", .n = 1000},

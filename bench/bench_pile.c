@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         return !ok;
     }
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     t = wall_now();
     limits l = {t + seconds, t};
     o.tol = tol, o.threads = threads, o.warm_start = warm, o.progress = progress, o.context = &l,

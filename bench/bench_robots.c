@@ -8,6 +8,7 @@
 #include "slip.h"
 #include "tails.h"
 #include "timing.h"
+#include "../tests/support/outcomes.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ static double pace(const perp_robot *robot, long steps, double degrees, unsigned
     double start = cpu_now();
     for (long i = 0; i < steps && b; i++) {
         turn_gravity(b, i, degrees, &seed);
-        perp_bodies_step(b, NULL, NULL);
+        bodies_step(b, NULL, NULL);
     }
     double spent = cpu_now() - start;
     perp_bodies_destroy(b);
@@ -91,14 +92,14 @@ static double pace(const perp_robot *robot, long steps, double degrees, unsigned
 static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
                         unsigned long long seed, figures *f, perp_diag *diag)
 {
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     perp_bodies *b = make(robot, diag);
     double *J = b ? malloc((size_t)(3 * perp_bodies_nv(b) + 1) * sizeof *J) : NULL;
     for (long i = 0; i < steps && b && J; i++) {
-        perp_bodies_info info;
+        perp_bodies_info info = {.size = sizeof info};
         turn_gravity(b, i, degrees, &seed);
         double start = cpu_now();
-        perp_status status = perp_bodies_step(b, &info, diag);
+        perp_status status = bodies_step(b, &info, diag);
         note_step(&f->tails, cpu_now() - start, &info);
         f->contacts += info.contacts;
         if (status != PERP_OK) {

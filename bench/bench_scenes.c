@@ -1,6 +1,7 @@
 /* build/bench_scenes REPEAT MODEL...: CPU time of a step, the least of so many runs; by default of mechanisms and a plate (bench/scenes). */
 
 #include "perp/perp.h"
+#include "../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,15 +25,15 @@ static void bench(const char *path, int repeat)
 {
     perp_diag diag = {0};
     perp_model *model;
-    perp_simulation_summary s = {0};
+    perp_simulation_summary s = {.size = sizeof s};
     double least = INFINITY;
     if (perp_model_load(path, &model, &diag) != PERP_OK) refuse(&diag);
     for (int r = 0; r < repeat; r++) {
         perp_simulation *sim;
         if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) refuse(&diag);
         double start = now();
-        if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK) refuse(&diag);
-        s = perp_simulation_get_summary(sim);
+        if (simulation_run(sim, NULL, NULL, &diag) != PERP_OK) refuse(&diag);
+        s = simulation_summary(sim);
         least = fmin(least, (now() - start) / (double)s.steps);
         perp_simulation_destroy(sim);
     }

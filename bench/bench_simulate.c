@@ -4,6 +4,7 @@
 
 #include "perp/perp.h"
 #include "timing.h"
+#include "../tests/support/outcomes.h"
 
 #include <math.h>
 #ifdef __GLIBC__
@@ -39,9 +40,9 @@ static double seconds_per_step(const perp_model *model, double *solves)
     perp_diag diag = {0};
     if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) exit(2);
     double start = cpu_now();
-    if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK) exit(2);
+    if (simulation_run(sim, NULL, NULL, &diag) != PERP_OK) exit(2);
     double steps = (double)perp_simulation_steps(sim), seconds = (cpu_now() - start) / steps;
-    *solves = (double)perp_simulation_get_summary(sim).solves / steps;
+    *solves = (double)simulation_summary(sim).solves / steps;
     perp_simulation_destroy(sim);
     return seconds;
 }
@@ -199,7 +200,7 @@ static void bench_hand(void)
                            perp_simulation_value(sim[1], 3);
                     perp_simulation_set_input(sim[1], 0, 0.25 + 0 * (sum > 1e300));
                 }
-                perp_simulation_step(sim[i], NULL, NULL);
+                simulation_step(sim[i], NULL, NULL);
             }
             times_add(&time[i], (cpu_now() - start) / STEPS);
         }
@@ -258,13 +259,13 @@ static void bench_batch(void)
             perp_batch_set_state(batch, 1, v);
             perp_batch_set_input(batch, 0, u);
             double start = cpu_now(), began = wall_now(), before = process_now();
-            if (perp_batch_step(batch, STEPS, &diag) != PERP_OK) exit(2);
+            if (batch_step(batch, STEPS, &diag) != PERP_OK) exit(2);
             times_add(&wall[threads - 1], (wall_now() - began) / STEPS / COUNT);
             times_add(&all[threads - 1], (process_now() - before) / STEPS / COUNT);
             if (threads == 2) continue;
             times_add(&lanes, (cpu_now() - start) / STEPS / COUNT);
             start = cpu_now();
-            for (int k = 0; k < STEPS; k++) perp_batch_step(batch, 1, NULL);
+            for (int k = 0; k < STEPS; k++) batch_step(batch, 1, NULL);
             times_add(&one_at_a_time, (cpu_now() - start) / STEPS / COUNT);
             perp_batch_reset(batch, NULL);
             perp_batch_set_parameter(batch, parameter, mu);
@@ -273,7 +274,7 @@ static void bench_batch(void)
             start = cpu_now();
             for (int i = 0; i < COUNT; i++)
                 for (int k = 0; k < STEPS; k++)
-                    perp_simulation_step(perp_batch_simulation(batch, i), NULL, NULL);
+                    simulation_step(perp_batch_simulation(batch, i), NULL, NULL);
             times_add(&alone, (cpu_now() - start) / STEPS / COUNT);
         }
         perp_batch_destroy(batch);
@@ -342,7 +343,7 @@ static void bench_lemke(void)
             solved = 0;
             for (int p = 0; p < NPROBLEM; p++) {
                 perp_lcp lcp = {n, M + p * n * n, n, q + p * n, NULL, NULL};
-                perp_lcp_info info;
+                perp_lcp_info info = {.size = sizeof info};
                 perp_lcp_solve(solver, &lcp, z, NULL, &info);
                 solved += info.outcome == PERP_SOLVED;
             }

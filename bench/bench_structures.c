@@ -37,7 +37,7 @@ static int write_file(const perp_fclib_problem *p, const char *path)
 static int solve(const perp_fclib_problem *p, const char *method, double tol, int threads)
 {
     perp_fclib_options o = perp_fclib_options_default();
-    perp_fclib_info info = {.method = ""};
+    perp_fclib_info info = {.size = sizeof info, .method = ""};
     perp_diag diag = {0};
     double *r = calloc(3 * (size_t)p->nc + 1, sizeof *r), last = wall_now(), t = wall_now(),
            cpu = process_now();

@@ -3,6 +3,7 @@
 
 #include "../experiments/cube/tosses.h"
 #include "timing.h"
+#include "../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,8 +73,8 @@ static void run_toss(perp_model *model, int number, const toss *of, figures *sum
         exit(2);
     }
     double start = cpu_now(), *row = calloc((size_t)perp_simulation_columns(sim), sizeof *row);
-    perp_status status = perp_simulation_run(sim, NULL, NULL, &diag);
-    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    perp_status status = simulation_run(sim, NULL, NULL, &diag);
+    perp_simulation_summary s = simulation_summary(sim);
     sum->seconds += cpu_now() - start;
     sum->steps += s.steps;
     sum->solves += s.solves;

@@ -357,8 +357,8 @@ int perp__cmd_check(int argc, char **argv)
     int code = cli_read(&r.args, &r);
     perp_diag diag = {0};
     perp_model *model = NULL;
-    perp_check_report report;
-    perp_time_scales scales;
+    perp_check_report report = {.size = sizeof report};
+    perp_time_scales scales = {.size = sizeof scales};
     perp_plan_size plan = {0};
     int settled = 0;
     if (code == CLI_DONE && cli_is_robot(r.file)) {

@@ -54,7 +54,7 @@ static void print_class(const char *name, const perp_lcp_class *c)
 static int classify_one(const request *r, const cJSON *json, const char *file, perp_diag *diag)
 {
     problem_lcp p;
-    perp_lcp_class c;
+    perp_lcp_class c = {.size = sizeof c};
     int code = cli_check_keys(json, "lcp", file);
     if (code != CLI_DONE) return code;
     perp_status status = problem_lcp_from_json(json, file, &p, diag);

@@ -196,8 +196,8 @@ int perp__cmd_export(int argc, char **argv)
         .args = {&cli_command_export, argc, argv}, .o = perp_fmu_options_default(), .order = 2};
     perp_diag diag = {0};
     perp_model *model = NULL;
-    perp_c_info info = {0};
-    perp_casadi_info casadi = {0};
+    perp_c_info info = {.size = sizeof info};
+    perp_casadi_info casadi = {.size = sizeof casadi};
     take_form(&r);
     int code = cli_read(&r.args, &r);
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("export") : NULL;

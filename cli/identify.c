@@ -400,7 +400,7 @@ static int join(request *r, perp_diag *diag)
 
 static int identify(perp_model *model, const perp_dataset *data, request *r, perp_diag *diag)
 {
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     perp_status status = perp_identify_options_default(model, &r->o, diag);
     if (status != PERP_OK)
         return status == PERP_ERR_MEMORY ? exit_code(diag, status) : CLI_BAD_INPUT;
@@ -413,6 +413,7 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     o.progress = show_progress, o.progress_context = &w, o.ranks = r->ranks > 1;
     cli_catch_signals();
     status = perp_identify(model, data, &o, &a, diag);
+    if (status == PERP_OK) status = cli_with_outcome(status, a.outcome);
     if (w.said > begun) fprintf(stderr, "\r\033[K");
     if (r->ranks > 1 && (status == PERP_ERR_MEMORY || status == PERP_ERR_UNAVAILABLE)) {
         if (status == PERP_ERR_MEMORY || !perp_diag_text(diag)[0])

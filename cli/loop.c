@@ -177,8 +177,9 @@ static perp_status take_step(one_run *r, perp_simulation *sim, int k, double t)
     for (int j = 0; j < u->nu && status == PERP_OK; j++)
         status = perp_simulation_set_input(sim, j, r->u[j]);
     keep_row(r, t);
-    if (status == PERP_OK) status = perp_simulation_advance(sim, to, NULL, NULL);
-    return status;
+    perp_step_info info = {.size = sizeof info};
+    if (status == PERP_OK) status = perp_simulation_advance(sim, to, &info, NULL);
+    return cli_with_outcome(status, info.outcome);
 }
 
 /* By radau5, or by backward Euler where that is not for the model. */

@@ -11,7 +11,7 @@ static void look_closer(lsp_server *server, const lsp_document *d, perp_diag *di
     perp_model_options options = lsp_options(server);
     perp_model *model = NULL;
     perp_plan_size plan = {0};
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     int settled;
     perp_status status = perp_model_parse_with(d->text, d->length, d->path, &options, &model, NULL);
     free((void *)options.text);

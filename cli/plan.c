@@ -581,7 +581,9 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
         so.theta = o->theta;
         status = perp_simulation_create(model, &so, &sim, diag);
     }
-    if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, u, diag);
+    perp_simulation_summary done = {.size = sizeof done};
+    if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, u, &done, diag);
+    status = cli_with_outcome(status, done.outcome);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     return status;
@@ -678,7 +680,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     perp_plan_options o = r->o;
     watch u = {.is_shown = !r->quiet && isatty(2), .started = cli_now()};
     perp_plan *plan = NULL;
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     o.progress = on_progress;
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);

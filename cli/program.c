@@ -47,7 +47,7 @@ int solve_program(const char *file, const char *sol, const perp_program_options 
                   output *out, perp_diag *diag)
 {
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     double start = cli_now();
     perp_status status = perp_program_read(file, &program, diag);
     if (status == PERP_OK) status = perp_program_solve(program, options, &r, diag);
@@ -181,7 +181,7 @@ int cli_ampl(int argc, char **argv)
     const char *stub = argc > 1 ? argv[1] : "--help", *given = getenv("perp_options");
     char path[CLI_PATH_ROOM];
     perp_program *program = NULL;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
     int answered = answer_question(stub);
     if (answered >= 0) return argc > 1 ? answered : CLI_USAGE;

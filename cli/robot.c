@@ -62,7 +62,7 @@ static counts count(const perp_robot_parts *p, const perp_bodies *b)
 
 static void say_shape(const perp_robot *robot, int shape)
 {
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     const char *name = p.shape_name[shape];
     int body = p.shape[shape].body;
     if (name && *name)
@@ -77,7 +77,7 @@ static void say_shape(const perp_robot *robot, int shape)
 static void say_assembly(const perp_robot *robot, const perp_bodies *b, const perp_assembly *is,
                          const char *file)
 {
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     int shape[2];
     double penetration;
     for (int k = 0; perp_bodies_excluded_pair(b, k, shape, &penetration); k++) {
@@ -118,7 +118,7 @@ static void say_assembly(const perp_robot *robot, const perp_bodies *b, const pe
 
 static int assemble(const perp_robot *robot, perp_bodies *b, const char *file, perp_diag *diag)
 {
-    perp_assembly is;
+    perp_assembly is = {.size = sizeof is};
     perp_status status = perp_bodies_assemble(b, &is, diag);
     if (status == PERP_OK) say_assembly(robot, b, &is, file);
     return cli_exit_code(status);
@@ -132,7 +132,7 @@ static cJSON *text_or_null(const char *text)
 /* The pairs whose contacts were excluded; a shape or body without a name is null, and so is the world. */
 static void add_excluded(cJSON *o, const perp_robot *robot, const perp_bodies *b)
 {
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     cJSON *list = cJSON_AddArrayToObject(o, "excluded");
     int shape[2];
     double penetration;
@@ -245,7 +245,7 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
     perp_status status = load(file, NULL, &robot, &bodies, &diag);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
-        perp_robot_parts p = perp_robot_get_parts(robot);
+        perp_robot_parts p = *perp_robot_get_parts(robot);
         counts n = count(&p, bodies);
         if (json)
             add_parts(json, robot, &p, &n, file);
@@ -314,7 +314,7 @@ typedef struct states {
 static perp_status write_header(perp_trajectory_writer *w, const perp_robot *robot,
                                 const perp_bodies *b, const char *file)
 {
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), na = count_activations(&p),
         n = nq + nv + na + MORE_COLUMNS;
     const char **name = malloc(2 * (size_t)n * sizeof *name), **unit = name + n;
@@ -369,7 +369,7 @@ static perp_status write_row(states *s, const perp_bodies *b, const perp_bodies_
 static double *place_of(const perp_robot *robot, const perp_bodies *b, const char *name, size_t n,
                         double *x)
 {
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b);
     for (int k = 0; k < nq + nv; k++) {
         const char *other = k < nq ? perp_robot_q_name(robot, k) : perp_robot_v_name(robot, k - nq);
@@ -447,13 +447,14 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
 static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, result *r,
                            perp_diag *diag)
 {
-    perp_bodies_info info = {0};
+    perp_bodies_info info = {.size = sizeof info};
     long steps = lround(run->to / r->step);
     perp_status status = write_row(s, b, &info);
     if (status == PERP_OK && s->motion) status = perp_motion_add(s->motion, b);
     for (long k = 1; k <= steps && status == PERP_OK; k++) {
         if (cli_is_interrupted()) return PERP_ERR_STOPPED;
         status = perp_bodies_step(b, &info, diag);
+        status = cli_with_outcome(status, info.outcome);
         if (status != PERP_OK) break;
         r->steps = k;
         r->time = info.time;
@@ -473,7 +474,7 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
                          const result *r, perp_status status)
 {
     FILE *out = cli_text_stream(run->out, run->report);
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     perp_robot_ignored note;
     int ignored = 0;
     while (perp_robot_note(robot, ignored, &note)) ignored++;
@@ -514,7 +515,7 @@ static perp_status open_states(const cli_robot_run *run, const perp_robot *robot
                                const perp_bodies *b, states *s, perp_diag *diag)
 {
     perp_status status = PERP_OK;
-    s->parts = perp_robot_get_parts(robot);
+    s->parts = *perp_robot_get_parts(robot);
     s->row = malloc((size_t)(perp_bodies_nq(b) + perp_bodies_nv(b) + count_activations(&s->parts) +
                              MORE_COLUMNS) *
                     sizeof *s->row);
@@ -566,7 +567,7 @@ static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, p
     double start = cli_now();
     if (status == PERP_OK) status = step_on(run, b, &s, r, diag);
     r->seconds = cli_now() - start;
-    perp_robot_parts p = perp_robot_get_parts(robot);
+    perp_robot_parts p = *perp_robot_get_parts(robot);
     status = close_states(run, name_of(&p), &s, status, diag);
     free(s.row);
     perp_motion_destroy(s.motion);
@@ -605,7 +606,7 @@ int cli_simulate_robot(const cli_robot_run *run)
     cJSON *json = run->as_json ? cli_json_begin("simulate") : NULL;
     perp_status status = perp_robot_read(run->file, &robot, &diag);
     if (status == PERP_OK) {
-        perp_bodies_options o = perp_robot_get_parts(robot).options;
+        perp_bodies_options o = perp_robot_get_parts(robot)->options;
         if (isfinite(run->step)) o.step = run->step;
         o.method = (perp_bodies_method)run->method;
         r.step = o.step;
@@ -625,7 +626,7 @@ int cli_simulate_robot(const cli_robot_run *run)
         if (!run->quiet && !json && status != PERP_ERR_FILE)
             print_result(&own, robot, bodies, &r, status);
         if (json) {
-            cli_json_add_text(json, "model", perp_robot_get_parts(robot).name);
+            cli_json_add_text(json, "model", perp_robot_get_parts(robot)->name);
             cli_json_add_text(json, "file", run->file);
             cli_json_add_text(json, "outcome",
                               status == PERP_OK            ? "verified"

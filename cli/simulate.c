@@ -427,10 +427,17 @@ static perp_status take_row(void *context, long step, const double *row)
     return cli_is_interrupted() && step < u->steps ? PERP_ERR_STOPPED : PERP_OK;
 }
 
+static perp_simulation_summary summary_of(const perp_simulation *sim)
+{
+    perp_simulation_summary s = {.size = sizeof s};
+    perp_simulation_get_summary(sim, &s);
+    return s;
+}
+
 /* After a run that stopped early: the row of its last step, if --every left it out. */
 static void write_last_row(run *u, const perp_simulation *sim)
 {
-    long step = perp_simulation_get_summary(sim).steps;
+    long step = summary_of(sim).steps;
     if (u->written == step || !(u->writer || u->kept)) return;
     double *row = malloc((size_t)perp_simulation_columns(sim) * sizeof *row);
     if (row) {
@@ -579,7 +586,7 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
         for (int j = i; j < s->pairs; j++) {
             if (!is_same_place(&at[j], &at[i]) || strcmp(perp_model_pair_side(model, j, 0), a) != 0)
                 continue;
-            for (k = 0; k < 4; k++) n[k] += s->sides[j][k];
+            for (k = 0; k < 4; k++) n[k] += s->modes[j][k];
             total += s->steps;
         }
         if (strcmp(pair.file, perp_model_file(model)) == 0)
@@ -746,7 +753,7 @@ static char *estimate(const run *u, const perp_model *model, const perp_simulati
                       const perp_simulation_options *o, end_error *e)
 {
     const request *r = u->request;
-    if (!r->estimate || (r->quiet && !r->as_json) || !perp_simulation_get_summary(sim).steps ||
+    if (!r->estimate || (r->quiet && !r->as_json) || !summary_of(sim).steps ||
         !perp_model_count(model, PERP_STATE))
         return NULL;
     int is_given = cli_is_given(&r->args, "estimate");
@@ -847,7 +854,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                           const perp_simulation_options *o, const request *r, double seconds,
                           const char *rows, const char *page, int are_written)
 {
-    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    perp_simulation_summary s = summary_of(sim);
     fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step,
             s.time);
     if (s.steps == perp_simulation_steps(sim) && fabs(s.time - o->to) > 1e-9 * (1 + fabs(o->to)))
@@ -891,7 +898,7 @@ static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary 
         cJSON_AddNumberToObject(o, "line", pair.line);
         cJSON_AddStringToObject(o, "text", pair.text);
         for (int k = 0; k < 4; k++)
-            cJSON_AddNumberToObject(o, words[is_two_sided][k], (double)s->sides[i][k]);
+            cJSON_AddNumberToObject(o, words[is_two_sided][k], (double)s->modes[i][k]);
         cJSON_AddItemToArray(list, o);
     }
     return list;
@@ -950,7 +957,7 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
         FIELD(steps),       FIELD(time),   FIELD(worst_residual),   FIELD(worst_step),
         FIELD(worst_error), FIELD(solves), FIELD(friction_problems)};
 #undef FIELD
-    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    perp_simulation_summary s = summary_of(sim);
     cJSON_AddStringToObject(r->json, "model", perp_model_name(model));
     cJSON_AddStringToObject(r->json, "file", perp_model_file(model));
     cJSON_AddStringToObject(r->json, "outcome",
@@ -1045,8 +1052,7 @@ static void print_all(const run *u, const perp_model *model, const perp_simulati
     print_derivatives(out, sim, u->followed);
     print_impulses(out, u->impulses);
     if (accuracy) fprintf(out, "%s\n", accuracy);
-    if (u->plot && perp_simulation_get_summary(sim).steps)
-        cli_plot_print(u->plot, out, !cli_speaks_utf8());
+    if (u->plot && summary_of(sim).steps) cli_plot_print(u->plot, out, !cli_speaks_utf8());
 }
 
 static int is_interrupted(void *context)
@@ -1101,13 +1107,15 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) status = open_plot(&u, model, sim, names, units);
     double start = cli_now();
-    if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
+    perp_simulation_summary done = {.size = sizeof done};
+    if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, &done, diag);
+    status = cli_with_outcome(status, done.outcome);
     double seconds = cli_now() - start;
     if (status != PERP_OK) write_last_row(&u, sim);
     if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");
 
     char reason[256];
-    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    perp_simulation_summary s = summary_of(sim);
     say_reason(reason, sizeof reason, status, s.steps, diag);
     note_left(&u, sim);
     end_error error = {.n = -1};

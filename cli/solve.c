@@ -283,7 +283,8 @@ static perp_status solve_with(const problem_lcp *p, perp_lcp_method method, answ
                               double *w)
 {
     perp_lcp_solver *solver;
-    perp_lcp_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN, .error = (double)NAN};
+    perp_lcp_info info = {
+        .size = sizeof info, .outcome = PERP_LIMIT, .residual = (double)NAN, .error = (double)NAN};
     a->method = perp_lcp_method_name(method);
     perp_lcp_options o = perp_lcp_options_default(method);
     o.mixed = p->view.lo != NULL;
@@ -392,7 +393,7 @@ static int solve_friction(const cJSON *json, const char *file, const request *gi
     if (!r) code = cli_exit_code(PERP_ERR_MEMORY);
     for (int m = 0; r && m < PERP_FC_METHOD_COUNT; m++) {
         perp_fc_solver *solver;
-        perp_fc_info info = {.outcome = PERP_LIMIT};
+        perp_fc_info info = {.size = sizeof info, .outcome = PERP_LIMIT};
         if (!table && strcmp(method, perp_fc_method_name((perp_fc_method)m)) != 0) continue;
         status = perp_fc_solver_create((perp_fc_method)m, &p.view, &o, &solver);
         if (status != PERP_OK) {
@@ -497,7 +498,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
     }
     for (int m = 0; code == CLI_DONE && m < PERP_MCP_METHOD_COUNT; m++) {
         perp_mcp_solver *solver;
-        perp_mcp_info info;
+        perp_mcp_info info = {.size = sizeof info};
         const char *word = perp_mcp_method_name((perp_mcp_method)m);
         if (!table && strcmp(method, word) != 0) continue;
         perp_status status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);

@@ -109,7 +109,7 @@ static int solve_by(const perp_fclib *file, const char *method, int table,
 {
     const perp_fclib_problem *p = perp_fclib_problem_of(file);
     perp_fclib_options o = perp_fclib_options_default();
-    perp_fclib_info info;
+    perp_fclib_info info = {.size = sizeof info};
     watch w = {.is_shown = isatty(2), .started = cli_now(), .p = p, .out = given->out};
     o.method = method, o.tol = given->tol, o.max_iter = given->max_iter;
     o.threads = given->threads, o.warm_start = given->warm, o.progress = look, o.context = &w;

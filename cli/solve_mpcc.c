@@ -244,7 +244,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
     program p = {.file = file};
     char name[128];
     perp_program *solver = NULL;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_program_options o = perp_program_options_default();
     if (strcmp(method, "auto") != 0 && strcmp(method, "all") != 0) {
         cli_say("%s: this is an optimisation problem, which has one method: no method '%s'\n", file,

@@ -17,7 +17,7 @@ int cli_is_snes(const char *method)
 int solve_petsc(const char *method, const perp_mcp *p, const char *name, double *z, double *w,
                 output *out, perp_diag *diag)
 {
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     double start = cli_now();
     perp_status status =
         perp_petsc_mcp(strcmp(method, "petsc-ssls") == 0 ? PERP_PETSC_SSLS : PERP_PETSC_RSLS, p,

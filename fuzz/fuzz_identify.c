@@ -3,6 +3,7 @@
 
 #include "cpu_limit.h"
 #include "parts.h"
+#include "../tests/support/outcomes.h"
 #include "perp/perp.h"
 
 #include <stdint.h>
@@ -16,11 +17,11 @@ enum { MOST_ROWS = 40 };
 static void identify(const perp_model *model, const perp_dataset *runs, perp_diag *diag)
 {
     perp_identify_options o;
-    perp_identification found;
+    perp_identification found = {.size = sizeof found};
     if (perp_identify_options_default(model, &o, diag) != PERP_OK) return;
     o.starts = 1;
     o.max_iter = 3;
-    if (perp_identify(model, runs, &o, &found, diag) == PERP_OK) perp_identification_clear(&found);
+    if (run_identify(model, runs, &o, &found, diag) == PERP_OK) perp_identification_clear(&found);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -31,8 +31,8 @@ static void linear(const cJSON *json, perp_diag *diag)
 {
     problem_lcp p;
     perp_lcp_solver *solver;
-    perp_lcp_info info;
-    perp_lcp_class class;
+    perp_lcp_info info = {.size = sizeof info};
+    perp_lcp_class class = {.size = sizeof class};
     double z[MOST] = {0}, w[MOST] = {0};
     if (problem_lcp_from_json(json, "fuzz.json", &p, diag) == PERP_OK && p.view.n <= MOST) {
         perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
@@ -52,7 +52,7 @@ static void friction(const cJSON *json, perp_diag *diag)
 {
     problem_fc p = {0};
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     double r[3 * MOST] = {0}, u[3 * MOST] = {0};
     if (problem_fc_from_json(json, "fuzz.json", &p, diag) != PERP_OK) return;
     perp_fc_options o = perp_fc_options_default();

@@ -3,6 +3,7 @@
  * the files it is given, as the tests do. */
 
 #include "cpu_limit.h"
+#include "../tests/support/outcomes.h"
 #include "perp/perp.h"
 
 #include <stdint.h>
@@ -34,15 +35,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         o.from = 0;
         o.to = 0.3;
         o.step = 0.1;
-        perp_check_report report;
+        perp_check_report report = {.size = sizeof report};
         if (is_small(model)) perp_check(model, &o, &report, &diag);
         if (is_small(model) && perp_simulation_create(model, &o, &sim, &diag) == PERP_OK)
-            perp_simulation_run(sim, NULL, NULL, &diag);
+            simulation_run(sim, NULL, NULL, &diag);
         perp_simulation_destroy(sim);
     }
     if (model && is_small(model)) {
         perp_plan_options po = perp_plan_options_default(model);
-        perp_plan_result result;
+        perp_plan_result result = {.size = sizeof result};
         perp_plan *plan = NULL;
         po.nodes = 4;
         po.max_iter = 5;

@@ -29,7 +29,7 @@ static void check_rows(const perp_plan *plan)
 static void plan_from(const perp_model *model, const char *guess, size_t n, perp_diag *diag)
 {
     perp_plan_options o = perp_plan_options_default(model);
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     perp_plan *plan = NULL;
     perp_trajectory *table = NULL;
     o.nodes = 4;

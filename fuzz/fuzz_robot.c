@@ -2,6 +2,7 @@
  * why not. */
 
 #include "cpu_limit.h"
+#include "../tests/support/outcomes.h"
 #include "perp/robots.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { MOST_BODIES = 12, MOST_SHAPES = 12, STEPS = 3 };
 
 static void use(const perp_robot *robot, perp_diag *diag)
 {
-    perp_robot_parts parts = perp_robot_get_parts(robot);
+    perp_robot_parts parts = *perp_robot_get_parts(robot);
     perp_bodies *b = NULL;
     perp_status status = perp_robot_create_bodies(robot, NULL, &b, diag);
     if ((status == PERP_OK) != (b != NULL) || (status != PERP_OK && !diag->errors)) abort();
@@ -23,7 +24,7 @@ static void use(const perp_robot *robot, perp_diag *diag)
     for (int k = 0; b && k < perp_bodies_nq(b); k++)
         if (!perp_robot_q_name(robot, k)) abort();
     if (b && parts.nbody <= MOST_BODIES && parts.nshape <= MOST_SHAPES)
-        for (int i = 0; i < STEPS && perp_bodies_step(b, NULL, diag) == PERP_OK; i++)
+        for (int i = 0; i < STEPS && bodies_step(b, NULL, diag) == PERP_OK; i++)
             for (int k = 0; k < perp_bodies_nq(b); k++)
                 if (!isfinite(perp_bodies_q(b)[k])) abort();
     perp_bodies_destroy(b);

@@ -61,14 +61,22 @@ static void perp_py_row(const perp_simulation *simulation, double *data, long ca
     for (int c = 0; c < columns * followed; c++) derivatives[c * capacity + row] = scratch[c];
 }
 
+/* A step; no solution is a status, which Python raises. */
+static int perp_py_step(perp_simulation *simulation, perp_diag *diag)
+{
+    perp_step_info info = {.size = sizeof info};
+    perp_status status = perp_simulation_step(simulation, &info, diag);
+    return status == PERP_OK && info.outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : (int)status;
+}
+
 /* Up to `many` steps, each a row. *row: the last row that there is. */
 static int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long *row, long many,
                         double *scratch, int followed, double *derivatives, int impulses, const int *impulse,
                         perp_diag *diag)
 {
     for (long k = 0; k < many && *row + 1 < capacity; k++) {
-        perp_status status = perp_simulation_step(simulation, 0, diag);
-        if (status != PERP_OK) return (int)status;
+        int status = perp_py_step(simulation, diag);
+        if (status != PERP_OK) return status;
         perp_py_row(simulation, data, capacity, ++*row, scratch, followed, derivatives, impulses, impulse);
     }
     return PERP_OK;
@@ -91,7 +99,7 @@ static int perp_py_stretch(perp_simulation *simulation, const perp_run_stretch *
     for (long k = 0; k < of->steps && status == PERP_OK; k++) {
         for (int i = 0; i < of->ninput && status == PERP_OK; i++)
             status = (int)perp_simulation_set_input(simulation, of->input[i], of->value[k * of->ninput + i]);
-        if (status == PERP_OK) status = (int)perp_simulation_step(simulation, NULL, diag);
+        if (status == PERP_OK) status = perp_py_step(simulation, diag);
         perp_simulation_row(simulation, row + k * perp_simulation_columns(simulation));
     }
     return status;

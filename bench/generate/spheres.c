@@ -292,7 +292,7 @@ static int step(scene *s, list *l, spheres *problem, int threads)
     now.unsolved = problem->unsolved;
     spheres_free(problem);
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     o.tol = SETTLED, o.max_iter = 100, o.warm_start = 1, o.threads = threads;
     perp_status status = perp_pile_solve(&now.pile, &o, now.r, v, &info);
     now.unsolved += info.outcome != PERP_SOLVED;

@@ -29,9 +29,10 @@ static double final_speed(double theta)
         perp_model_parse(model_text, strlen(model_text), "slope.perp", &model, &diag);
     if (status == PERP_OK) status = perp_model_set(model, "theta", theta, &diag);
     if (status == PERP_OK) status = perp_simulation_create(model, NULL, &simulation, &diag);
-    if (status == PERP_OK) status = perp_simulation_run(simulation, NULL, NULL, &diag);
-    if (status == PERP_OK)
-        perp_simulation_row(simulation, row); /* t, v, f, residual */
+    perp_simulation_summary done = {.size = sizeof done};
+    if (status == PERP_OK) status = perp_simulation_run(simulation, NULL, NULL, &done, &diag);
+    if (status == PERP_OK && done.outcome == PERP_SOLVED) /* each step is verified */
+        perp_simulation_row(simulation, row);             /* t, v, f, residual */
     else
         fprintf(stderr, "%s: %s", perp_status_name(status), perp_diag_text(&diag));
 

@@ -15,7 +15,7 @@ int main(void)
     const double M[9] = {1, -1, -1, -1, 1, -1, 1, 1, 0}; /* column by column */
     double q[3], z[3], w[3];
     perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_solver *solver;
     int right = 1;
 

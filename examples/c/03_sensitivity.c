@@ -13,7 +13,7 @@ int main(void)
     double q[] = {3, -3, 2}, dq[] = {1, -1, 0}, z[3], dz[3];
     perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_sensitivity how;
     if (perp_lcp_solver_create(PERP_LCP_AUTO, 3, NULL, &solver) != PERP_OK) return 1;
     if (perp_lcp_solve(solver, &lcp, z, NULL, &info) != PERP_OK || info.outcome != PERP_SOLVED)

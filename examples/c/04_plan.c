@@ -25,7 +25,7 @@ int main(void)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_plan *plan = NULL;
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     perp_status status = perp_model_parse(text, strlen(text), "cart", &model, &diag);
     if (status == PERP_OK) {
         perp_plan_options options = perp_plan_options_default(model);

@@ -41,9 +41,10 @@ static perp_status simulate(perp_model *model, double mu, int run, perp_diag *di
     perp_status status = perp_model_set(model, "mu", mu, diag);
     perp_simulation_options options = perp_simulation_options_default(model);
     if (status == PERP_OK) status = perp_simulation_create(model, &options, &simulation, diag);
-    if (status == PERP_OK) status = perp_simulation_run(simulation, keep, &p, diag);
+    perp_simulation_summary done = {.size = sizeof done};
+    if (status == PERP_OK) status = perp_simulation_run(simulation, keep, &p, &done, diag);
     perp_simulation_destroy(simulation);
-    return status;
+    return status == PERP_OK && done.outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : status;
 }
 
 static perp_status draw(const char *path, perp_diag *diag)

@@ -14,12 +14,13 @@ int main(int argc, char **argv)
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     perp_identify_options options;
-    perp_identification answer;
+    perp_identification answer = {.size = sizeof answer};
     int good = perp_model_load(file, &model, &diag) == PERP_OK &&
                perp_dataset_create(&data) == PERP_OK &&
                perp_dataset_read(data, recorded, &diag) == PERP_OK &&
                perp_identify_options_default(model, &options, &diag) == PERP_OK &&
-               perp_identify(model, data, &options, &answer, &diag) == PERP_OK;
+               perp_identify(model, data, &options, &answer, &diag) == PERP_OK &&
+               answer.outcome == PERP_SOLVED;
     if (good) {
         for (int i = 0; i < answer.nparameter; i++) {
             const perp_estimate *e = &answer.parameter[i];

@@ -27,7 +27,9 @@ static int predict(perp_simulation *sim, const double *x, double F, double *next
 {
     int ok = perp_simulation_set_input(sim, 0, F) == PERP_OK;
     for (int i = 0; i < N; i++) ok &= perp_simulation_set_state(sim, i, x[i]) == PERP_OK;
-    ok &= perp_simulation_advance(sim, period, NULL, NULL) == PERP_OK;
+    perp_step_info info = {.size = sizeof info};
+    ok &= perp_simulation_advance(sim, period, &info, NULL) == PERP_OK;
+    ok &= info.outcome == PERP_SOLVED;
     for (int i = 0; i < N; i++) next[i] = perp_simulation_state(sim, i);
     perp_simulation_reset(sim);
     return ok;
@@ -87,7 +89,9 @@ int main(void)
         double F = 0;
         for (int i = 0; i < N; i++) F -= K[i] * perp_simulation_state(sim, i);
         perp_simulation_set_input(sim, 0, F);
-        if (perp_simulation_advance(sim, (ticks + 1) * period, NULL, &diag) != PERP_OK) return 1;
+        perp_step_info info = {.size = sizeof info};
+        if (perp_simulation_advance(sim, (ticks + 1) * period, &info, &diag) != PERP_OK) return 1;
+        if (info.outcome != PERP_SOLVED) return 1;
         sticks += perp_simulation_state(sim, 1) == 0 && perp_simulation_value(sim, f) != 0;
         if (t > 10) worst = fmax(worst, fabs(perp_simulation_state(sim, 2)));
     }

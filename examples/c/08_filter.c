@@ -55,10 +55,13 @@ int main(void)
     double mean = 0, spread = 0;
     for (int k = 1; k <= MEASUREMENTS; k++) {
         double sum = 0, width = fmax(0.02 / k, 5e-4);
-        if (perp_simulation_advance(truth, k * between, NULL, &diag) != PERP_OK) return 1;
+        perp_step_info info = {.size = sizeof info};
+        if (perp_simulation_advance(truth, k * between, &info, &diag) != PERP_OK) return 1;
+        if (info.outcome != PERP_SOLVED) return 1;
         double measured = perp_simulation_state(truth, 0) + noise * normal();
         for (int i = 0; i < MANY; i++) {
-            if (perp_simulation_advance(copy[i], k * between, NULL, &diag) != PERP_OK) return 1;
+            if (perp_simulation_advance(copy[i], k * between, &info, &diag) != PERP_OK) return 1;
+            if (info.outcome != PERP_SOLVED) return 1;
             double off = (perp_simulation_state(copy[i], 0) - measured) / noise;
             sum += weight[i] = exp(-off * off / 2) + 1e-300;
             perp_simulation_snapshot(copy[i], saved + (size_t)i * size, size);

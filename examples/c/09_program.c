@@ -24,7 +24,7 @@ int main(void)
                                         .row_hi = all,
                                         .complements = complements};
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
 
     if (perp_program_create(&toll, "toll", &program, &diag) != PERP_OK ||

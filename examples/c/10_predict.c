@@ -60,7 +60,7 @@ typedef enum way { AGAIN, STEP, WAYS } way;
 static int control(perp_plan *plan, const perp_simulation *sim, way how, int steps, double *F,
                    double *time)
 {
-    perp_plan_result r = {.outcome = PERP_PLAN_LIMIT};
+    perp_plan_result r = {.size = sizeof r, .outcome = PERP_PLAN_LIMIT};
     double row[16], start = seconds();
     int ok = perp_plan_shift(plan, steps) == PERP_OK;
     for (int i = 0; i < STATES; i++)
@@ -80,7 +80,7 @@ static int control(perp_plan *plan, const perp_simulation *sim, way how, int ste
 static double solve_anew(perp_model *model, const perp_plan_options *o, const perp_simulation *sim)
 {
     perp_plan *plan;
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     double start = seconds();
     for (int i = 0; i < STATES; i++)
         perp_model_set(model, perp_simulation_column_name(sim, 1 + i),
@@ -97,7 +97,7 @@ static int run(way how, perp_model *model, perp_model *other, double *anew, doub
                perp_diag *diag)
 {
     perp_plan *plan = NULL;
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     double F = 0;
     int none = 0;
     perp_plan_options o = perp_plan_options_default(model);
@@ -107,12 +107,14 @@ static int run(way how, perp_model *model, perp_model *other, double *anew, doub
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
     perp_simulation *sim = status == PERP_OK ? make_system(model, diag) : NULL;
     int ok = sim != NULL;
+    perp_step_info info = {.size = sizeof info};
     for (int k = 0; k < PERIODS && ok; k++) {
         if (how == AGAIN) anew[k] = solve_anew(other, &o, sim);
         int answers = control(plan, sim, how, k > 0, &F, &taken[k]);
         none += answers > 1;
         ok = answers > 0 && perp_simulation_set_input(sim, 0, F) == PERP_OK &&
-             perp_simulation_advance(sim, (k + 1) * period, NULL, diag) == PERP_OK;
+             perp_simulation_advance(sim, (k + 1) * period, &info, diag) == PERP_OK &&
+             info.outcome == PERP_SOLVED;
         if (ok && k % 10 == 9)
             printf("%4.1f s: cart %7.4f m, angle %8.5f, force %7.3f N\n", (k + 1) * period,
                    perp_simulation_state(sim, 0), perp_simulation_state(sim, 2), F);

@@ -28,13 +28,14 @@ static int throw_ball(perp_model *model, const double velocity[2], double end[2]
     perp_simulation *sim = NULL;
     perp_diag diag = {0};
     double row[MOST_COLUMNS], all[2 * MOST_COLUMNS];
+    perp_simulation_summary done = {.size = sizeof done};
     int ok = perp_model_set(model, "u", velocity[0], &diag) == PERP_OK &&
              perp_model_set(model, "v", velocity[1], &diag) == PERP_OK &&
              perp_simulation_create(model, NULL, &sim, &diag) == PERP_OK &&
              perp_simulation_columns(sim) <= MOST_COLUMNS &&
              perp_simulation_follow(sim, 2, by, &diag) == PERP_OK &&
-             perp_simulation_run(sim, NULL, NULL, &diag) == PERP_OK &&
-             perp_simulation_derivatives(sim, all) == PERP_OK;
+             perp_simulation_run(sim, NULL, NULL, &done, &diag) == PERP_OK &&
+             done.outcome == PERP_SOLVED && perp_simulation_derivatives(sim, all) == PERP_OK;
     if (ok) {
         int n = perp_simulation_columns(sim), x = perp_simulation_find_column(sim, "x"),
             z = perp_simulation_find_column(sim, "z");

@@ -60,7 +60,7 @@ int main(void)
                                               .slopes = slopes,
                                               .hessian = hessian};
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
 
     if (perp_program_create_callbacks(&rectangle, "rectangle", &program, &diag) != PERP_OK ||

@@ -22,16 +22,16 @@ int main(void)
     const double v[6] = {speed, 0, 0, 0, spin, 0};
     perp_diag diag = {0};
     perp_bodies *bodies = NULL;
-    perp_bodies_info info = {0};
+    perp_bodies_info info = {.size = sizeof info};
     double worst = 0, furthest = 0;
     perp_status status = perp_bodies_create(&ball, 1, shapes, 2, NULL, &bodies, &diag);
     if (status == PERP_OK) status = perp_bodies_set(bodies, NULL, v);
-    while (status == PERP_OK && perp_bodies_time(bodies) < 8) {
+    while (status == PERP_OK && info.outcome == PERP_SOLVED && perp_bodies_time(bodies) < 8) {
         status = perp_bodies_step(bodies, &info, &diag);
         worst = fmax(worst, fmax(info.contact_error, info.newton_error));
         furthest = fmax(furthest, perp_bodies_q(bodies)[0]);
     }
-    if (status == PERP_OK) {
+    if (status == PERP_OK && info.outcome == PERP_SOLVED) {
         double end = perp_bodies_v(bodies)[0], exact = (5 * speed + 2 * radius * spin) / 7;
         printf(
             "furthest %.3f m, comes back with %.9f m/s (exact %.9f), every step verified to %.1e\n",

@@ -11,7 +11,7 @@ int main(void)
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *bodies = NULL;
-    perp_bodies_info info = {0};
+    perp_bodies_info info = {.size = sizeof info};
     double worst = 0;
     perp_status status = perp_robot_read("examples/robots/arm.xml", &robot, &diag);
     if (status == PERP_ERR_UNAVAILABLE) {
@@ -21,12 +21,12 @@ int main(void)
     }
     if (status == PERP_OK) status = perp_robot_create_bodies(robot, NULL, &bodies, &diag);
     if (status == PERP_OK) status = perp_robot_set_key(robot, 0, bodies);
-    while (status == PERP_OK && perp_bodies_time(bodies) < 2) {
+    while (status == PERP_OK && info.outcome == PERP_SOLVED && perp_bodies_time(bodies) < 2) {
         status = perp_bodies_step(bodies, &info, &diag);
         worst = fmax(worst, fmax(info.contact_error, info.newton_error));
     }
-    if (status == PERP_OK) {
-        perp_robot_parts parts = perp_robot_get_parts(robot);
+    if (status == PERP_OK && info.outcome == PERP_SOLVED) {
+        perp_robot_parts parts = *perp_robot_get_parts(robot);
         perp_robot_ignored ignored;
         printf("%s: %d bodies, %d shapes, %d actuators, key %s\n", parts.name, parts.nbody,
                parts.nshape, parts.nactuator, perp_robot_key(robot, 0));

@@ -47,6 +47,7 @@ static int run(const perp_model *model, const perp_plan *plan, int with_feedback
 {
     perp_simulation *sim = make_system(model, diag);
     int ok = sim != NULL;
+    perp_step_info info = {.size = sizeof info};
     for (int k = 0; k < STEPS && ok; k++) {
         double row[16], x[STATES], F;
         for (int i = 0; i < STATES; i++) x[i] = perp_simulation_state(sim, i);
@@ -54,7 +55,8 @@ static int run(const perp_model *model, const perp_plan *plan, int with_feedback
         F = row[1 + STATES];
         if (with_feedback) ok = perp_plan_feedback(plan, k * period + 1e-9, x, &F) == PERP_OK;
         ok = ok && perp_simulation_set_input(sim, 0, F) == PERP_OK &&
-             perp_simulation_advance(sim, (k + 1) * period, NULL, diag) == PERP_OK;
+             perp_simulation_advance(sim, (k + 1) * period, &info, diag) == PERP_OK &&
+             info.outcome == PERP_SOLVED;
     }
     if (ok) *angle = perp_simulation_state(sim, 1);
     perp_simulation_destroy(sim);
@@ -66,7 +68,7 @@ int main(void)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_plan *plan = NULL;
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     double gain[STATES], open = 0, closed = 0;
     perp_status status = perp_model_parse(text, strlen(text), "pole", &model, &diag);
     if (status == PERP_OK) status = perp_plan_create(model, NULL, &plan, &diag);

@@ -23,9 +23,10 @@ static perp_status run(perp_bodies *bodies, double control, double time, perp_di
 {
     perp_status status = perp_bodies_set_control(bodies, &control);
     double end = perp_bodies_time(bodies) + time;
-    while (status == PERP_OK && perp_bodies_time(bodies) < end)
-        status = perp_bodies_step(bodies, NULL, diag);
-    return status;
+    perp_bodies_info info = {.size = sizeof info};
+    while (status == PERP_OK && info.outcome == PERP_SOLVED && perp_bodies_time(bodies) < end)
+        status = perp_bodies_step(bodies, &info, diag);
+    return info.outcome == PERP_SOLVED ? status : PERP_ERR_NO_SOLUTION;
 }
 
 int main(void)

@@ -54,7 +54,7 @@ int main(void)
                       .body = body[0],
                       .jacobian = jacobian[0][0][0],
                       .mu = mu};
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     perp_status status = perp_pile_solve(&pile, NULL, r[0], after[0], &info);
     double ground = 0, fastest = 0;
     for (int c = 0; c < contacts; c++) /* (x, y) is up and aside; friction acts along (-y, x) */

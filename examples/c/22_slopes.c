@@ -33,7 +33,8 @@ static perp_status step_to(perp_bodies *arm, const double *wanted, double *u, pe
     const double q[2] = {perp_bodies_q(arm)[0], perp_bodies_q(arm)[1]},
                  v[2] = {perp_bodies_v(arm)[0], perp_bodies_v(arm)[1]};
     double du[4];
-    perp_status status = perp_bodies_step(arm, NULL, diag);
+    perp_bodies_info info = {.size = sizeof info};
+    perp_status status = perp_bodies_step(arm, &info, diag);
     if (status == PERP_OK) status = perp_bodies_step_derivatives(arm, NULL, NULL, du, diag);
     if (status != PERP_OK) return status;
     double det = du[0] * du[3] - du[1] * du[2], off[2];
@@ -42,7 +43,8 @@ static perp_status step_to(perp_bodies *arm, const double *wanted, double *u, pe
     u[1] += (du[0] * off[1] - du[1] * off[0]) / det;
     perp_bodies_set(arm, q, v);
     perp_bodies_set_control(arm, u);
-    return perp_bodies_step(arm, NULL, diag);
+    status = perp_bodies_step(arm, &info, diag);
+    return info.outcome == PERP_SOLVED ? status : PERP_ERR_NO_SOLUTION;
 }
 
 int main(void)

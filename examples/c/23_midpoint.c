@@ -41,9 +41,10 @@ int main(void)
         double begin[2], end[2];
         status = make_top(method, &top, &diag);
         if (status == PERP_OK) look(top, &begin[0], &begin[1]);
-        for (int i = 0; i < 10000 && status == PERP_OK; i++)
-            status = perp_bodies_step(top, NULL, &diag);
-        if (status == PERP_OK) {
+        perp_bodies_info info = {.size = sizeof info};
+        for (int i = 0; i < 10000 && status == PERP_OK && info.outcome == PERP_SOLVED; i++)
+            status = perp_bodies_step(top, &info, &diag);
+        if (status == PERP_OK && info.outcome == PERP_SOLVED) {
             look(top, &end[0], &end[1]);
             lost[m] = fabs(end[0] / begin[0] - 1);
             printf(

@@ -81,8 +81,10 @@ int main(int argc, char **argv)
     if (status == PERP_OK) status = perp_motion_create(tower, &motion);
     if (status == PERP_OK && has_files) status = begin_rows(argv[1], &rows, &diag);
     if (status == PERP_OK) status = take(tower, motion, rows);
+    perp_bodies_info info = {.size = sizeof info};
     for (int k = 0; k < STEPS && status == PERP_OK; k++) {
-        status = perp_bodies_step(tower, NULL, &diag);
+        status = perp_bodies_step(tower, &info, &diag);
+        if (info.outcome != PERP_SOLVED) status = PERP_ERR_NO_SOLUTION;
         if (status == PERP_OK) status = take(tower, motion, rows);
     }
     perp_status closed =

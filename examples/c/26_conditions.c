@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     const char *file = argc > 1 ? argv[1] : "/dev/null"; /* only tried */
     perp_diag diag = {0};
     perp_model *model = NULL;
-    perp_casadi_info info;
+    perp_casadi_info info = {.size = sizeof info};
     perp_casadi_options o = perp_casadi_options_default();
     o.order = 1;
     perp_status status = perp_model_load("examples/mechanics/square.perp", &model, &diag);

@@ -45,9 +45,10 @@ int main(void)
     perp_status status = perp_bodies_create(body, 3, NULL, 0, &options, &bodies, &diag);
     if (status == PERP_OK) status = describe(bodies, &diag);
     if (status == PERP_OK) status = perp_bodies_set_control(bodies, control);
-    for (int i = 0; i < 1000 && status == PERP_OK; i++)
-        status = perp_bodies_step(bodies, NULL, &diag);
-    if (status == PERP_OK) {
+    perp_bodies_info info = {.size = sizeof info};
+    for (int i = 0; i < 1000 && status == PERP_OK && info.outcome == PERP_SOLVED; i++)
+        status = perp_bodies_step(bodies, &info, &diag);
+    if (status == PERP_OK && info.outcome == PERP_SOLVED) {
         const double *q = perp_bodies_q(bodies), length = perp_bodies_tendon_length(bodies, 1);
         printf("fingers at %.6f and %.6f m, the tendon at %.6f m, the drone at %.6f m\n", q[0],
                q[1], length, q[4]);

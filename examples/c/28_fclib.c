@@ -29,7 +29,7 @@ int main(void)
     const char *path = "ladder.h5";
     perp_diag diag = {0};
     perp_fclib *file = NULL;
-    perp_fclib_info info = {.outcome = PERP_LIMIT};
+    perp_fclib_info info = {.size = sizeof info, .outcome = PERP_LIMIT};
     double r[4], u[4], v[4], l[1];
     perp_status status = perp_fclib_write(path, &ladder, NULL, &diag);
     if (status == PERP_OK) status = perp_fclib_read(path, &file, &diag);

@@ -48,7 +48,7 @@ int main(void)
                         .context = start,
                         .column_start = start,
                         .row = row};
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     perp_diag diag = {0};
     perp_status status = perp_petsc_mcp(PERP_PETSC_RSLS, &p, NULL, z, w, &info, &diag);
     if (status == PERP_ERR_UNAVAILABLE) {

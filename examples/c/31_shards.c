@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     perp_identify_options options;
-    perp_identification answer;
+    perp_identification answer = {.size = sizeof answer};
     perp_status status = PERP_OK;
     if (shards > 1) status = perp_ranks_join_folder(argv[3], shard, shards, waits, NULL, &diag);
     int good = status == PERP_OK &&
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
         perp_ranks_abort(1); /* the others would wait */
     else
         options.ranks = 1; /* alone this changes nothing */
-    good = good && perp_identify(model, data, &options, &answer, &diag) == PERP_OK;
+    good = good && perp_identify(model, data, &options, &answer, &diag) == PERP_OK &&
+           answer.outcome == PERP_SOLVED;
     if (good) {
         double mass = answer.parameter[0].value;
         good = fabs(mass - 1.3) < 0.01;

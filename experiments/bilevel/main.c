@@ -6,6 +6,7 @@
 
 #include "perp/perp.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ typedef struct study {
 static double cost(study *s, char variant, double mu)
 {
     perp_identify_options o;
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     double J = (double)NAN;
     if (perp_model_set(s->model, "mu", mu, &s->diag) != PERP_OK ||
         perp_identify_options_default(s->model, &o, &s->diag) != PERP_OK)
@@ -30,7 +31,7 @@ static double cost(study *s, char variant, double mu)
     o.max_iter = 0;
     if (variant == 'B') o.soft_sides = 5;
     if (variant == 'C') o.soft_vars = 5;
-    if (perp_identify(s->model, s->data, &o, &a, &s->diag) != PERP_OK) return J;
+    if (run_identify(s->model, s->data, &o, &a, &s->diag) != PERP_OK) return J;
     J = a.start[0].cost;
     perp_identification_clear(&a);
     return J;
@@ -100,12 +101,12 @@ static void any_start(study *s)
     double worst = 0;
     for (int k = 0; k < 8; k++) {
         perp_identify_options o;
-        perp_identification a;
+        perp_identification a = {.size = sizeof a};
         if (perp_model_set(s->model, "mu", starts[k], &s->diag) != PERP_OK ||
             perp_identify_options_default(s->model, &o, &s->diag) != PERP_OK)
             return;
         o.method = PERP_ESTIMATOR_PREDICT;
-        if (perp_identify(s->model, s->data, &o, &a, &s->diag) != PERP_OK) return;
+        if (run_identify(s->model, s->data, &o, &a, &s->diag) != PERP_OK) return;
         worst = fmax(worst, fabs(a.parameter[0].value - 1));
         perp_identification_clear(&a);
     }

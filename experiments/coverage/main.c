@@ -5,6 +5,7 @@
 #include "support/verdicts.h"
 
 #include "perp/perp.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static perp_dataset *record(const subject *s, perp_model *truth, uint64_t *seed,
             }
         }
         if (k == perp_simulation_steps(sim)) break;
-        status = perp_simulation_step(sim, NULL, diag);
+        status = simulation_step(sim, NULL, diag);
     }
     if (status == PERP_OK) status = perp_trajectory_parse(text, used, "run", &table, diag);
     if (status == PERP_OK) status = perp_dataset_create(&data);
@@ -82,7 +83,7 @@ static tally study(const char *file, const subject *s, perp_diag *diag)
     uint64_t seed = 7;
     for (int k = 0; k < s->sets; k++) {
         perp_model *truth = NULL, *model = NULL;
-        perp_identification a;
+        perp_identification a = {.size = sizeof a};
         perp_identify_options o;
         int ok = perp_model_load(file, &truth, diag) == PERP_OK &&
                  perp_model_load(file, &model, diag) == PERP_OK &&
@@ -91,7 +92,7 @@ static tally study(const char *file, const subject *s, perp_diag *diag)
             ok = perp_model_set(truth, s->name[i], s->truth[i], diag) == PERP_OK;
         if (ok) o.integrator = s->by;
         perp_dataset *data = ok ? record(s, truth, &seed, diag) : NULL;
-        if (data && perp_identify(model, data, &o, &a, diag) == PERP_OK) {
+        if (data && run_identify(model, data, &o, &a, diag) == PERP_OK) {
             count(s, &a, &t);
             perp_identification_clear(&a);
         } else {

@@ -8,6 +8,7 @@
 
 #include "tosses.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static int estimate(const perp_model *model, const perp_dataset *data, const cha
     o.starts = starts;
     o.tol = 1e-4;
     o.threads = 2;
-    return perp_identify(model, data, &o, a, diag) == PERP_OK;
+    return run_identify(model, data, &o, a, diag) == PERP_OK;
 }
 
 static const char *const friction[] = {"mu"};
@@ -91,7 +92,7 @@ static const char *const friction[] = {"mu"};
 static double friction_from(perp_model *model, const tosses *all, int n, double start,
                             double *seconds, perp_diag *diag)
 {
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     perp_dataset *data = training(all, n, 0, diag);
     double mu = (double)NAN;
     clock_t begun = clock();
@@ -154,7 +155,7 @@ static void compare_numbers(perp_model *model, const tosses *all, int most, perp
 static void other_parameters(perp_model *model, const tosses *all, perp_diag *diag)
 {
     static const char *const names[] = {"mu", "J", "e"};
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     perp_dataset *data = training(all, TRAIN, 35, diag);
     if (estimate(model, data, names, 3, 0, &a, diag)) {
         printf("  first 35 rows of 16 tosses, in %.1f s:", a.seconds);
@@ -182,7 +183,7 @@ static void beside_friction(const char *path, const tosses *all, const double *d
     for (int k = 0; k < (int)(sizeof sets / sizeof *sets); k++) {
         int n = 0;
         perp_model *model;
-        perp_identification a;
+        perp_identification a = {.size = sizeof a};
         toss_error mean, sd;
         if (perp_model_load(path, &model, diag) != PERP_OK) break;
         while (n < 4 && sets[k][n]) n++;

@@ -1,4 +1,5 @@
 #include "tosses.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +125,7 @@ perp_status toss_simulate(const toss_body *body, perp_model *model, const toss *
     if (status != PERP_OK) return status;
     if (perp_simulation_columns(sim) > (int)(sizeof row / sizeof *row)) status = PERP_ERR_DIM;
     for (int i = 0; i < of->rows && status == PERP_OK; i++) {
-        if (i > 0) status = perp_simulation_step(sim, NULL, diag);
+        if (i > 0) status = simulation_step(sim, NULL, diag);
         perp_simulation_row(sim, row);
         add_row(body, row + 1, of->row + i * body->columns, error);
     }

@@ -6,6 +6,7 @@
 #include "perp/perp.h"
 #include "support/random.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,10 +61,10 @@ static int fit(const perp_model *model, int n, int slack, double *worst, double 
                  {"W[1,2]", 1}, {"W[1,3]", -1}, {"W[2,1]", -1}, {"W[2,2]", -1}, {"W[2,3]", -1}};
     perp_dataset *data = draw(n, slack, diag);
     perp_identify_options o;
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     *worst = *cost = 0;
     if (!data || perp_identify_options_default(model, &o, diag) != PERP_OK) return 0;
-    int ok = perp_identify(model, data, &o, &a, diag) == PERP_OK;
+    int ok = run_identify(model, data, &o, &a, diag) == PERP_OK;
     perp_dataset_destroy(data);
     if (!ok) return 0;
     for (int i = 0; i < a.nparameter; i++) {
@@ -101,7 +102,7 @@ static void two_relus(void)
     for (int k = 0; k < 30000; k++) {
         double c = uniform(&state, -4, 4), q[3] = {c, -c, 1}, l[3];
         perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         int solved =
             perp_lcp_solve(solver, &lcp, l, NULL, &info) == PERP_OK && info.outcome == PERP_SOLVED;
         worst = fmax(worst, solved ? fabs(relu(c - 1) - relu(-c - 1) - (c + l[0] - l[1])) : 1);
@@ -125,7 +126,7 @@ static void structure(void)
             apart += 0.25 * (M[i + 3 * j] - M[j + 3 * i]) * (M[i + 3 * j] - M[j + 3 * i]);
         }
     }
-    perp_lcp_class class;
+    perp_lcp_class class = {.size = sizeof class};
     perp_lcp lcp = {.n = 3, .M = M, .ldm = 3};
     int ok = perp_lcp_classify(&lcp, &class) == PERP_OK;
     printf("3.1.3: M - v v' is skew up to %g; the nearest symmetric matrix is %.3f away\n", skew,

@@ -1,6 +1,7 @@
 /* Whole tosses of the two links, with impacts: friction by predictions of 10 rows, and rollouts. See links.h. */
 
 #include "links.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,12 +52,12 @@ static int estimate(perp_model *model, const perp_dataset *data, double start, i
     o.max_iter = iterations;
     o.tol = 1e-3;
     o.threads = 2;
-    return perp_identify(model, data, &o, a, diag) == PERP_OK;
+    return run_identify(model, data, &o, a, diag) == PERP_OK;
 }
 
 static double cost(perp_model *model, const perp_dataset *data, double mu, perp_diag *diag)
 {
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     if (!estimate(model, data, mu, 0, &a, diag)) return (double)NAN;
     double value = a.start[0].cost;
     perp_identification_clear(&a);
@@ -82,7 +83,7 @@ static int roll_out(perp_model *model, const tosses *all, double mu, int every, 
 int links_study(perp_model *model, const tosses *all, double published, int quick, perp_diag *diag)
 {
     int n = quick ? 6 : 16, rows = quick ? 51 : 121, better = 0;
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     for (int k = 0; k < all->n; k++) unwrap_angle(&all->toss[k]);
     perp_dataset *train = choose(all, n, 0, rows, diag), *test = choose(all, n, 1, rows, diag);
     int ok = train && test && estimate(model, train, published, 10, &a, diag);

@@ -6,6 +6,7 @@
 
 #include "links.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,7 +101,7 @@ static int estimate(perp_model *model, const perp_dataset *data, double start, i
     o.starts = iterations ? 3 : 1;
     o.max_iter = iterations;
     o.bootstrap = iterations ? 100 : 0;
-    return perp_identify(model, data, &o, a, diag) == PERP_OK;
+    return run_identify(model, data, &o, a, diag) == PERP_OK;
 }
 
 static double compare_starts(perp_model *model, const perp_dataset *data, perp_diag *diag)
@@ -108,7 +109,7 @@ static double compare_starts(perp_model *model, const perp_dataset *data, perp_d
     const double starts[] = {0.02, 0.1, 0.3, 1};
     double low = 1e9, high = 0, error = 1e9;
     for (int k = 0; k < 4; k++) {
-        perp_identification a;
+        perp_identification a = {.size = sizeof a};
         if (!estimate(model, data, starts[k], 100, &a, diag)) return (double)NAN;
         double mu = a.parameter[0].value;
         error = a.parameter[0].std_error;
@@ -123,7 +124,7 @@ static double compare_starts(perp_model *model, const perp_dataset *data, perp_d
 
 static double cost(perp_model *model, const perp_dataset *data, double mu, perp_diag *diag)
 {
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     if (!estimate(model, data, mu, 0, &a, diag)) return (double)NAN;
     double value = a.start[0].cost;
     perp_identification_clear(&a);
@@ -142,7 +143,7 @@ static void study(perp_model *model, const tosses *all, perp_diag *diag)
                theirs, PUBLISHED);
         verdict("phases not used are predicted better than with the published value",
                 ours < theirs);
-        perp_identification a;
+        perp_identification a = {.size = sizeof a};
         if (estimate(model, test, PUBLISHED, 100, &a, diag)) {
             printf("  from the other half: mu = %.4f +- %.4f\n", a.parameter[0].value,
                    a.parameter[0].std_error);

@@ -7,6 +7,7 @@
 #include "perp/perp.h"
 #include "support/random.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,12 +86,12 @@ static outcome estimate(const perp_model *model, perp_estimator method, perp_dat
                         perp_diag *diag)
 {
     perp_identify_options o;
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     outcome r = {0};
     double apart = 0, size = 0;
     if (!data || perp_identify_options_default(model, &o, diag) != PERP_OK) return r;
     o.method = method;
-    r.done = perp_identify(model, data, &o, &a, diag) == PERP_OK;
+    r.done = run_identify(model, data, &o, &a, diag) == PERP_OK;
     perp_dataset_destroy(data);
     if (!r.done) return r;
     for (int i = 0; i < a.nparameter; i++) {

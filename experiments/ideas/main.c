@@ -6,6 +6,7 @@
 #include "perp/perp.h"
 #include "support/random.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ static int fit_entries(perp_model *model, const perp_dataset *data, double tau, 
         {1, -1, 1, 1, 1, 0}, {-1, 1, 1, -1, -1, 0}, {-1, -1, 0, 0, 0, 1}};
     static const int fixed[3] = {1, 2, 1};
     perp_identify_options o;
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     char name[16];
     for (int k = 0; k < 36; k++) {
         snprintf(name, sizeof name, "%c[%d,%d]", k < 18 ? 'a' : 'b', 1 + k % 18 / 6, 1 + k % 6);
@@ -88,7 +89,7 @@ static int fit_entries(perp_model *model, const perp_dataset *data, double tau, 
         return 0;
     o.starts = 1;
     o.derivatives = PERP_DERIVATIVES_EXACT;
-    if (perp_identify(model, data, &o, &a, diag) != PERP_OK) return 0;
+    if (run_identify(model, data, &o, &a, diag) != PERP_OK) return 0;
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 6; j++) {
             if (j + 1 == fixed[i]) continue;
@@ -160,7 +161,7 @@ static perp_dataset *run_directions(perp_model *model, double truth[2][4], doubl
     }
     used += (size_t)snprintf(text, room, "t,v[1],v[2]");
     for (int k = 0, ok = 1; k < ROWS && ok; k++) {
-        if (k > 0) ok = perp_simulation_step(sim, NULL, diag) == PERP_OK;
+        if (k > 0) ok = simulation_step(sim, NULL, diag) == PERP_OK;
         perp_simulation_row(sim, row);
         for (int i = 1; i <= 2 && k > 0; i++) row[i] += noise * normal_of_twelve(&state);
         used += (size_t)snprintf(text + used, room - used, "\n%.17g,%.17g,%.17g", row[0], row[1],
@@ -178,7 +179,7 @@ static void learn_directions(perp_model *model, perp_diag *diag)
     double truth[2][4], worst = 0;
     char name[16];
     perp_identify_options o;
-    perp_identification a;
+    perp_identification a = {.size = sizeof a};
     perp_dataset *data = run_directions(model, truth, 1e-3, diag);
     for (int k = 0; k < 8; k++) {
         snprintf(name, sizeof name, "D[%d,%d]", 1 + k / 4, 1 + k % 4);
@@ -189,7 +190,7 @@ static void learn_directions(perp_model *model, perp_diag *diag)
         return;
     }
     o.starts = 1;
-    if (perp_identify(model, data, &o, &a, diag) == PERP_OK) {
+    if (run_identify(model, data, &o, &a, diag) == PERP_OK) {
         for (int k = 0; k < 8; k++) {
             worst = fmax(worst, fabs(a.parameter[k].value - truth[k / 4][k % 4]));
         }

@@ -162,7 +162,7 @@ void direct(void)
     claim("2.3.2", "block with v = 1, mu = u = 0: the LCP gives lambda'+ = 1, a force lambda+ = -1",
           HOLDS, z[0] == 1 && z[1] == 0 && w[1] == 1, NULL, "v+ = %g, v- = %g, lambda'+ = %g", z[0],
           z[1], w[1]);
-    perp_lcp_class c;
+    perp_lcp_class c = {.size = sizeof c};
     perp_lcp lcp = view(&p);
     perp_lcp_classify(&lcp, &c);
     int count = all_solutions(&p, NULL).count;
@@ -189,7 +189,7 @@ void direct_2(void)
     double q[] = {1, -1, 1};
     small_lcp p = make_lcp(3, rows, q);
     perp_lcp lcp = view(&p);
-    perp_lcp_class type;
+    perp_lcp_class type = {.size = sizeof type};
     perp_lcp_classify(&lcp, &type);
     claim("2.5", "M is no longer positive semidefinite", HOLDS, type.positive_semidefinite == 0,
           NULL, "classified: semidefinite %s", type.positive_semidefinite ? "yes" : "no");

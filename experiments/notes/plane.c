@@ -24,7 +24,7 @@ static void direct_step(int k, double h, const double c[2], double b, const doub
     static perp_lcp_solver *solver;
     double M[MOST_K * MOST_K] = {0}, q[MOST_K], z[MOST_K];
     perp_lcp lcp = {.n = k, .M = M, .ldm = k, .q = q};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     if (!solver && perp_lcp_solver_create(PERP_LCP_LEMKE, MOST_K, NULL, &solver) != PERP_OK)
         die("2.4: no solver");
     for (int i = 0; i < k; i++) {

@@ -89,7 +89,7 @@ void traditional(void)
     }
     small_lcp p = problem(0.5, mu);
     perp_lcp lcp = view(&p);
-    perp_lcp_class t;
+    perp_lcp_class t = {.size = sizeof t};
     perp_lcp_classify(&lcp, &t);
     draw_segments();
     claim("2.6", "M is a P-matrix", SLIPS, t.p_matrix == 1, NULL,

@@ -138,7 +138,7 @@ static perp_outcome prox_outcome(double G, double b, double guess, double *z)
 {
     static perp_lcp_solver *solver;
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_PROX);
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp lcp = {.n = 1, .M = &G, .ldm = 1, .q = &b};
     o.prox.strategy = PERP_RHO_FIXED, o.prox.rho = r0, o.warm_start = 1;
     if (!solver && perp_lcp_solver_create(PERP_LCP_PROX, 1, &o, &solver) != PERP_OK)

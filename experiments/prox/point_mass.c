@@ -47,7 +47,7 @@ static perp_outcome outcome_of_prox(double r)
 {
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_PROX);
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     double M = 1 / m, q = hy / m, z;
     perp_lcp lcp = {.n = 1, .M = &M, .ldm = 1, .q = &q};
     o.prox.strategy = PERP_RHO_FIXED, o.prox.rho = r;

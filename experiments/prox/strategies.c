@@ -15,7 +15,7 @@ static int iterations(const contacts *c, perp_rho strategy, double rho, int gaus
 {
     perp_fc_options o = perp_fc_options_default();
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     double r[MOST_R] = {0};
     o.tol = 1e-6, o.max_iter = LIMIT;
     o.prox.strategy = strategy, o.prox.rho = rho, o.prox.gauss_seidel = gauss_seidel;

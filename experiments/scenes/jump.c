@@ -3,6 +3,7 @@
 
 #include "scene.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static double clearance(const perp_robot_parts *p, perp_bodies *b)
 static motion step_kernel(jump *j, int n)
 {
     motion is = {0};
-    perp_robot_parts p = perp_robot_get_parts(j->robot);
+    perp_robot_parts p = *perp_robot_get_parts(j->robot);
     perp_bodies_options o = p.options;
     perp_bodies *b = NULL;
     o.step = j->h / n;
@@ -92,7 +93,7 @@ static motion step_kernel(jump *j, int n)
     for (int k = 1; k < j->nodes && !is.refused; k++) {
         perp_bodies_set_control(b, j->u[k]);
         for (int i = 0; i < n && !is.refused; i++) {
-            is.refused = perp_bodies_step(b, NULL, &j->diag) != PERP_OK;
+            is.refused = bodies_step(b, NULL, &j->diag) != PERP_OK;
             double clear = clearance(&p, b);
             is.penetration = fmax(is.penetration, -clear);
             is.top = fmax(is.top, perp_bodies_q(b)[2]);
@@ -135,7 +136,7 @@ static double step_equations(jump *j, int n, motion *is)
     for (int k = 1; k < j->nodes; k++) {
         for (int i = 0; i < MOTORS; i++) perp_simulation_set_input(sim, i, j->u[k][i]);
         for (int i = 0; i < n && worst < HUGE_VAL; i++)
-            if (perp_simulation_step(sim, NULL, &j->diag) != PERP_OK) worst = HUGE_VAL;
+            if (simulation_step(sim, NULL, &j->diag) != PERP_OK) worst = HUGE_VAL;
         perp_plan_row(j->plan, k, j->row);
         for (int i = 1; i < perp_plan_columns(j->plan); i++) {
             const char *name = perp_plan_column_name(j->plan, i);
@@ -210,7 +211,7 @@ static void replay(jump *j)
 void planned_jump(const char *folder)
 {
     jump j = {0};
-    perp_plan_result r = {0};
+    perp_plan_result r = {.size = sizeof r};
     printf("planned jump\n");
     perp_status status = make_plan(&j, folder, &r);
     if (status == PERP_ERR_UNAVAILABLE) {

@@ -9,6 +9,7 @@
 #include "support/verdicts.h"
 #include "tails.h"
 #include "timing.h"
+#include "../../tests/support/outcomes.h"
 
 #include <string.h>
 
@@ -113,10 +114,10 @@ static perp_bodies *run(scene *s, const options *o, outcome *r)
     perp_bodies *b = create(s);
     unsigned long long seed = o->seed;
     for (; r->steps < s->steps && !r->refused; r->steps++) {
-        perp_bodies_info info;
+        perp_bodies_info info = {.size = sizeof info};
         if (o->turn > 0 && r->steps % TILT_EVERY == 0) turn(b, o->turn, &seed);
         double start = cpu_now(), spent;
-        r->refused = perp_bodies_step(b, &info, &diag) != PERP_OK;
+        r->refused = bodies_step(b, &info, &diag) != PERP_OK;
         spent = cpu_now() - start;
         r->time[r->steps] = 1e6 * spent;
         if (spent > r->slowest) r->slowest = spent, r->worst_step = r->steps + 1;

@@ -3,6 +3,7 @@
 #include "scene.h"
 #include "cube/tosses.h"
 #include "support/verdicts.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,8 +50,8 @@ static void roll_out(perp_bodies *b, const toss *t, int fine, rollouts *all)
     for (int i = 0; i < t->rows; i++) {
         const double *row = t->row + TOSS_COLUMNS * i, *q = perp_bodies_q(b);
         for (int k = 0; i > 0 && k < fine; k++) {
-            perp_bodies_info info;
-            if (perp_bodies_step(b, &info, &diag) == PERP_OK) {
+            perp_bodies_info info = {.size = sizeof info};
+            if (bodies_step(b, &info, &diag) == PERP_OK) {
                 all->penetration = fmax(all->penetration, info.penetration);
                 continue;
             }

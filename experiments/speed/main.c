@@ -74,7 +74,7 @@ static result measure(const problem_set *s, perp_lcp_method method)
         for (int k = 0; k < s->count; k++) {
             perp_lcp lcp = {
                 .n = s->n, .M = s->M + k * s->n * s->n, .ldm = s->n, .q = s->q + k * s->n};
-            perp_lcp_info info;
+            perp_lcp_info info = {.size = sizeof info};
             perp_lcp_solve(solver, &lcp, z, NULL, &info);
             r.solved += info.outcome == PERP_SOLVED;
             r.worked += info.iterations > s->n; /* pairs that stand alone count one each */
@@ -139,7 +139,7 @@ static void cones(int boxes, int count)
         int solved = 0;
         for (int k = 0; k < count; k++) {
             perp_fc_solver *solver;
-            perp_fc_info info;
+            perp_fc_info info = {.size = sizeof info};
             make_boxes(&c, "", boxes, CORNERS, 0.01 * (k + 1));
             if (perp_fc_solver_create(cone_methods[m], &c.problem, NULL, &solver) != PERP_OK)
                 die("speed: no solver");

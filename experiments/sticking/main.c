@@ -22,7 +22,7 @@ static block true_block(double c, double bound)
 static int solve(perp_lcp_solver *solver, const block *b, double l[3])
 {
     perp_lcp lcp = {.n = 3, .M = b->M, .ldm = 3, .q = b->q};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     memset(l, 0, 3 * sizeof *l);
     return perp_lcp_solve(solver, &lcp, l, NULL, &info) == PERP_OK && info.outcome == PERP_SOLVED;
 }

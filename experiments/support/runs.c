@@ -1,6 +1,7 @@
 /* Running models, small linear problems. */
 
 #include "support.h"
+#include "../../tests/support/outcomes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,10 +52,9 @@ run run_model(perp_model *model, double to, double step)
     /* the rows, and room for one copy of each column */
     r.value = allocate(2 * (size_t)rows * (size_t)r.ncolumn * sizeof *r.value);
     double start = now_s();
-    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
-        die("%s", perp_diag_text(&diag));
+    if (simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK) die("%s", perp_diag_text(&diag));
     r.seconds = now_s() - start;
-    r.summary = perp_simulation_get_summary(r.sim);
+    r.summary = simulation_summary(r.sim);
     return r;
 }
 
@@ -116,7 +116,7 @@ perp_lcp_solver *solver_of(perp_lcp_method method)
 
 perp_outcome solve_by(perp_lcp_method method, const small_lcp *p, double *z, double *w)
 {
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp lcp = view(p);
     if (perp_lcp_solve(solver_of(method), &lcp, z, w, &info) != PERP_OK)
         die("a problem is too large");

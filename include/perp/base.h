@@ -31,7 +31,7 @@ extern "C" {
     X(PERP_ERR_MODEL, "the model is wrong; see the diagnostics")                                   \
     X(PERP_ERR_DATA, "the data are wrong; see the diagnostics")                                    \
     X(PERP_ERR_UNAVAILABLE, "not available in this build or on this machine")                      \
-    X(PERP_ERR_NO_SOLUTION, "no verified solution; see the diagnostics")                           \
+    X(PERP_ERR_NO_SOLUTION, "what was asked for does not exist here; see the diagnostics")         \
     X(PERP_ERR_STOPPED, "stopped by the caller")
 
 typedef enum perp_status {
@@ -105,6 +105,10 @@ enum { PERP_NUMBER_SIZE = 32 };
 /// (perp_X_options_default, from perp_X_options_fill, the one that the library exports). A library with more fields takes
 /// their defaults; one with fewer refuses what it does not know: PERP_ERR_ARG, as for options that no default filled. NULL
 /// for options is the defaults everywhere.
+
+/// Results: every struct that a function fills begins with its size in the program that was compiled, which
+/// the program sets: `perp_lcp_info info = {sizeof info};`. The library fills no more than that; a size that
+/// is missing is PERP_ERR_ARG. "No solution" is an outcome in the result, and the status is PERP_OK.
 
 /// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
 /// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,

@@ -48,13 +48,16 @@ PERP_API perp_status perp_batch_set_parameter(perp_batch *batch, int parameter,
 /// So many steps of each copy. A copy whose step fails stays at its last verified step; the others go on. Allocates as
 /// perp_simulation_step, and the stacks of threads.
 ///
-/// @param steps  >= 0
-/// @param diag   nullable; what is said of the first copy that failed
-/// @return PERP_OK; else the status of the first copy that failed
-PERP_API perp_status perp_batch_step(perp_batch *batch, long steps, perp_diag *diag);
+/// @param steps   >= 0
+/// @param solved  out: how many copies have all their steps verified
+/// @param diag    nullable; what is said of the first copy that failed
+/// @return PERP_OK; PERP_ERR_ARG; else the status of the first copy whose call could not be carried out
+PERP_API perp_status perp_batch_step(perp_batch *batch, long steps, int *solved, perp_diag *diag);
 
 /// How the last perp_batch_step ended for copy i; PERP_ERR_ARG where there is none.
-PERP_API perp_status perp_batch_status(const perp_batch *batch, int i);
+///
+/// @param outcome  nullable; out: PERP_SOLVED, or why its step was rejected
+PERP_API perp_status perp_batch_status(const perp_batch *batch, int i, perp_outcome *outcome);
 
 /// Columns of all copies' rows (perp_simulation_row).
 ///

@@ -124,6 +124,7 @@ static inline perp_bodies_options perp_bodies_options_default(void)
 }
 
 typedef struct perp_bodies_info {
+    size_t size;          ///< sizeof of this struct, set by the caller
     long step;            ///< 1 for the first
     double time;          ///< at its end [s]
     perp_outcome outcome; ///< PERP_SOLVED, or why not
@@ -200,6 +201,7 @@ PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const
 
 /// What was wrong with an initial state, the worst of each kind [m, rad]; 0: nothing.
 typedef struct perp_assembly {
+    size_t size;        ///< sizeof of this struct, set by the caller
     double penetration; ///< of two shapes
     int shape[2];       ///< these
     double limit;       ///< by which a limit is exceeded
@@ -243,10 +245,10 @@ PERP_API perp_status perp_bodies_set_gravity(perp_bodies *bodies, const double g
 /// into equal substeps (docs/adr/081). Each substep is verified; the impulses are then those of the last one,
 /// scaled to the length of the step. Allocates when there are more contacts than ever before.
 ///
-/// @param info  nullable
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified, shapes penetrate by more than a tenth of that length
-///         and cannot be separated, or would pass each other: diag says which; the state stays);
-///         PERP_ERR_MEMORY
+/// @param info  its outcome is PERP_SOLVED, or the step is rejected: it was not verified, shapes penetrate by
+///              more than a tenth of that length and cannot be separated, or would pass each other. diag says
+///              which; the state stays
+/// @return PERP_OK; PERP_ERR_ARG (NULL, info->size); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *info, perp_diag *diag);
 
 /// Where a body is: its origin and rotation, row by row, in the world. Each nullable.

@@ -65,6 +65,7 @@ static inline perp_c_options perp_c_options_default(void)
 
 /// What the code takes.
 typedef struct perp_c_info {
+    size_t size;         ///< sizeof of this struct, set by the caller
     int unknowns, pairs; ///< of a step
     int pivots;          ///< the most that a step's complementarity problem takes
     int statements;      ///< arithmetic of the model
@@ -100,6 +101,7 @@ static inline perp_casadi_options perp_casadi_options_default(void)
 
 /// What the file has.
 typedef struct perp_casadi_info {
+    size_t size;          ///< sizeof of this struct, set by the caller
     int equations, pairs; ///< rows of `residual` and of each side of `pairs`
     int functions;        ///< derivatives among them
     int statements;       ///< arithmetic of all

@@ -111,6 +111,7 @@ typedef struct perp_fclib_options {
 
 /// What a solve did.
 typedef struct perp_fclib_info {
+    size_t size;          ///< sizeof of this struct, set by the caller
     perp_outcome outcome; ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
     const char
         *method; ///< "pile", "petsc", "cones", or that of perp/friction.h which gave the answer

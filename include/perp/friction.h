@@ -88,6 +88,7 @@ typedef struct perp_fc_options {
 
 /// What a solve did.
 typedef struct perp_fc_info {
+    size_t size;          ///< sizeof of this struct, set by the caller
     perp_outcome outcome; ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
     perp_fc_method
         method;     ///< the method that gave the answer (auto reports the last one of its cascade)

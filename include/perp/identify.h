@@ -185,6 +185,10 @@ typedef struct perp_fit_start {
 
 /// The answer. Release with perp_identification_clear.
 typedef struct perp_identification {
+    size_t size; ///< sizeof of this struct, set by the caller
+    perp_outcome
+        outcome; ///< PERP_SOLVED; PERP_LIMIT: the model has no verified solution from any start, and
+                 ///< nothing else is filled
     perp_estimator method;
     int nparameter, ncolumn, nstart, nfinding;
     perp_estimate *parameter;
@@ -211,7 +215,7 @@ typedef struct perp_identification {
 /// @param model    not changed; its parameter values are the first start
 /// @param result   filled when the status is PERP_OK, else empty
 /// @return PERP_OK, PERP_ERR_ARG (options), PERP_ERR_DATA (columns that do not fit the model, too few
-/// samples), PERP_ERR_MODEL, PERP_ERR_NO_SOLUTION (the model has no verified solution from any start),
+/// samples), PERP_ERR_MODEL,
 /// PERP_ERR_UNAVAILABLE (also: another process of `ranks` is not there any more), PERP_ERR_STOPPED (by options.progress, before any point had a value), PERP_ERR_MEMORY
 PERP_API perp_status perp_identify(const perp_model *model, const perp_dataset *data,
                                    const perp_identify_options *options,

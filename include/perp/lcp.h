@@ -70,6 +70,7 @@ typedef struct perp_lcp_options {
 
 /// What a solve did.
 typedef struct perp_lcp_info {
+    size_t size; ///< sizeof of this struct, set by the caller
     perp_outcome outcome;
     perp_lcp_method method; ///< the method that gave the answer
     int iterations;         ///< pivots, sweeps or Newton steps
@@ -240,6 +241,7 @@ PERP_API perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char
 /// Classes of a matrix: 1 yes, 0 no, -1 not decided (too large to visit all principal submatrices).
 /// Entries below 1e-12 of their row and column, these scaled to 1, count as zero: units change nothing.
 typedef struct perp_lcp_class {
+    size_t size; ///< sizeof of this struct, set by the caller
     int symmetric;
     int positive_definite;     ///< x'Mx > 0: exactly one solution for every q
     int positive_semidefinite; ///< a solution whenever w >= 0, z >= 0 is feasible; Lemke finds it

@@ -48,13 +48,14 @@ typedef struct perp_mcp_options {
 
 /// What a solve did.
 typedef struct perp_mcp_info {
+    size_t size;            ///< sizeof of this struct, set by the caller
     perp_outcome outcome;   ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
     perp_mcp_method method; ///< the one that gave the answer
     int iterations;         ///< steps, of all methods tried
     double residual;        ///< perp_mcp_residual of the returned z; NaN if F is not defined there
     double
         error; ///< the largest violation of a condition on its own scale, sum |J_ij z_j| + |F_i - sum J_ij z_j|; on that of its own
-        ///< data, or infinite, where z is so large that these are lost and the rows do not determine it
+    ///< data, or infinite, where z is so large that these are lost and the rows do not determine it
 } perp_mcp_info;
 
 /// Owns the workspace of one method for problems of one size and pattern; reusable, one thread at a time.

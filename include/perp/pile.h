@@ -52,6 +52,7 @@ typedef struct perp_pile_options {
 
 /// What a solve did.
 typedef struct perp_pile_info {
+    size_t size;          ///< sizeof of this struct, set by the caller
     perp_outcome outcome; ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
     int iterations;       ///< sweeps
     int colours;          ///< groups of contacts that share no body, one after the other in a sweep

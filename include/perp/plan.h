@@ -162,6 +162,7 @@ typedef struct perp_plan_options {
 
 /// What was found. Residuals are computed from the model's own expressions.
 typedef struct perp_plan_result {
+    size_t size; ///< sizeof of this struct, set by the caller
     perp_plan_outcome outcome;
     double cost;
     double horizon;

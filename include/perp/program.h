@@ -139,6 +139,7 @@ static inline perp_program_options perp_program_options_default(void)
 
 /// What was found.
 typedef struct perp_program_result {
+    size_t size;               ///< sizeof of this struct, set by the caller
     perp_plan_outcome outcome; ///< global, of a complementarity problem: solved
     double objective;          ///< of the file, at the point, computed anew
     const char *method;        ///< "clp", "lcp", "mcp", or "search": the interior point of plans

@@ -39,6 +39,7 @@ PERP_API void perp_robot_destroy(perp_robot *robot);
 /// What was read, owned by the robot. Body i of the list is body i + 1 of the system, 0 is the world. A body of the file with several joints is
 /// several here, all but the last without mass.
 typedef struct perp_robot_parts {
+    size_t size;      ///< says which fields the library has
     const char *name; ///< of the model or robot; "" where it has none
     perp_bodies_options options;
     int nbody, nshape, nactuator, nequality, npair, nexclude;
@@ -61,7 +62,7 @@ typedef struct perp_robot_parts {
         [2]; ///< npair: coefficients of torsional and rolling friction of the pairs [m]
 } perp_robot_parts;
 
-PERP_API perp_robot_parts perp_robot_get_parts(const perp_robot *robot);
+PERP_API const perp_robot_parts *perp_robot_get_parts(const perp_robot *robot);
 
 /// A system of the parts, where the file begins it. The robot has to last as long: names and meshes are its own.
 ///

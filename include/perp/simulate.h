@@ -83,6 +83,7 @@ enum { PERP_ALL = -1 };
 
 /// What the last step was. Strings are owned by the simulation.
 typedef struct perp_step_info {
+    size_t size;          ///< sizeof of this struct, set by the caller
     long step;            ///< 1 for the first
     double time;          ///< at its end
     perp_outcome outcome; ///< PERP_SOLVED, or why not
@@ -94,8 +95,10 @@ typedef struct perp_step_info {
 
 /// What a run did.
 typedef struct perp_simulation_summary {
-    long steps;  ///< verified steps
-    double time; ///< reached
+    size_t size;          ///< sizeof of this struct, set by the caller
+    long steps;           ///< verified steps
+    double time;          ///< reached
+    perp_outcome outcome; ///< of the last step that was tried: PERP_SOLVED, or why the run stopped
     double worst_residual;
     long worst_step;
     double worst_error;     ///< the largest perp_step_info.error
@@ -104,8 +107,9 @@ typedef struct perp_simulation_summary {
                             ///< solved as a problem of perp/friction.h because no mode was regular
     long eliminations;      ///< 1 when the coefficients are constant
     int pairs;
-    const long (*sides)[4]; ///< per pair, steps with: first side > 0; both 0; second side > 0;
-                            ///< guard off. Two-sided: at lo; between; at hi; guard off
+    const long (
+        *modes)[4]; ///< per pair, steps with: first expression > 0; both 0; second > 0; guard
+                    ///< off. Two-sided: at lo; between; at hi; guard off
 } perp_simulation_summary;
 
 typedef struct perp_simulation perp_simulation;
@@ -175,8 +179,9 @@ PERP_API long perp_simulation_substeps(const perp_simulation *simulation, double
 /// where sides change, sparse factors that fill more than any before).
 ///
 /// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
-///         PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the last
-///         verified step); PERP_ERR_DATA (an input is not finite); PERP_ERR_STOPPED (options.stop said so)
+///         PERP_ERR_DATA (an input is not finite); PERP_ERR_STOPPED (options.stop said so). A step without
+///         a verified solution is an outcome in info: diag names step, time, outcome and the pairs at fault,
+///         and the state stays at the last verified step
 PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info,
                                           perp_diag *diag);
 
@@ -272,7 +277,7 @@ PERP_API perp_status perp_simulation_set_parameter(perp_simulation *simulation, 
 /// `to`. Nothing to do where `to` is now, up to rounding. Allocates as perp_simulation_step.
 ///
 /// @param to    not before the present time, nor after the options' `to` [s]
-/// @param info  nullable; of the last step
+/// @param info  of the last step; not PERP_SOLVED: the run is at the last verified step
 /// @return as perp_simulation_step; PERP_ERR_ARG also for a `to` out of range
 PERP_API perp_status perp_simulation_advance(perp_simulation *simulation, double to,
                                              perp_step_info *info, perp_diag *diag);
@@ -407,8 +412,10 @@ PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
                                          const perp_run_stretch *stretch, const double *weight,
                                          const perp_run_change *gradient, perp_diag *diag);
 
-/// What was done so far; `sides` points into the simulation.
-PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
+/// What was done so far; `modes` points into the simulation.
+/// @return PERP_OK; PERP_ERR_ARG (NULL, summary->size)
+PERP_API perp_status perp_simulation_get_summary(const perp_simulation *simulation,
+                                                 perp_simulation_summary *summary);
 
 /// How far the states now are from those of the motion. Where radau5 fits the model (no round friction cones, no condition that reads h, at most 12 pairs and 200 states and vars) beside
 /// runs by radau7 with steps as long as an accuracy allows, each more accurate than the last; else beside the same run with longer steps. For runs from the
@@ -430,14 +437,18 @@ PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation,
 /// run with it.
 typedef perp_status (*perp_row_fn)(void *context, long step, const double *row);
 
-/// The whole run: step until the end, a fault, or until the sink says stop.
+/// The whole run: step until the end, a step without a verified solution, or until the sink says stop.
 ///
-/// @param sink  nullable
+/// @param sink     nullable
+/// @param summary  as perp_simulation_get_summary; its outcome is PERP_SOLVED if every step is verified
+/// @return as perp_simulation_step, or what the sink returned
 PERP_API perp_status perp_simulation_run(perp_simulation *simulation, perp_row_fn sink,
-                                         void *context, perp_diag *diag);
+                                         void *context, perp_simulation_summary *summary,
+                                         perp_diag *diag);
 
 /// What perp_check found out about a model without running it.
 typedef struct perp_check_report {
+    size_t size;   ///< sizeof of this struct, set by the caller
     int unknowns;  ///< of a step: new states, vars, and two for each two-sided pair
     int equations; ///< of a step
     int pairs;     ///< of a step, one-sided
@@ -493,6 +504,7 @@ typedef struct perp_step_advice {
 /// The time scales of a model, linearised at its first step: what is known of the smooth parts of its motion there. Impacts, functions of
 /// time, and what the model becomes later are not in it.
 typedef struct perp_time_scales {
+    size_t size;         ///< sizeof of this struct, set by the caller
     const char *unknown; ///< NULL; else why nothing is known, and the rest is NaN and of no kind
     perp_time_scale swing, decay, growth; ///< the fastest of each kind
     perp_time_scale

@@ -99,12 +99,13 @@ static inline perp_sweep_options perp_sweep_options_default(void)
 
 /// What became of a job. Pointers are the sweep's, for as long as the function that is given them runs.
 typedef struct perp_sweep_result {
+    size_t size; ///< says which fields the library has
     long long job;
     const double *
         value; ///< perp_sweep_columns; what is kept is NaN where the run was not verified to its end, or has none
-    perp_status
-        status; ///< PERP_OK: every step verified, the plan holds, there are estimates; PERP_ERR_NO_SOLUTION; else the point was refused
-    const char *reason; ///< why, one line; "" with PERP_OK
+    perp_status status; ///< PERP_OK, or why the point was refused
+    int verified;       ///< 1: every step verified, the plan holds, there are estimates
+    const char *reason; ///< why it is not verified, one line; "" where it is
     long steps;         ///< verified; of a plan iterations, of an identification evaluations
     double
         error; ///< the worst, each condition on its own scale; of an identification what is left over, in scales (noise_factor)

@@ -105,6 +105,11 @@ def called_by_c(function: Function) -> Function:
     return function
 
 
+def result(name: str) -> Any:
+    """A struct that the library fills; it begins with its size."""
+    return ffi.new(f"{name} *", {"size": ffi.sizeof(name)})
+
+
 def text(c_string: Any) -> str:
     """A C string, "" for NULL."""
     return ffi.string(c_string).decode() if c_string else ""
@@ -125,6 +130,11 @@ class Diagnostics:
         said = text(lib.perp_diag_text(self.c))
         lib.perp_diag_clear(self.c)
         return said
+
+    def check_solved(self, status: int, outcome: int) -> None:
+        """`check`, and NoSolutionError where the outcome is none."""
+        solved = outcome == lib.PERP_SOLVED
+        self.check(status if status != lib.PERP_OK or solved else lib.PERP_ERR_NO_SOLUTION)
 
     def check(self, status: int) -> None:
         if status == lib.PERP_OK:

@@ -71,14 +71,18 @@ class Copies:
         verified solution stays at its last one, and the others go on: then NoSolutionError is raised, and `outcomes` says which."""
         for name, value in inputs.items():
             self.input[name] = value
-        diag = Diagnostics()
-        diag.check(lib.perp_batch_step(self._c, steps, diag.c))
+        diag, solved = Diagnostics(), ffi.new("int *")
+        status = lib.perp_batch_step(self._c, steps, solved, diag.c)
+        diag.check_solved(status, lib.PERP_SOLVED if solved[0] == self.count else lib.PERP_LIMIT)
 
     def outcomes(self) -> list[str]:
         """How the last step ended for each copy: "ok", or the name of what went wrong."""
-        words = {lib.PERP_OK: "ok", lib.PERP_ERR_NO_SOLUTION: "no solution"}
-        status = (lib.perp_batch_status(self._c, k) for k in range(self.count))
-        return [words.get(s, text(lib.perp_status_name(s))) for s in status]
+        outcome, words = ffi.new("perp_outcome *"), []
+        for k in range(self.count):
+            status = lib.perp_batch_status(self._c, k, outcome)
+            ended = "ok" if outcome[0] == lib.PERP_SOLVED else "no solution"
+            words.append(ended if status == lib.PERP_OK else text(lib.perp_status_name(status)))
+        return words
 
     def gather(self, *columns: str) -> Array:
         """These columns of all copies, (count, columns); all, where none is named."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._library import ArgumentError, Array, Diagnostics, Error, NoSolutionError, doubles, ffi, lib, names, vector
+from ._library import ArgumentError, Array, Diagnostics, Error, NoSolutionError, doubles, ffi, lib, names, result, vector
 from .problems import friction, problem_options
 from .simulation import simulation_columns
 
@@ -189,7 +189,7 @@ class Lcp:
         lo, hi = (np.ascontiguousarray(np.broadcast_to(b, (count, n))) for b in (self._lo, self._hi))
         bounds = (doubles(lo), doubles(hi)) if self._mixed else (ffi.NULL, ffi.NULL)
         all_ = ffi.new("perp_lcp_batch *", {"count": count, "n": n, "M": doubles(M), "q": doubles(q)})
-        at, info, own = ffi.new("long *"), ffi.new("perp_lcp_info *"), np.zeros(n)
+        at, info, own = ffi.new("long *"), result("perp_lcp_info"), np.zeros(n)
         status = lib.perp_py_lcps(solver, kind, all_, *bounds, doubles(z), doubles(by_M), doubles(by_q), doubles(own), at, info)
         if status == lib.PERP_ERR_MODEL:
             raise _not_solved("complementarity", at[0], "the matrix of the basis is singular, there is no derivative")

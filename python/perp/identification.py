@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, set_option, text
+from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, result, set_option, text
 from ._table import Table, c_table
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def identify(model: Model, runs: Iterable[Any], given: Mapping[str, Any]) -> Fit
             set_option(options, name, value)
     handle = ffi.new_handle(progress)
     options.progress, options.progress_context = lib.perp_py_identify_progress, handle
-    data, result = _dataset(runs), ffi.gc(ffi.new("perp_identification *"), lib.perp_identification_clear)
-    status = lib.perp_identify(model._c, data, options, result, diag.c)
+    data, found = _dataset(runs), ffi.gc(result("perp_identification"), lib.perp_identification_clear)
+    status = lib.perp_identify(model._c, data, options, found, diag.c)
     progress.check()
-    diag.check(status)
-    return Fit(result)
+    diag.check_solved(status, found.outcome)
+    return Fit(found)

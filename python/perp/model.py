@@ -11,7 +11,7 @@ from typing import Any, Union, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, set_option, text
+from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, result, set_option, text
 from ._table import Table, c_table
 from .copies import Copies
 from .simulation import Simulation, simulation_columns, simulation_impulses
@@ -187,7 +187,7 @@ class Model:
 
     def check(self) -> str:
         """What `perp check` says: warnings with their places, "" for none."""
-        diag, report = Diagnostics(), ffi.new("perp_check_report *")
+        diag, report = Diagnostics(), result("perp_check_report")
         diag.check(lib.perp_check(self._c, ffi.NULL, report, diag.c))
         return diag.take()
 
@@ -335,8 +335,10 @@ def _rows(
     def so_far() -> Run:
         rows = int(row[0]) + 1
         none = np.full((len(impulses), rows), np.nan)
+        summary = result("perp_simulation_summary")
+        lib.perp_simulation_get_summary(simulation, summary)
         by = {p: np.concatenate([derivatives[n * k : n * (k + 1), :rows], none]) for k, p in enumerate(follow)}
-        return Run(columns, units, data[:, :rows], model, again, by, lib.perp_simulation_get_summary(simulation).worst_residual)
+        return Run(columns, units, data[:, :rows], model, again, by, summary.worst_residual)
 
     lib.perp_py_row(simulation, c_data, steps + 1, 0, scratch, len(follow), c_derivatives, len(impulses), c_impulse)
     many, status = 16, lib.PERP_OK

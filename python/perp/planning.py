@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, set_option, text
+from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, result, set_option, text
 from ._table import Table, c_table
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def plan(model: Model, given: Mapping[str, Any]) -> Plan:
         set_option(options, name, value)
     handle = ffi.new_handle(progress)
     options.progress, options.context = lib.perp_py_plan_progress, handle
-    out, result = ffi.new("perp_plan **"), ffi.new("perp_plan_result *")
+    out, found = ffi.new("perp_plan **"), result("perp_plan_result")
     diag.check(lib.perp_plan_create(model._c, options, out, diag.c))
     c = ffi.gc(out[0], lib.perp_plan_destroy)
     if given.get("guess") is not None:
         guess = given["guess"]
         table = ffi.gc(c_table({k: guess[k] for k in guess}, "guess"), lib.perp_trajectory_destroy)
         diag.check(lib.perp_plan_set_guess(c, table, c_text("guess"), diag.c))
-    diag.check(lib.perp_plan_solve(c, result, diag.c))
+    diag.check(lib.perp_plan_solve(c, found, diag.c))
     progress.check()
     n, rows = lib.perp_plan_columns(c), lib.perp_plan_rows(c)
     by_row = np.empty((rows, n))
@@ -82,7 +82,7 @@ def plan(model: Model, given: Mapping[str, Any]) -> Plan:
         [text(lib.perp_plan_column_name(c, i)) for i in range(n)],
         [text(lib.perp_plan_column_unit(c, i)) for i in range(n)],
         np.ascontiguousarray(by_row.T),
-        result,
+        found,
         diag.take(),
         free,
     )

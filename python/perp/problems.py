@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import ArgumentError, Array, Called, Diagnostics, c_text, called_by_c, doubles, ffi, find, lib, text, vector
+from ._library import ArgumentError, Array, Called, Diagnostics, c_text, called_by_c, doubles, ffi, find, lib, result, text, vector
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def lcp(
     problem = ffi.new("perp_lcp *", {"n": n, "M": _column_major(matrix), "ldm": max(n, 1), "q": doubles(q)})
     if bounds is not None:
         problem.lo, problem.hi = doubles(bounds[0]), doubles(bounds[1])
-    z, w, info = np.zeros(n), np.zeros(n), ffi.new("perp_lcp_info *")
+    z, w, info = np.zeros(n), np.zeros(n), result("perp_lcp_info")
     diag.check(lib.perp_lcp_solve(keep, problem, doubles(z), doubles(w), info))
     return _solution(info, z, w, lib.perp_lcp_method_name)
 
@@ -213,7 +213,7 @@ def mcp(
     if bounds is not None:
         problem.lo, problem.hi = doubles(bounds[0]), doubles(bounds[1])
     which, options = problem_options("mcp", method, tol, max_iter)
-    solver, w, info = ffi.new("perp_mcp_solver **"), np.zeros(n), ffi.new("perp_mcp_info *")
+    solver, w, info = ffi.new("perp_mcp_solver **"), np.zeros(n), result("perp_mcp_info")
     diag.check(lib.perp_mcp_solver_create(which, problem, options, solver))
     keep = ffi.gc(solver[0], lib.perp_mcp_solver_destroy)
     status = lib.perp_mcp_solve(keep, problem, doubles(z), doubles(w), info)
@@ -255,6 +255,6 @@ def friction(
     diag, solver = Diagnostics(), ffi.new("perp_fc_solver **")
     diag.check(lib.perp_fc_solver_create(which, problem, options, solver))
     keep = ffi.gc(solver[0], lib.perp_fc_solver_destroy)
-    r, u, info = np.zeros(n), np.zeros(n), ffi.new("perp_fc_info *")
+    r, u, info = np.zeros(n), np.zeros(n), result("perp_fc_info")
     diag.check(lib.perp_fc_solve(keep, problem, doubles(r), doubles(u), info))
     return _solution(info, r, u, lib.perp_fc_method_name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, ffi, lib, text
+from ._library import ArgumentError, Array, Diagnostics, ffi, lib, result, text
 
 if TYPE_CHECKING:
     from .model import Model
@@ -85,7 +85,7 @@ class Simulation:
         self.model, self._c_model = model, c_model
         self._c = c = ffi.gc(c, lib.perp_simulation_destroy)
         self._diag = Diagnostics()
-        self._step, self._c_diag = lib.perp_simulation_step, self._diag.c
+        self._step, self._c_diag, self._info = lib.perp_simulation_step, self._diag.c, result("perp_step_info")
         self._set_input = lib.perp_simulation_set_input
         index = {kind: {s.name: i for i, s in enumerate(model._symbols(kind))} for kind in (lib.PERP_STATE, lib.PERP_INPUT, lib.PERP_PARAM)}
         self._inputs = index[lib.PERP_INPUT]
@@ -109,15 +109,16 @@ class Simulation:
             i = self._inputs.get(name, -1)
             if i < 0 or self._set_input(self._c, i, value) != 0:
                 self.input[name] = value
-        status = self._step(self._c, ffi.NULL, self._c_diag)
-        if status != 0:
-            self._diag.check(status)
+        status = self._step(self._c, self._info, self._c_diag)
+        if status != 0 or self._info.outcome != 0:
+            self._diag.check_solved(status, self._info.outcome)
 
     def advance(self, to: float, **inputs: float) -> None:
         """Steps until `to` [s], the last one shorter where that is needed."""
         for name, value in inputs.items():
             self.input[name] = value
-        self._diag.check(lib.perp_simulation_advance(self._c, to, ffi.NULL, self._diag.c))
+        status = lib.perp_simulation_advance(self._c, to, self._info, self._diag.c)
+        self._diag.check_solved(status, self._info.outcome)
 
     def __getitem__(self, column: str) -> float:
         if column in self._impulse:

@@ -49,6 +49,9 @@ void perp__options_give(void *options, size_t size, const void *own, size_t own_
 /* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size or fields beyond ours. */
 int perp__options_take(void *own, size_t own_size, const void *options);
 
+/* Has the caller of a function set the size of its result, to what this library fills? NULL: it wants none. */
+#define PERP__FITS(result) (!(result) || (result)->size >= sizeof *(result))
+
 /* Seconds of a clock that only goes forward. */
 double perp__now(void);
 

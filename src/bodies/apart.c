@@ -49,7 +49,7 @@ static double fastest_point(perp_bodies *b)
 static perp_status move_apart(perp_bodies *b, double yield, double turn, double way, int *is_moved)
 {
     const double NEAR = 1e-3;
-    perp_bodies_info info = {.outcome = PERP_SOLVED};
+    perp_bodies_info info = {.size = sizeof info, .outcome = PERP_SOLVED};
     *is_moved = 0;
     perp__joints_still(b);
     perp__bodies_mass(b, b->M);

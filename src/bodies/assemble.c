@@ -200,9 +200,9 @@ static perp_status make_room(perp_bodies *b, const double *from, double *off)
 
 perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_diag *diag)
 {
-    perp_assembly is = {0};
+    perp_assembly is = {.size = sizeof is};
     double off = 0;
-    if (!b) return PERP_ERR_ARG;
+    if (!b || !PERP__FITS(assembly)) return PERP_ERR_ARG;
     size_t bytes = (size_t)b->nq * sizeof *b->q;
     int before = b->filter.nexcluded;
     double *start = b->begun, *within = b->last;
@@ -217,6 +217,6 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     is.excluded = b->filter.nexcluded - before;
     perp_bodies_set(b, is.moved > 0 ? b->here : start, NULL);
     if (status != PERP_OK) return perp__out_of_memory(diag, "bodies");
-    if (assembly) *assembly = is;
+    if (assembly) is.size = assembly->size, *assembly = is;
     return PERP_OK;
 }

@@ -135,7 +135,7 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
     if (perp__rest_holds(b, info)) return PERP_OK;
     if (!perp__bodies_state_blocks(b)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
-    perp_fc_info solved;
+    perp_fc_info solved = {.size = sizeof solved};
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
     perp_fc_solver_set_max_iter(b->solver, b->c.is_still            ? STILL
                                            : perp__joints_pieces(b) ? BRIEF
@@ -644,10 +644,9 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
 perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     enum { MOST_PARTS = 64 };
-    perp_bodies_info own, again = {0};
-    if (!b) return PERP_ERR_ARG;
-    if (!info) info = &own;
-    *info = (perp_bodies_info){0};
+    perp_bodies_info again = {0};
+    if (!b || !info || !PERP__FITS(info)) return PERP_ERR_ARG;
+    *info = (perp_bodies_info){.size = info->size};
     b->work = 0;
     perp_status status = make_parts(b, 1, info, diag);
     for (int parts = 2; status == PERP_ERR_NO_SOLUTION && parts <= 2 * MOST_PARTS; parts *= 2) {
@@ -661,6 +660,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     }
     info->work = b->work;
     if (status == PERP_ERR_MEMORY && again.step) return perp__out_of_memory(diag, "bodies");
+    if (status == PERP_ERR_NO_SOLUTION) return PERP_OK; /* info has the outcome */
     if (status != PERP_OK) return status;
     if (again.step) perp_diag_clear(diag);
     info->time = b->time = (double)++b->steps * b->o.step;

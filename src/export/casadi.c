@@ -656,10 +656,11 @@ perp_status perp_export_casadi(const perp_model *model, const perp_casadi_option
                                const char *path, perp_casadi_info *info, perp_diag *diag)
 {
     writer w = {0};
-    perp_casadi_info own = {0};
+    perp_casadi_info own = {.size = sizeof own};
     perp_casadi_options o;
     perp_casadi_options_fill(&o, sizeof o);
-    if (!model || !path || !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
+    if (!model || !path || !PERP__FITS(info) || !perp__options_take(&o, sizeof o, options))
+        return PERP_ERR_ARG;
     if (o.order < 0 || o.order > 2)
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
                             "derivatives of order 0, 1 or 2 are expected\n");
@@ -668,7 +669,7 @@ perp_status perp_export_casadi(const perp_model *model, const perp_casadi_option
     perp__identifier(w.name, sizeof w.name, perp_model_name(model));
     status = make(&w, o.order, &own, diag);
     if (status == PERP_OK) status = perp__text_write(&w.text, path, diag);
-    if (status == PERP_OK && info) *info = own;
+    if (status == PERP_OK && info) own.size = info->size, *info = own;
     clear(&w);
     return status;
 }

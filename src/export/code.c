@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "model/emit.h"
 #include "simulate/run.h"
+#include "simulate/stepping.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -106,7 +107,7 @@ static perp_status look_at_first_step(perp__code *c)
                             "a step has %d unknowns; C code, whose matrices are dense, takes up to "
                             "600\n",
                             ny);
-    perp_status status = perp_simulation_step(c->sim, NULL, &ignored);
+    perp_status status = perp__run_next(c->sim, NULL, &ignored);
     perp_diag_clear(&ignored);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(c->diag, "export");
     if (status != PERP_OK) perp__run_begin_step(c->sim, start, start + h, h);
@@ -208,7 +209,8 @@ perp_status perp_export_c(const perp_model *model, const perp_c_options *options
 {
     perp__code c = {.model = model, .diag = diag};
     perp_c_options_fill(&c.o, sizeof c.o);
-    if (!model || !folder || !perp__options_take(&c.o, sizeof c.o, options)) return PERP_ERR_ARG;
+    if (!model || !folder || !PERP__FITS(info) || !perp__options_take(&c.o, sizeof c.o, options))
+        return PERP_ERR_ARG;
     perp__identifier(c.name, sizeof c.name, perp_model_name(model));
     perp_status status = check_method(&c);
     if (status == PERP_OK) status = check_model(&c);
@@ -216,7 +218,7 @@ perp_status perp_export_c(const perp_model *model, const perp_c_options *options
     if (status == PERP_OK) status = look_at_first_step(&c);
     if (status == PERP_OK) status = make_initial(&c);
     if (status == PERP_OK) status = write_files(&c, folder);
-    if (status == PERP_OK && info) *info = c.info;
+    if (status == PERP_OK && info) c.info.size = info->size, *info = c.info;
     perp__tape_clear(&c.initial);
     perp_simulation_destroy(c.sim);
     free(c.side);

@@ -83,7 +83,8 @@ perp_status perp__cones_solve(const perp_fclib_problem *p, const perp_pile *pile
                            .error = (double)INFINITY};
     perp_status status = perp__cones_create(&s, p, pile, o->threads, &arena, why);
     if (status == PERP_OK) status = solve(&s, &run, &arena, r, v, l);
-    *info = (perp_fclib_info){.outcome = run.error <= o->tol ? PERP_SOLVED : PERP_LIMIT,
+    *info = (perp_fclib_info){.size = info->size,
+                              .outcome = run.error <= o->tol ? PERP_SOLVED : PERP_LIMIT,
                               .method = "cones",
                               .iterations = run.iterations,
                               .bodies = pile ? pile->nbody : 0,

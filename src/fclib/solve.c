@@ -60,7 +60,7 @@ static void keep(void *context, int iterations, const double *r, const double *v
 static perp_status solve_pile(solving *s, const perp_pile *pile, const perp__petsc *petsc)
 {
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     double *v;
     PERP_TAKE(&s->arena, v, (size_t)pile->nbody * (size_t)pile->dof + 1);
     if (s->arena.failed) return PERP_ERR_MEMORY;
@@ -102,7 +102,7 @@ static perp_status solve_blocks(solving *s, perp_fc_method method)
     perp_fc fc;
     perp_fc_options o = perp_fc_options_default();
     perp_fc_solver *solver = NULL;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     if (s->o.tol > 0) o.tol = s->o.tol;
     o.max_iter = s->o.max_iter, o.warm_start = s->o.warm_start;
     s->o.tol = o.tol;
@@ -253,8 +253,8 @@ perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib
                              perp_diag *diag)
 {
     perp_fclib_options o = {.method = "auto", .threads = 1};
-    if (!problem || !perp__options_take(&o, sizeof o, options) || !o.method || !(o.tol >= 0) ||
-        o.tol > 1e-2 || o.max_iter < 0 || o.threads < 1 || (problem->nc > 0 && !r))
+    if (!PERP__FITS(info) || !problem || !perp__options_take(&o, sizeof o, options) || !o.method ||
+        !(o.tol >= 0) || o.tol > 1e-2 || o.max_iter < 0 || o.threads < 1 || (problem->nc > 0 && !r))
         return PERP_ERR_ARG;
     if (!perp__fclib_is_shaped(problem, diag)) return PERP_ERR_ARG;
     solving s = {.p = problem,
@@ -273,7 +273,7 @@ perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib
         give(v, s.v, perp_fclib_velocities(problem));
         give(l, s.l, perp_fclib_multipliers(problem));
     }
-    if (info) *info = s.info;
+    if (info) s.info.size = info->size, *info = s.info;
     perp__arena_clear(&s.arena);
     return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, NULL) : status;
 }

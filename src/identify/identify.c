@@ -17,8 +17,8 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
 {
     perp__study study;
     perp_identify_options o;
-    if (!result) return PERP_ERR_ARG;
-    memset(result, 0, sizeof *result);
+    if (!result || !PERP__FITS(result)) return PERP_ERR_ARG;
+    *result = (perp_identification){.size = result->size};
     if (!model || !data) return PERP_ERR_ARG;
     double start = perp__now();
     perp_status status = perp_identify_options_default(model, &o, diag);
@@ -38,7 +38,9 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     result->seconds = perp__now() - start;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));
     if (status != PERP_OK) perp_identification_clear(result);
-    return status;
+    if (status != PERP_ERR_NO_SOLUTION) return status;
+    result->outcome = PERP_LIMIT;
+    return PERP_OK;
 }
 
 void perp_identification_clear(perp_identification *result)
@@ -51,5 +53,5 @@ void perp_identification_clear(perp_identification *result)
     free(result->start);
     free(result->finding);
     free(result->covariance);
-    memset(result, 0, sizeof *result);
+    *result = (perp_identification){.size = result->size};
 }

@@ -318,7 +318,7 @@ void perp__inner_rows(perp__inner *x, int step, const double *theta)
 double perp__inner_solve(perp__inner *x, int step, const double *theta)
 {
     int ny = x->ny;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp__inner_rows(x, step, theta);
     double value = objective(x, step);
     if (!isfinite(value)) return NAN; /* a sample is missing */

@@ -9,6 +9,7 @@
 #include "identify/identify.h"
 #include "model/model.h"
 #include "simulate/step.h"
+#include "simulate/stepping.h"
 
 #include <limits.h>
 #include <math.h>
@@ -286,7 +287,7 @@ static perp_status predict_rows(const perp__predictor *p, worker *w, const perp_
     for (int i = first + 1; i <= last && status == PERP_OK; i++) {
         for (long k = s->parts * (r->at[i] - r->at[i - 1]) / s->merged; k > 0 && status == PERP_OK;
              k--)
-            status = perp_simulation_step(w->sim, NULL, &w->diag);
+            status = perp__run_next(w->sim, NULL, &w->diag);
         if (status == PERP_OK) status = compare_row(p, w, r, i, 0, at + (long)i * s->nm);
     }
     return status;

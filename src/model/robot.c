@@ -928,7 +928,7 @@ static int read_touch(writer *w, const char *file, const char *touch)
 perp_status perp__robot_text(const perp_robot *robot, const char *file, const char *part,
                              const perp__robot_how *how, perp__text *text, perp_diag *diag)
 {
-    writer w = {.p = perp_robot_get_parts(robot), .robot = robot, .how = how, .diag = diag};
+    writer w = {.p = *perp_robot_get_parts(robot), .robot = robot, .how = how, .diag = diag};
     const char *why = reason_not_stated(&w.p);
     if (why)
         return perp__refuse(diag, PERP_ERR_MODEL, perp__in(file),

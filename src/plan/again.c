@@ -182,11 +182,13 @@ static perp_status go_on(perp_plan *plan, int max_iter, perp_plan_result *result
 {
     perp_status status = perp__plan_follow_model(plan, diag);
     if (status != PERP_OK) return status;
+    size_t size = result->size;
     *result = (perp_plan_result){.outcome = PERP_PLAN_LIMIT, .starts = 1, .replay = (double)NAN};
     plan->iterations = plan->stopped = plan->attempt.n = 0;
     plan->again.budget = max_iter;
     int ok = run(plan, result);
     plan->again.budget = 0;
+    result->size = size;
     if (!ok) return PERP_ERR_MEMORY;
     result->on_mesh = result->outcome;
     plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
@@ -197,14 +199,15 @@ static perp_status go_on(perp_plan *plan, int max_iter, perp_plan_result *result
 perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_result *result,
                                   perp_diag *diag)
 {
-    if (!plan || !result || !plan->again.has_answer || max_iter < 0) return PERP_ERR_ARG;
+    if (!plan || !result || !PERP__FITS(result) || !plan->again.has_answer || max_iter < 0)
+        return PERP_ERR_ARG;
     plan->again.search.is_on = 0;
     return go_on(plan, max_iter, result, diag, perp__plan_run_again);
 }
 
 perp_status perp_plan_iterate(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
-    if (!plan || !result || !plan->again.has_answer) return PERP_ERR_ARG;
+    if (!plan || !result || !PERP__FITS(result) || !plan->again.has_answer) return PERP_ERR_ARG;
     if (plan->program->has.guards)
         return perp__refuse(diag, PERP_ERR_MODEL, perp__in(plan->model->source.name),
                             "a plan with pairs that 'when' switches takes no single steps; "

@@ -5,6 +5,7 @@
 #include "model/plan_block.h"
 #include "plan/plan.h"
 #include "perp/simulate.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ int perp__plan_guess_simulate(const perp_plan_options *o, const perp__program *g
     so.theta = o->theta;
     perp_status status = PERP_ERR_MEMORY;
     if (m && u.row) status = perp_simulation_create(m, &so, &sim, &why);
-    if (status == PERP_OK) status = perp_simulation_run(sim, keep_row, &u, &why);
+    if (status == PERP_OK) status = perp__run_whole(sim, keep_row, &u, &why);
     if (status == PERP_OK && u.rows > g->K)
         take_rows(&u, w, p);
     else if (status != PERP_ERR_MEMORY)

@@ -4,6 +4,7 @@
 #include "base/tol.h"
 #include "plan/plan.h"
 #include "perp/simulate.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static perp_status take_step(const integration *u, perp_simulation *sim, int k, 
         double share = u->finer == PERP__AT_POINTS ? g->scheme.c[i - 1] : (double)i / n;
         for (int j = 0; j < g->ns && u->jump; j++) /* kept where the end of the step will be */
             u->w[perp__plan_end(g, j, k)] = perp_simulation_state(sim, j);
-        status = perp_simulation_advance(sim, i < n ? start + h * share : start + h, NULL, diag);
+        status = perp__run_until(sim, i < n ? start + h * share : start + h, NULL, diag);
         for (int j = 0; j < g->ns && u->jump; j++)
             note_jump(u, j, k, perp_simulation_state(sim, j) - u->w[perp__plan_end(g, j, k)]);
         for (int j = 0; j < g->ns + g->nv && status == PERP_OK && u->finer == PERP__AT_POINTS; j++)

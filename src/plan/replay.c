@@ -5,6 +5,7 @@
 #include "model/plan_block.h"
 #include "plan/plan.h"
 #include "perp/simulate.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static perp_status advance(replay *u, perp_simulation *sim, perp_diag *diag)
         double start = perp__program_time(g, plan->p, k), h = perp__program_step(g, plan->p, k);
         for (int i = 1; i <= FINER && status == PERP_OK; i++) {
             double to = i < FINER ? start + h * i / FINER : start + h;
-            status = perp_simulation_advance(sim, fmin(to, u->phase.to), NULL, diag);
+            status = perp__run_until(sim, fmin(to, u->phase.to), NULL, diag);
         }
         for (int i = 0; i < g->ns && status == PERP_OK; i++)
             note(u, i, fabs(perp_simulation_state(sim, i) - state_at(plan, i, k)));
@@ -133,7 +134,7 @@ static perp_status replay_phase(replay *u, int q, perp_diag *diag)
         status = perp_simulation_create(m, &o, &sim, diag);
     }
     if (status == PERP_OK)
-        status = is_even ? perp_simulation_run(sim, compare_row, u, diag) : advance(u, sim, diag);
+        status = is_even ? perp__run_whole(sim, compare_row, u, diag) : advance(u, sim, diag);
     perp_simulation_destroy(sim);
     perp_model_destroy(m);
     return status;

@@ -1186,9 +1186,8 @@ static int holds_barely(const perp_plan_result *result)
            fmax(result->defect, fmax(result->bounds, result->conditions)) > BARELY;
 }
 
-perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+static perp_status solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
-    if (!plan || !result) return PERP_ERR_ARG;
     perp_status status = perp__plan_follow_model(plan, diag);
     if (status == PERP_OK && plan->has_guess == PERP__GUESS_IN_ROWS)
         status = perp__program_guess_parts(plan->program, plan->guess.w, plan->guess.p)
@@ -1225,5 +1224,14 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     else
         status = explain(plan, 0, result, diag);
     result->on_mesh = result->outcome;
+    return status;
+}
+
+perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+{
+    if (!plan || !result || !PERP__FITS(result)) return PERP_ERR_ARG;
+    size_t size = result->size;
+    perp_status status = solve(plan, result, diag);
+    result->size = size;
     return status;
 }

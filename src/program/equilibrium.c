@@ -122,7 +122,7 @@ static perp_status solve_dense(equilibrium *q, perp_program_result *result)
     const perp__nl *nl = q->p->nl;
     double *M, *values, *rhs, *zero;
     perp_lcp_solver *solver;
-    perp_lcp_info info = {.outcome = PERP_LIMIT};
+    perp_lcp_info info = {.size = sizeof info, .outcome = PERP_LIMIT};
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     PERP_TAKE(&q->arena, M, n * n);
     PERP_TAKE(&q->arena, rhs, n);
@@ -168,7 +168,7 @@ static perp_status solve_sparse(equilibrium *q, perp_program_result *result)
     const perp__nl *nl = q->p->nl;
     perp_mcp problem = problem_of(q);
     perp_mcp_options o = perp_mcp_options_default();
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     perp_mcp_solver *solver;
     perp_mcp_method method = q->n > MOST_DENSE ? PERP_MCP_MULTIGRID : PERP_MCP_AUTO;
     perp_status status = perp_mcp_solver_create(method, &problem, &o, &solver);
@@ -212,7 +212,7 @@ perp_status perp__program_judge_equilibrium(perp_program *p, perp_program_result
 {
     equilibrium q;
     perp_mcp_options o = perp_mcp_options_default();
-    perp_mcp_info info = {.outcome = PERP_LIMIT};
+    perp_mcp_info info = {.size = sizeof info, .outcome = PERP_LIMIT};
     perp_mcp_solver *solver = NULL;
     perp_status status = create(&q, p) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) {

@@ -268,7 +268,7 @@ static int relax_quadratic(global *g)
         if (lo < hi && isfinite(hi)) put_row(g, N, k++, i, hi, -inf, 0);
     }
     perp_lcp problem = {N, g->M, N, g->q, g->z_lo, g->z_hi};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     memset(g->z, 0, (size_t)N * sizeof *g->z);
     perp_lcp_solve(g->lcp, &problem, g->z, NULL, &info);
     if (info.outcome != PERP_SOLVED && info.outcome != PERP_LIMIT) return UNKNOWN;

@@ -236,13 +236,14 @@ static perp_status solve(perp_program *p, perp_program_result *result)
 perp_status perp_program_solve(perp_program *p, const perp_program_options *options,
                                perp_program_result *result, perp_diag *diag)
 {
-    if (!p || !result) return PERP_ERR_ARG;
+    if (!p || !result || !PERP__FITS(result)) return PERP_ERR_ARG;
     perp_program_options_fill(&p->options, sizeof p->options);
     if (!perp__options_take(&p->options, sizeof p->options, options)) return PERP_ERR_ARG;
     const perp_program_options *o = &p->options;
     if (!(o->tol > 0 && o->tol <= 1e-2) || o->max_iter < 1 || o->tries < 1 || o->restarts < 0 ||
         o->objective < 0 || o->global < 0 || o->global > 1)
         return PERP_ERR_ARG;
+    size_t size = result->size;
     *result =
         (perp_program_result){.outcome = PERP_PLAN_LIMIT, .worst_row = -1, .worst_variable = -1};
     p->proof = (perp_program_proof){0};
@@ -251,6 +252,7 @@ perp_status perp_program_solve(perp_program *p, const perp_program_options *opti
     perp_status status = prepare(p, o->objective) ? solve(p, result) : PERP_ERR_MEMORY;
     if (status == PERP_OK && o->global && !result->is_unbounded)
         status = perp__program_prove(p, result);
+    result->size = size;
     p->last = *result;
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, p->nl->name);
     if (status == PERP_ERR_DIM)

@@ -179,25 +179,30 @@ const char *perp_robot_v_name(const perp_robot *robot, int k)
 
 /* What is asked ------------------------------------------------------------------------------------------ */
 
-perp_robot_parts perp_robot_get_parts(const perp_robot *robot)
+void perp__robot_put_parts(perp_robot *robot)
 {
-    perp_robot_parts parts = robot->is;
-    parts.body = robot->body;
-    parts.joint = robot->joint;
-    parts.law = robot->law;
-    parts.ref = robot->ref;
-    parts.shape = robot->shape;
-    parts.material = robot->material;
-    parts.shape_name = robot->shape_name;
-    parts.actuator = robot->actuator;
-    parts.actuator_name = robot->actuator_name;
-    parts.equality = robot->equality;
-    parts.pair = (const int(*)[2])robot->pair;
-    parts.pair_mu = robot->pair_mu;
-    parts.pair_moment = (const double(*)[2])robot->pair_moment;
-    parts.exclude = (const int(*)[2])robot->exclude;
-    parts.tendon = robot->tendon;
-    return parts;
+    perp_robot_parts *parts = &robot->is;
+    parts->size = sizeof *parts;
+    parts->body = robot->body;
+    parts->joint = robot->joint;
+    parts->law = robot->law;
+    parts->ref = robot->ref;
+    parts->shape = robot->shape;
+    parts->material = robot->material;
+    parts->shape_name = robot->shape_name;
+    parts->actuator = robot->actuator;
+    parts->actuator_name = robot->actuator_name;
+    parts->equality = robot->equality;
+    parts->pair = (const int(*)[2])robot->pair;
+    parts->pair_mu = robot->pair_mu;
+    parts->pair_moment = (const double(*)[2])robot->pair_moment;
+    parts->exclude = (const int(*)[2])robot->exclude;
+    parts->tendon = robot->tendon;
+}
+
+const perp_robot_parts *perp_robot_get_parts(const perp_robot *robot)
+{
+    return &robot->is;
 }
 
 int perp_robot_note(const perp_robot *robot, int k, perp_robot_ignored *ignored)

@@ -224,6 +224,7 @@ static perp_status read_robot(const char *path, const char *text, size_t length,
     for (int i = 0; i < r.ntext; i++) free(r.text[i]);
     free(r.text);
     perp_diag_clear(&own);
+    if (r.status == PERP_OK) perp__robot_put_parts(r.to);
     if (r.status == PERP_OK)
         *robot = r.to;
     else

@@ -106,6 +106,8 @@ int perp__add_tendon(perp__robot_reader *r, const perp_tendon *tendon, const cha
 int perp__add_equality(perp__robot_reader *r, const perp_equality *equality);
 int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu,
                    const double moment[2]);
+void perp__robot_put_parts(
+    perp_robot *robot); /* what perp_robot_get_parts shows, once all is read */
 int perp__add_exclude(perp__robot_reader *r, int body0, int body1);
 int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh);    /* owns it, also where it fails */
 int perp__add_field(perp__robot_reader *r, perp_field *field); /* likewise */

@@ -6,6 +6,7 @@
 #include "simulate/backward.h"
 #include "simulate/events.h"
 #include "simulate/saltation.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -91,7 +92,7 @@ static perp_status take_step(perp_simulation *sim, perp__course *c, perp_diag *d
     if (c->is_forward) move_tables(sim, c);
     for (int i = 0; i < 2 * c->nt && c->saltation; i++) /* of the row at the end */
         perp__sensitivity_given(c->slopes)[i] = c->moved[i % c->nt];
-    if (status == PERP_OK) status = perp_simulation_step(sim, NULL, diag);
+    if (status == PERP_OK) status = perp__run_next(sim, NULL, diag);
     c->step++;
     return c->back.records.is_out_of_memory ? PERP_ERR_MEMORY : status;
 }

@@ -318,8 +318,8 @@ static int inspect_start(const perp_simulation *sim, perp__source *findings)
 perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
                        perp_check_report *report, perp_diag *diag)
 {
-    if (!model || !report) return PERP_ERR_ARG;
-    memset(report, 0, sizeof *report);
+    if (!model || !report || !PERP__FITS(report)) return PERP_ERR_ARG;
+    *report = (perp_check_report){.size = report->size, .M = {.size = sizeof report->M}};
     perp_simulation_options o = perp_simulation_options_default(model);
     if (!perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     if (isnan(o.step)) o.step = 1e-3;

@@ -583,7 +583,7 @@ static int take_forces(perp__step *s)
 static int solve_problem(perp__step *s, int method, int *solved)
 {
     struct perp__cones *c = s->cones;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     if (!form_problem(s) || !prepare_solver(s, method)) return 0;
     perp_fc problem = view(c);
     if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) {

@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "perp/batch.h"
 #include "simulate/lanes.h"
+#include "simulate/stepping.h"
 
 #include <stdlib.h>
 
@@ -106,27 +107,35 @@ static void step_chunk(void *context, int thread, int i)
                      b->status + first, b->diag + first);
 }
 
-perp_status perp_batch_step(perp_batch *b, long steps, perp_diag *diag)
+perp_status perp_batch_step(perp_batch *b, long steps, int *solved, perp_diag *diag)
 {
-    if (!b || steps < 0) return PERP_ERR_ARG;
+    if (!b || steps < 0 || !solved) return PERP_ERR_ARG;
     b->steps = steps;
     perp__parallel(b->threads, b->nchunk, step_chunk, b);
-    perp_status status = PERP_OK;
-    for (int i = 0; i < b->count && status == PERP_OK; i++) {
-        status = b->status[i];
-        if (status == PERP_ERR_MEMORY)
+    perp_status status = PERP_OK,
+                first = PERP_OK; /* the first that was not carried out; that failed */
+    *solved = 0;
+    for (int i = 0; i < b->count; i++) {
+        perp_status is = b->status[i];
+        *solved += is == PERP_OK;
+        if (is != PERP_OK && first == PERP_OK && is == PERP_ERR_MEMORY)
             perp__out_of_memory(diag, b->copy[i]->model->source.name);
-        else if (status != PERP_OK)
-            perp__refuse(diag, status, perp__in(NULL), "copy %d: %s", i,
-                         perp_diag_text(&b->diag[i]));
+        else if (is != PERP_OK && first == PERP_OK)
+            perp__refuse(diag, is, perp__in(NULL), "copy %d: %s", i, perp_diag_text(&b->diag[i]));
+        if (first == PERP_OK) first = is;
+        if (status == PERP_OK && is != PERP_ERR_NO_SOLUTION) status = is;
+        perp_diag_clear(&b->diag[i]);
     }
-    for (int i = 0; i < b->count; i++) perp_diag_clear(&b->diag[i]);
     return status;
 }
 
-perp_status perp_batch_status(const perp_batch *b, int i)
+perp_status perp_batch_status(const perp_batch *b, int i, perp_outcome *outcome)
 {
-    return b && i >= 0 && i < b->count ? b->status[i] : PERP_ERR_ARG;
+    if (!b || i < 0 || i >= b->count) return PERP_ERR_ARG;
+    perp_outcome is = b->copy[i]->summary.outcome;
+    perp_status status = perp__run_outcome(b->status[i], &is);
+    if (outcome) *outcome = b->status[i] == PERP_OK ? PERP_SOLVED : is;
+    return status;
 }
 
 perp_status perp_batch_gather(perp_batch *b, int n, const int *column, double *value)

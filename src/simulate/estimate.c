@@ -5,6 +5,7 @@
 #include "simulate/collocation.h"
 #include "simulate/events.h"
 #include "simulate/parts.h"
+#include "simulate/stepping.h"
 
 #include <float.h>
 #include <math.h>
@@ -161,7 +162,7 @@ static perp_status run_other(estimate *e, trace *rows, double share)
     const perp_simulation_options *o = &e->sim->options;
     double before = perp__run_work(e->other);
     rows->of = e->other, e->other->most_work = before + share * (e->most - e->spent);
-    perp_status status = perp_simulation_run(e->other, keep_row, rows, e->diag);
+    perp_status status = perp__run_whole(e->other, keep_row, rows, e->diag);
     e->spent += perp__run_work(e->other) - before;
     if (status != PERP_ERR_STOPPED || (o->stop && o->stop(o->stop_context))) return status;
     perp_diag_clear(e->diag);

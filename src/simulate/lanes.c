@@ -74,6 +74,7 @@ typedef struct kernels {
 /* lanes_kernel.h defines kernels_ISA for every instruction set. */
 #define KERNEL "simulate/lanes_kernel.h"
 #include "linalg/every_isa.h"
+#include "simulate/stepping.h"
 
 #define VERSION(isa, target) &kernels_##isa,
 static const kernels *const versions[] = {PERP_ISA_LIST(VERSION)};
@@ -507,7 +508,7 @@ static void note_sides(perp__lanes *x, uint64_t taken)
 
 static perp_status step_alone(perp_simulation *sim, perp_status *status, perp_diag *diag)
 {
-    *status = perp_simulation_step(sim, NULL, diag);
+    *status = perp__run_next(sim, NULL, diag);
     return *status;
 }
 

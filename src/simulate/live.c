@@ -3,6 +3,7 @@
 
 #include "base/tol.h"
 #include "simulate/run.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -214,13 +215,16 @@ static perp_status end_at(perp_simulation *sim, double to, perp_step_info *info,
     return PERP_OK;
 }
 
-perp_status perp_simulation_advance(perp_simulation *sim, double to, perp_step_info *info,
-                                    perp_diag *diag)
+perp_status perp__run_until(perp_simulation *sim, double to, perp_step_info *info, perp_diag *diag)
 {
-    if (!sim) return PERP_ERR_ARG;
     double now = perp_simulation_time(sim), h = sim->options.step, near = PERP_TOL_WHOLE * h;
     perp_status status = PERP_OK;
-    if (info) *info = (perp_step_info){sim->done, now, PERP_SOLVED, sim->residual, 0, 0};
+    if (info)
+        *info = (perp_step_info){.size = info->size,
+                                 .step = sim->done,
+                                 .time = now,
+                                 .outcome = PERP_SOLVED,
+                                 .residual = sim->residual};
     if (!(to >= now - near && to <= sim->options.to + near))
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
                             "a run at t = %g that may go to %g cannot advance to t = %g\n", now,
@@ -231,6 +235,13 @@ perp_status perp_simulation_advance(perp_simulation *sim, double to, perp_step_i
     }
     if (status != PERP_OK || to - perp_simulation_time(sim) <= near) return status;
     return end_at(sim, to, info, diag);
+}
+
+perp_status perp_simulation_advance(perp_simulation *sim, double to, perp_step_info *info,
+                                    perp_diag *diag)
+{
+    if (!sim || !info || !PERP__FITS(info)) return PERP_ERR_ARG;
+    return perp__run_outcome(perp__run_until(sim, to, info, diag), &info->outcome);
 }
 
 void perp_simulation_reset(perp_simulation *sim)
@@ -245,7 +256,7 @@ void perp_simulation_reset(perp_simulation *sim)
     s->h = o->step;
     perp__step_revalue(s);
     perp__sensitivity_revalue(sim->sensitivity);
-    sim->summary = (perp_simulation_summary){0};
+    sim->summary = (perp_simulation_summary){.size = sizeof sim->summary};
     memset(sim->sides, 0, (size_t)sim->model->npair * sizeof *sim->sides);
     s->count.eliminations = s->count.cone_steps = 0;
     perp__run_restart(sim, o->from, perp__whole_steps(o->from, o->to, o->step));

@@ -7,6 +7,7 @@
 #include "model/scheme.h"
 #include "simulate/collocation.h"
 #include "simulate/events.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdlib.h>

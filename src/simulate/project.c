@@ -101,7 +101,7 @@ static int step(projection *p, const double *from)
         }
     }
     perp_lcp lcp = {n, p->M, n ? n : 1, p->q, p->lo, p->hi};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     memset(p->z, 0, (size_t)n * sizeof(double));
     if (perp_lcp_solve(p->solver, &lcp, p->z, NULL, &info) != PERP_OK ||
         info.outcome != PERP_SOLVED)

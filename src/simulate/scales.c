@@ -3,6 +3,7 @@
 
 #include "linalg/eigenvalues.h"
 #include "simulate/run.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static perp_status begin(probe *of, const perp_model *model, const perp_simulati
     perp_status status = perp_simulation_create(model, &o, &of->sim, &diag);
     perp__step *s = of->sim ? &of->sim->step : NULL;
     if (status == PERP_OK && !s->A) *unknown = "its steps are too large";
-    if (status == PERP_OK && !*unknown) status = perp_simulation_step(of->sim, NULL, &diag);
+    if (status == PERP_OK && !*unknown) status = perp__run_next(of->sim, NULL, &diag);
     if (status != PERP_OK && status != PERP_ERR_MEMORY) {
         *unknown = "the first step has no solution";
         status = PERP_OK;
@@ -211,8 +212,12 @@ static int reads_time(const perp_model *m)
 static void clear(perp_time_scales *scales)
 {
     const perp_time_scale none = {PERP_MOTION_NONE, (double)NAN, -1};
-    *scales = (perp_time_scales){
-        .swing = none, .decay = none, .growth = none, .passed = none, .horizon = (double)NAN};
+    *scales = (perp_time_scales){.size = scales->size,
+                                 .swing = none,
+                                 .decay = none,
+                                 .growth = none,
+                                 .passed = none,
+                                 .horizon = (double)NAN};
     for (int m = 0; m < PERP_INTEGRATOR_COUNT; m++)
         scales->of[m] = (perp_step_advice){(double)NAN, none, 0, none};
 }
@@ -233,7 +238,7 @@ static void finish(perp_time_scales *scales, double step)
 perp_status perp_time_scales_find(const perp_model *model, const perp_simulation_options *options,
                                   perp_time_scales *scales, perp_diag *diag)
 {
-    if (!model || !scales) return PERP_ERR_ARG;
+    if (!model || !scales || !PERP__FITS(scales)) return PERP_ERR_ARG;
     clear(scales);
     perp_simulation_options o = perp_simulation_options_default(model);
     if (!perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;

@@ -8,6 +8,7 @@
 #include "simulate/adjoint.h"
 #include "simulate/events.h"
 #include "simulate/parts.h"
+#include "simulate/stepping.h"
 
 #include <limits.h>
 #include <math.h>
@@ -952,9 +953,10 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)
                                         : advance(sim, t0, t, h, HALVINGS - sim->fewer);
-    if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s, sim->before + s->sym.y))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
+    if (info) *info = (perp_step_info){info->size, k, t, r.outcome, r.residual, r.error, r.solves};
+    sim->summary.outcome = r.outcome;
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED || s->out_of_memory) { /* another way round gives other numbers */
         perp_status status = s->out_of_memory  ? perp__out_of_memory(diag, sim->model->source.name)
@@ -981,14 +983,26 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     return PERP_OK;
 }
 
-perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
+perp_status perp__run_next(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
 {
-    if (!sim) return PERP_ERR_ARG;
     if (sim->done >= sim->nstep)
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
                             "the run has ended after its %ld steps, at t = %g\n", sim->nstep,
                             perp__run_time(sim, sim->done));
     return perp__run_step(sim, perp__run_time(sim, sim->done + 1), sim->options.step, info, diag);
+}
+
+perp_status perp__run_outcome(perp_status status, perp_outcome *outcome)
+{
+    if (status != PERP_ERR_NO_SOLUTION) return status;
+    if (*outcome == PERP_SOLVED) *outcome = PERP_LIMIT;
+    return PERP_OK;
+}
+
+perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
+{
+    if (!sim || !info || !PERP__FITS(info)) return PERP_ERR_ARG;
+    return perp__run_outcome(perp__run_next(sim, info, diag), &info->outcome);
 }
 
 int perp_simulation_columns(const perp_simulation *sim)
@@ -1141,22 +1155,24 @@ perp_derivative_kind perp_simulation_derivative_kind(const perp_simulation *sim,
     return perp__sensitivity_kind(sim->sensitivity, k, since ? since : &at);
 }
 
-perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
+perp_status perp_simulation_get_summary(const perp_simulation *sim,
+                                        perp_simulation_summary *summary)
 {
-    perp_simulation_summary summary = sim->summary;
-    summary.steps = sim->done;
-    summary.time = perp__run_time(sim, sim->done);
-    summary.friction_problems = sim->step.count.cone_steps;
-    summary.eliminations = sim->step.count.eliminations;
-    summary.pairs = sim->model->npair;
-    summary.sides = (const long(*)[4])sim->sides;
-    return summary;
+    if (!sim || !summary || !PERP__FITS(summary)) return PERP_ERR_ARG;
+    size_t size = summary->size;
+    *summary = sim->summary;
+    summary->size = size;
+    summary->steps = sim->done;
+    summary->time = perp__run_time(sim, sim->done);
+    summary->friction_problems = sim->step.count.cone_steps;
+    summary->eliminations = sim->step.count.eliminations;
+    summary->pairs = sim->model->npair;
+    summary->modes = (const long(*)[4])sim->sides;
+    return PERP_OK;
 }
 
-perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *context,
-                                perp_diag *diag)
+perp_status perp__run_whole(perp_simulation *sim, perp_row_fn sink, void *context, perp_diag *diag)
 {
-    if (!sim) return PERP_ERR_ARG;
     double *row = malloc((size_t)sim->ncolumn * sizeof *row);
     perp_status status = row ? PERP_OK : perp__out_of_memory(diag, sim->model->source.name);
     if (status == PERP_OK && sink && sim->done == 0) {
@@ -1164,11 +1180,20 @@ perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *co
         status = sink(context, 0, row);
     }
     while (status == PERP_OK && sim->done < sim->nstep) {
-        status = perp_simulation_step(sim, NULL, diag);
+        status = perp__run_next(sim, NULL, diag);
         if (status != PERP_OK || !sink) continue;
         perp_simulation_row(sim, row);
         status = sink(context, sim->done, row);
     }
     free(row);
     return status;
+}
+
+perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *context,
+                                perp_simulation_summary *summary, perp_diag *diag)
+{
+    if (!sim || !summary || !PERP__FITS(summary)) return PERP_ERR_ARG;
+    perp_status status = perp__run_whole(sim, sink, context, diag);
+    perp_simulation_get_summary(sim, summary);
+    return perp__run_outcome(status, &summary->outcome);
 }

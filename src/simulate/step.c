@@ -634,7 +634,7 @@ static perp__step_result solve_regularised(perp__step *s, const perp__eliminatio
     size_t nz = (size_t)e->nz;
     const double *M = e->K + ((size_t)s->ny - nz) * nz;
     double largest = 0;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     for (size_t i = 0; i < nz; i++) largest = fmax(largest, fabs(M[i * nz + i]));
     for (int k = 0; k < 3; k++) {
         memcpy(s->lcp.regular, M, nz * nz * sizeof(double));
@@ -729,7 +729,7 @@ static perp__step_result solve_anew(perp__step *s)
                     s->lcp.q,
                     NULL,
                     NULL};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     solve_lcp(s, &lcp, &info);
     result = (perp__step_result){.outcome = info.outcome,
                                  .fault = PERP__NO_ANSWER,

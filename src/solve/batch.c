@@ -115,7 +115,7 @@ static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double 
 {
     size_t n = (size_t)b->n;
     perp_lcp lcp = {b->n, w->M, b->n > 1 ? b->n : 1, w->q, NULL, NULL};
-    perp_lcp_info info = {.outcome = PERP_BAD_INPUT};
+    perp_lcp_info info = {.size = sizeof info, .outcome = PERP_BAD_INPUT};
     if (b->shared_M || !b->interleaved)
         lcp.M = b->M + (b->shared_M ? 0 : (size_t)k * n * n);
     else

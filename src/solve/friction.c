@@ -1024,9 +1024,11 @@ static int lower_targets(perp_fc_solver *s, int attempt)
 perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double *r, double *u,
                           perp_fc_info *info)
 {
-    perp_fc_info own;
+    perp_fc_info own = {.size = sizeof own};
+    if (!PERP__FITS(info)) return PERP_ERR_ARG;
     if (!info) info = &own;
-    *info = (perp_fc_info){.outcome = PERP_BAD_INPUT, .residual = NAN, .error = NAN};
+    *info = (perp_fc_info){
+        .size = info->size, .outcome = PERP_BAD_INPUT, .residual = NAN, .error = NAN};
     if (!solver || !problem || (problem->nc > 0 && !r)) return PERP_ERR_ARG;
     info->method = solver->method;
     perp_status status = check_shape(solver, problem);

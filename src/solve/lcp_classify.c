@@ -1,6 +1,7 @@
 /* To which classes does a matrix belong, and what does that promise? (Cottle, Pang, Stone 1992,
  * chapter 3.) */
 
+#include "base/base.h"
 #include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
@@ -141,7 +142,8 @@ static int is_copositive(const perp_lcp *lcp, double shift)
 
 perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
 {
-    if (!lcp || !out || lcp->n < 0 || (lcp->n > 0 && !lcp->M) || lcp->ldm < lcp->n)
+    if (!lcp || !out || !PERP__FITS(out) || lcp->n < 0 || (lcp->n > 0 && !lcp->M) ||
+        lcp->ldm < lcp->n)
         return PERP_ERR_ARG;
     int n = lcp->n, ld = n > 1 ? n : 1;
     size_t N = (size_t)n, size = N * N;
@@ -153,7 +155,7 @@ perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
     scale(lcp, R, C, 1, M);
     scale(lcp, R, C, 0, P); /* principal minors keep their signs */
     perp_lcp unit = {n, M, ld, NULL, NULL, NULL}, rows = {n, P, ld, NULL, NULL, NULL};
-    *out = (perp_lcp_class){.symmetric = 1, .z_matrix = 1};
+    *out = (perp_lcp_class){.size = out->size, .symmetric = 1, .z_matrix = 1};
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
             double a = entry(&unit, i, j), b = entry(&unit, j, i), most = fmax(fabs(a), fabs(b));

@@ -118,7 +118,7 @@ perp_outcome perp__lcp_parts_solve(perp_lcp_solver *s, const perp_lcp *lcp, perp
     for (int i = 0; i < lcp->n && outcome != PERP_INFEASIBLE; i++) {
         if (p->part[i] != i) continue;
         perp_lcp part = gather(p, lcp, i);
-        perp_lcp_info own = {.iterations = 0};
+        perp_lcp_info own = {.size = sizeof own, .iterations = 0};
         s->has_basis = s->has_ray = s->has_certificate = s->guessed = 0;
         outcome = worse(outcome, perp__lcp_solve_part(s, &part, &own));
         keep_answer(s, lcp->n, part.n, &has_ray, &has_certificate);

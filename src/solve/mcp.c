@@ -205,12 +205,13 @@ static int has_pattern(const perp_mcp_solver *s, const perp_mcp *p)
 perp_status perp__mcp_solve_by(perp_mcp_solver *s, const perp_mcp *p, perp__mcp_steps steps,
                                double *z, double *w, perp_mcp_info *info)
 {
-    if (!s || !p || !p->F || !p->J || (p->n > 0 && !z) || !p->column_start != !s->start ||
-        (p->column_start && !p->row))
+    if (!PERP__FITS(info) || !s || !p || !p->F || !p->J || (p->n > 0 && !z) ||
+        !p->column_start != !s->start || (p->column_start && !p->row))
         return PERP_ERR_ARG;
     if (p->n != s->n || (p->column_start && p->column_start[p->n] != s->nnz) || !has_pattern(s, p))
         return PERP_ERR_DIM;
-    perp_mcp_info result = {.outcome = PERP_BAD_INPUT,
+    perp_mcp_info result = {.size = sizeof result,
+                            .outcome = PERP_BAD_INPUT,
                             .method = s->method,
                             .residual = (double)NAN,
                             .error = (double)NAN};
@@ -227,7 +228,7 @@ perp_status perp__mcp_solve_by(perp_mcp_solver *s, const perp_mcp *p, perp__mcp_
         if (bytes && w) memcpy(w, s->w, bytes);
     }
     if (s->out_of_memory) result.outcome = PERP_LIMIT; /* the methods took another way */
-    if (info) *info = result;
+    if (info) result.size = info->size, *info = result;
     return s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }
 

@@ -32,7 +32,7 @@ static int solve_linear(perp_mcp_solver *s)
 {
     const perp_mcp *p = s->problem;
     size_t n = (size_t)s->n;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     if (p->F(p->context, s->z, s->q) || p->J(p->context, s->z, s->J)) return 0;
     const double *J = full_matrix(s);
     for (size_t j = 0; j < n; j++) {

@@ -344,7 +344,7 @@ perp_status perp__pile_solve_part(const perp__pile_part *part, const perp_pile_o
                  .info = {.outcome = PERP_BAD_INPUT, .error = (double)INFINITY, .worst = -1}};
     perp_status status = solve_part(&u, r);
     perp__arena_clear(&u.arena);
-    *info = u.info;
+    u.info.size = info->size, *info = u.info;
     return status;
 }
 
@@ -352,7 +352,7 @@ perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *o
                             double *v, perp_pile_info *info)
 {
     perp_pile_options o = {.tol = TOL, .max_iter = 100000, .threads = 1};
-    if (!problem || !is_shaped(problem) || (problem->nc > 0 && !r) ||
+    if (!PERP__FITS(info) || !problem || !is_shaped(problem) || (problem->nc > 0 && !r) ||
         !perp__options_take(&o, sizeof o, options) || !(o.tol > 0 && o.tol <= 1e-2) ||
         o.max_iter < 1 || o.threads < 1)
         return PERP_ERR_ARG;
@@ -366,6 +366,6 @@ perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *o
     double none; /* of no contacts r may be NULL */
     perp_status status = solve(&u, problem, r ? r : &none, v);
     perp__arena_clear(&u.arena);
-    if (info) *info = u.info;
+    if (info) u.info.size = info->size, *info = u.info;
     return status;
 }

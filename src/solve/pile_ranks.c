@@ -190,7 +190,7 @@ static void serve_part(const perp__petsc *petsc)
 {
     perp__arena arena = {0};
     part p = {0};
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     petsc->receive(0, sizeof p.n, &p.n);
     int ok = p.n.d != NO_ROOM;
     if (ok) {
@@ -509,8 +509,11 @@ perp_status perp__pile_solve_ranks(const perp__petsc *petsc, const perp_pile *p,
 {
     whole w = {.petsc = petsc, .p = p, .o = options, .keep = keep, .r = r, .v = v, .gap = 1};
     w.next = perp__now() + w.gap;
-    *info = (perp_pile_info){
-        .outcome = PERP_BAD_INPUT, .residual = (double)NAN, .error = (double)INFINITY, .worst = -1};
+    *info = (perp_pile_info){.size = info->size,
+                             .outcome = PERP_BAD_INPUT,
+                             .residual = (double)NAN,
+                             .error = (double)INFINITY,
+                             .worst = -1};
     if (!options->warm_start) memset(r, 0, (size_t)p->nc * (size_t)p->dimension * sizeof *r);
     perp_status status = perp__pile_is_sound(p, r) ? solve(&w, info) : PERP_OK;
     perp__arena_clear(&w.arena);

@@ -364,8 +364,9 @@ static inline PERP_INLINE void forget_last(perp_lcp_solver *s)
 static PERP_APART perp_status solve_at_length(perp_lcp_solver *s, const perp_lcp *lcp, double *z,
                                               double *w, perp_lcp_info *info)
 {
-    perp_lcp_info unread, *result = info ? info : &unread;
-    *result = (perp_lcp_info){.outcome = PERP_BAD_INPUT,
+    perp_lcp_info unread = {.size = sizeof unread}, *result = info ? info : &unread;
+    *result = (perp_lcp_info){.size = result->size,
+                              .outcome = PERP_BAD_INPUT,
                               .method = s->method,
                               .residual = (double)NAN,
                               .error = (double)NAN};
@@ -384,6 +385,7 @@ static PERP_APART perp_status solve_at_length(perp_lcp_solver *s, const perp_lcp
 perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, double *w,
                            perp_lcp_info *info)
 {
+    if (!PERP__FITS(info)) return PERP_ERR_ARG;
     if (!is_for_guess(s, lcp, z)) {
         if (is_call_wrong(s, lcp, z)) return PERP_ERR_ARG;
         if (lcp->n > s->n_max) return PERP_ERR_DIM;
@@ -393,7 +395,8 @@ perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, d
     forget_last(s);
     if (!solve_at_once(s, lcp)) return solve_at_length(s, lcp, z, w, info);
     if (info)
-        *info = (perp_lcp_info){.outcome = PERP_SOLVED,
+        *info = (perp_lcp_info){.size = info->size,
+                                .outcome = PERP_SOLVED,
                                 .method = PERP_LCP_LEMKE,
                                 .iterations = s->pivots,
                                 .residual = s->residual,

@@ -173,28 +173,28 @@ static perp_status run_to_end(const perp_sweep *s, perp__worker *w, const perp__
     return PERP_OK;
 }
 
-static const char *outcome_of(perp_status status)
+static const char *outcome_of(const perp_sweep_result *r)
 {
-    return status == PERP_OK                ? "verified"
-           : status == PERP_ERR_NO_SOLUTION ? "no solution"
-                                            : "refused";
+    return r->verified ? "verified" : r->status == PERP_OK ? "no solution" : "refused";
 }
 
 perp_sweep_result perp__do_job(const perp_sweep *s, perp__worker *w, long long job)
 {
     perp__answer answer = {0};
     perp__ending ending = {0};
-    perp_sweep_result result = {.job = job, .value = w->value, .reason = ""};
+    perp_sweep_result result = {.size = sizeof result, .job = job, .value = w->value, .reason = ""};
     perp_diag_clear(&w->diag);
     perp__axes_at(&s->axes, job, w->value);
     for (int i = 0; i < s->nkeep; i++) w->value[s->axes.n + i] = (double)NAN;
     result.status = begin(s, w, &answer, &w->diag);
     if (result.status == PERP_OK) result.status = run_to_end(s, w, &answer, &ending);
     end(&answer);
+    result.verified = result.status == PERP_OK;
+    if (result.status == PERP_ERR_NO_SOLUTION) result.status = PERP_OK;
     result.steps = ending.steps;
     result.error = ending.error;
-    result.outcome = ending.outcome ? ending.outcome : outcome_of(result.status);
-    if (result.status != PERP_OK) {
+    result.outcome = ending.outcome ? ending.outcome : outcome_of(&result);
+    if (!result.verified) {
         result.reason = ending.reason  ? ending.reason
                         : w->diag.text ? w->diag.text
                                        : perp_status_message(result.status);

@@ -92,9 +92,11 @@ static perp_status run(void *of, perp__take_row take, void *context, double *las
 {
     job *j = of;
     (void)take, (void)context, (void)last;
+    j->answer = (perp_identification){.size = sizeof j->answer};
     perp_status status = perp_identify(j->model, j->data, &j->o, &j->answer, diag);
     if (status != PERP_OK) return status;
     j->is_done = 1;
+    if (j->answer.outcome != PERP_SOLVED) return PERP_ERR_NO_SOLUTION;
     ending->outcome = "identified";
     for (int p = 0; p < j->answer.nparameter; p++)
         if (!j->answer.parameter[p].identifiable) ending->outcome = "not identifiable";

@@ -79,6 +79,7 @@ static perp_status run(void *of, perp__take_row take, void *context, double *las
                        perp__ending *ending, perp_diag *diag)
 {
     job *j = of;
+    j->result = (perp_plan_result){.size = sizeof j->result};
     perp_status status = perp_plan_solve(j->plan, &j->result, diag);
     if (status != PERP_OK) return status;
     const perp_plan_result *r = &j->result;

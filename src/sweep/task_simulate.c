@@ -2,6 +2,7 @@
 
 #include "base/words.h"
 #include "sweep/task.h"
+#include "simulate/stepping.h"
 
 #include <math.h>
 
@@ -49,8 +50,9 @@ static int number(const void *of, int i, char room[PERP__NUMBER_NAME], const cha
 static perp_status run(void *of, perp__take_row take, void *context, double *last,
                        perp__ending *ending, perp_diag *diag)
 {
-    perp_status status = perp_simulation_run(of, take, context, diag);
-    perp_simulation_summary done = perp_simulation_get_summary(of);
+    perp_status status = perp__run_whole(of, take, context, diag);
+    perp_simulation_summary done = {.size = sizeof done};
+    perp_simulation_get_summary(of, &done);
     ending->steps = done.steps;
     ending->error = done.worst_error;
     if (status == PERP_OK) perp_simulation_row(of, last);

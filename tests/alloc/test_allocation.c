@@ -7,6 +7,7 @@
 
 #include "perp/perp.h"
 #include "simulate/step.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -58,11 +59,11 @@ static perp_status whole_story(perp_diag *diag)
     }
     static const char *const followed[] = {"m", "r[1,1]"};
     if (status == PERP_OK) status = perp_simulation_follow(sim, 2, followed, diag);
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     if (status == PERP_OK) status = perp_check(model, NULL, &report, diag);
-    perp_time_scales scales;
+    perp_time_scales scales = {.size = sizeof scales};
     if (status == PERP_OK) status = perp_time_scales_find(model, NULL, &scales, diag);
-    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
+    if (status == PERP_OK) status = simulation_run(sim, NULL, NULL, diag);
     perp_simulation_destroy(sim);
     perp_trajectory_destroy(table);
     perp_model_destroy(model);
@@ -138,7 +139,7 @@ static long allocations_of_a_second_run(perp_simulation *sim)
     perp__simulation_restart(sim, 0, steps);
     before = allocations;
     for (long k = 0; k < steps; k++) {
-        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
         perp_simulation_row(sim, row);
         assert_true(perp_simulation_derivatives(sim, row) >= 0);
     }
@@ -165,7 +166,7 @@ static void a_step_allocates_nothing_but_new_modes(void **state)
         assert_int_equal(perp_simulation_follow(sim, 1, &first, &diag), PERP_OK);
         long before = allocations;
         for (long k = 0; k < perp_simulation_steps(sim); k++) {
-            assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+            assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
             perp_simulation_row(sim, row);
             assert_true(perp_simulation_derivatives(sim, row) != PERP_ERR_ARG);
         }
@@ -188,11 +189,11 @@ static void a_step_whose_coefficients_change_allocates_nothing(void **state)
         fail_msg("%s", diag.text);
     if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) fail_msg("%s", diag.text);
     long before = allocations;
-    while (perp_simulation_get_summary(sim).steps < 100)
-        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+    while (simulation_summary(sim).steps < 100)
+        assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
     assert_true(allocations - before <= 2); /* one mode and one elimination, which change */
     assert_int_equal(allocations_of_a_second_run(sim), 0);
-    assert_true(perp_simulation_get_summary(sim).eliminations > 1);
+    assert_true(simulation_summary(sim).eliminations > 1);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
 }
@@ -206,12 +207,12 @@ static void use_in_hand(perp_simulation *sim, unsigned char *bytes, size_t size)
         assert_int_equal(perp_simulation_set_input(sim, 1, isnan(v) ? 0 : -v), PERP_OK);
         if (k == 30) assert_int_equal(perp_simulation_set_parameter(sim, 0, 3), PERP_OK);
         if (k == 50) assert_int_equal(perp_simulation_set_state(sim, 1, 1), PERP_OK);
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
         assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
         assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
         assert_true(perp_simulation_find_column(sim, "lam") > 0);
     }
-    assert_int_equal(perp_simulation_advance(sim, 0.9312, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_advance(sim, 0.9312, NULL, NULL), PERP_OK);
 }
 
 static void a_loop_of_a_controller_allocates_nothing(void **state)
@@ -250,8 +251,7 @@ static void a_clone_survives_failing_allocations(void **state)
         assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
         const char *first = perp_model_symbol(model, PERP_PARAM, 0).name;
         assert_int_equal(perp_simulation_follow(sim, 1, &first, &diag), PERP_OK);
-        for (int k = 0; k < 40; k++)
-            assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        for (int k = 0; k < 40; k++) assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
         perp_status status = PERP_ERR_MEMORY;
         for (long k = 1; status != PERP_OK; k += k < 200 ? 1 : 97) {
             long before = live;
@@ -267,7 +267,7 @@ static void a_clone_survives_failing_allocations(void **state)
             assert_int_equal(live, before);
             assert_true(k < 100000);
         }
-        assert_int_equal(perp_simulation_step(clone, NULL, &diag), PERP_OK);
+        assert_int_equal(simulation_step(clone, NULL, &diag), PERP_OK);
         perp_simulation_destroy(clone);
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
@@ -292,7 +292,7 @@ static perp_status story_with_events(void *given, perp_diag *diag)
     const char *const followed[] = {"e", strcmp(name, "balls") == 0 ? "z[1]" : "z"};
     if (status == PERP_OK && strcmp(name, "wheel") != 0)
         status = perp_simulation_follow(sim, 2, followed, diag);
-    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
+    if (status == PERP_OK) status = simulation_run(sim, NULL, NULL, diag);
     if (status == PERP_OK) status = perp_simulation_clone(sim, &copy, diag);
     perp_simulation_destroy(copy);
     perp_simulation_destroy(sim);
@@ -322,7 +322,7 @@ static perp_status story_of_a_stretch(void *given, perp_diag *diag)
     if (status == PERP_OK) assert_true(perp_simulation_columns(sim) <= 16);
     if (status == PERP_OK) status = perp_simulation_jvp(sim, &s, &change, row, diag);
     if (status == PERP_OK) status = perp_simulation_vjp(sim, &s, weight, &change, diag);
-    if (status == PERP_OK) status = perp_simulation_step(sim, NULL, diag);
+    if (status == PERP_OK) status = simulation_step(sim, NULL, diag);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     return status;
@@ -345,7 +345,7 @@ static perp_status story_of_an_estimate(void *given, perp_diag *diag)
     perp_status status = perp_model_parse(of, strlen(of), "run.perp", &model, diag);
     perp_simulation_options o = perp_simulation_options_default(model);
     if (status == PERP_OK) status = perp_simulation_create(model, &o, &sim, diag);
-    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
+    if (status == PERP_OK) status = simulation_run(sim, NULL, NULL, diag);
     if (status == PERP_OK) status = perp_simulation_estimate(sim, 2, error, unsure, NULL, diag);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -429,10 +429,10 @@ static void a_batch_survives_failing_allocations(void **state)
         assert_null(batch);
         assert_int_equal(live, before);
     }
-    assert_int_equal(perp_batch_step(batch, 3000, &diag), PERP_OK);
+    assert_int_equal(batch_step(batch, 3000, &diag), PERP_OK);
     perp_batch_reset(batch, NULL);
     long before = allocations;
-    assert_int_equal(perp_batch_step(batch, 3000, &diag), PERP_OK);
+    assert_int_equal(batch_step(batch, 3000, &diag), PERP_OK);
     assert_int_equal(allocations, before);
     perp_batch_destroy(batch);
     perp_model_destroy(model);
@@ -454,12 +454,12 @@ static void a_step_without_memory_can_be_taken_again(void **state)
     for (long k = 0; k < perp_simulation_steps(sim[0]); k++) {
         allocations = 0;
         fail_at = 1;
-        perp_status status = perp_simulation_step(sim[0], NULL, &diag);
+        perp_status status = simulation_step(sim[0], NULL, &diag);
         fail_at = 0;
         assert_true(status == PERP_OK || status == PERP_ERR_MEMORY);
         refused += status == PERP_ERR_MEMORY;
-        if (status != PERP_OK) assert_int_equal(perp_simulation_step(sim[0], NULL, &diag), PERP_OK);
-        assert_int_equal(perp_simulation_step(sim[1], NULL, &diag), PERP_OK);
+        if (status != PERP_OK) assert_int_equal(simulation_step(sim[0], NULL, &diag), PERP_OK);
+        assert_int_equal(simulation_step(sim[1], NULL, &diag), PERP_OK);
         for (int i = 0; i < 2; i++) perp_simulation_row(sim[i], row[i]);
         for (int c = 0; c < perp_simulation_columns(sim[0]); c++)
             assert_near(row[0][c], row[1][c], 1e-12);
@@ -476,7 +476,7 @@ static perp_simulation_summary run_without_memory(const char *source)
 {
     perp_diag diag = {0};
     perp_model *model;
-    perp_simulation_summary summary = {0};
+    perp_simulation_summary summary = {.size = sizeof summary};
     long k = 0;
     int out_of_memory = 0, failed = 1;
     if (perp_model_parse(source, strlen(source), "model.perp", &model, &diag) != PERP_OK)
@@ -489,12 +489,12 @@ static perp_simulation_summary run_without_memory(const char *source)
         assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
         allocations = 0;
         fail_at = ++k;
-        perp_status status = perp_simulation_run(sim, NULL, NULL, &diag);
+        perp_status status = simulation_run(sim, NULL, NULL, &diag);
         failed = allocations >= fail_at;
         fail_at = 0;
         assert_true(status == PERP_OK || status == PERP_ERR_MEMORY);
         out_of_memory += status == PERP_ERR_MEMORY;
-        summary = perp_simulation_get_summary(sim);
+        summary = simulation_summary(sim);
         perp_simulation_destroy(sim);
         perp_diag_clear(&diag);
         assert_true(k < 10000);
@@ -564,7 +564,7 @@ static void batches_bounds_and_derivatives_allocate_nothing(void **state)
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     perp_lcp_solver *solver;
     perp_lcp lcp = {3, M, 3, q, lo, hi};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_sensitivity how;
     o.mixed = 1;
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, 3, &o, &solver), PERP_OK);
@@ -600,7 +600,7 @@ static void nonlinear_problems_allocate_nothing(void **state)
     perp_mcp p = {.n = 2, .F = square, .J = square_slope};
     for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
         perp_mcp_solver *solver = NULL;
-        perp_mcp_info info;
+        perp_mcp_info info = {.size = sizeof info};
         double z[2] = {3, 0};
         perp_status status = PERP_ERR_MEMORY;
         for (long k = 1; status != PERP_OK; k++) {

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "perp/joints.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -26,7 +27,7 @@ static perp_status whole_story(void *given, perp_diag *diag)
     body[0].position[2] = 0.1;
     body[1].position[2] = 0.305; /* falls onto the box: contacts are added */
     perp_status status = perp_bodies_create(body, 2, shape, 3, NULL, &b, diag);
-    for (int i = 0; i < 40 && status == PERP_OK; i++) status = perp_bodies_step(b, NULL, diag);
+    for (int i = 0; i < 40 && status == PERP_OK; i++) status = bodies_step(b, NULL, diag);
     perp_bodies_destroy(b);
     return status;
 }
@@ -61,7 +62,7 @@ static perp_status story_of_joints(void *given, perp_diag *diag)
     if (status == PERP_OK) status = perp_bodies_set_control(b, (double[]){-1});
     for (int k = 0; k < 2; k++) {
         if (status == PERP_OK) status = perp_bodies_add_equality(b, &e[k], diag);
-        for (int i = 0; i < 200 && status == PERP_OK; i++) status = perp_bodies_step(b, NULL, diag);
+        for (int i = 0; i < 200 && status == PERP_OK; i++) status = bodies_step(b, NULL, diag);
     }
     perp_bodies_destroy(b);
     return status;

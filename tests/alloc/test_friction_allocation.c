@@ -67,7 +67,7 @@ static perp_status story_of_a_pile(void *given, perp_diag *diag)
     const int body[] = {0, -1, 1, 0};
     const perp_pile p = {2, 2, 2, inverse, v, 2, body, J, bias, mu};
     double r[4];
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     perp_status status = perp_pile_solve(&p, NULL, r, NULL, &info);
     if (status == PERP_OK) assert_int_equal(info.outcome, PERP_SOLVED);
     diag->errors += status != PERP_OK; /* a status is all that is said */
@@ -79,7 +79,7 @@ static perp_status story_of_a_file(void *path, perp_diag *diag)
 {
     perp_fclib *file;
     perp_fclib_options o = perp_fclib_options_default();
-    perp_fclib_info info;
+    perp_fclib_info info = {.size = sizeof info};
     double r[2], v[2], l[1];
     perp_status status = perp_fclib_read(path, &file, diag);
     if (status != PERP_OK) return status;

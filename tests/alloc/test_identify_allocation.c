@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static perp_status identify_it(void *given, perp_diag *diag)
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     perp_identify_options o;
-    perp_identification r = {.nparameter = 0};
+    perp_identification r = {.size = sizeof r, .nparameter = 0};
     perp_status status = perp_dataset_create(&data);
     if (status != PERP_OK) diag->errors++; /* it has no diag */
     if (status == PERP_OK) status = read_all(s, &model, data, diag);
@@ -88,7 +89,7 @@ static perp_status identify_it(void *given, perp_diag *diag)
     if (status == PERP_OK) {
         o.threads = 1, o.starts = 2, o.max_iter = 2;
         o.method = s->method, o.bootstrap = s->bootstrap;
-        status = perp_identify(model, data, &o, &r, diag);
+        status = run_identify(model, data, &o, &r, diag);
     }
     if (status == PERP_OK && it->keep) keep_answer(&r);
     it->same = status == PERP_OK && is_expected(&r);

@@ -13,7 +13,8 @@ static const char text[] =
     "guess F = sin(t)\n}\n";
 static const char phases[] =
     "param k = 2, s = 1\ninput u in [-9, 9]\nstate x = 0, v = 2*s\nder(x) = v\nder(v) = k*u\n"
-    "plan {\nminimize integral(u^2 + abs(u))\nfree s in [0, 1]\nx + v <= 9\nphase a {\nhorizon 1\nnodes "
+    "plan {\nminimize integral(u^2 + abs(u))\nfree s in [0, 1]\nx + v <= 9\nphase a {\nhorizon "
+    "1\nnodes "
     "3\nparam k = 1\n"
     "guess u = 1\nat end: x = 1\n}\nlink: v = -pre(v)\nphase b {\nhorizon free in [1, 2]\n"
     "nodes 3\n}\nat end: x = 0, v = 0\n}\n";
@@ -49,7 +50,7 @@ static perp_status plan_it(void *given, perp_diag *diag)
     const task *it = given;
     perp_model *model = NULL;
     perp_plan *plan = NULL;
-    perp_plan_result result = {.outcome = PERP_PLAN_LIMIT};
+    perp_plan_result result = {.size = sizeof result, .outcome = PERP_PLAN_LIMIT};
     perp_status status = perp_model_parse(it->text, strlen(it->text), "plan.perp", &model, diag);
     if (status == PERP_OK) {
         perp_plan_options o = perp_plan_options_default(model);

@@ -19,7 +19,7 @@ static perp_status solve_it(void *given, perp_diag *diag)
 {
     const file *f = given;
     perp_program *program = NULL;
-    perp_program_result result = {.outcome = PERP_PLAN_LIMIT};
+    perp_program_result result = {.size = sizeof result, .outcome = PERP_PLAN_LIMIT};
     perp_program_options o = perp_program_options_default();
     o.restarts = 0;
     o.global = 1;
@@ -93,7 +93,7 @@ static perp_status solve_functions(void *given, perp_diag *diag)
                                       .slopes = cubic_slopes,
                                       .hessian = cubic_hessian};
     perp_program *program;
-    perp_program_result result;
+    perp_program_result result = {.size = sizeof result};
     perp_program_options o = perp_program_options_default();
     o.restarts = 0;
     perp_status status = perp_program_create_callbacks(&c, "functions", &program, diag);
@@ -177,7 +177,7 @@ static perp_status solve_membrane(void *given, perp_diag *diag)
     perp_mcp p = {
         .n = POINTS, .F = membrane, .J = membrane_slope, .column_start = first, .row = index_of};
     perp_mcp_solver *solver;
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     memset(z, 0, sizeof z);
     perp_status status = perp_mcp_solver_create(PERP_MCP_MULTIGRID, &p, NULL, &solver);
     if (status == PERP_OK) status = perp_mcp_solve(solver, &p, z, NULL, &info);

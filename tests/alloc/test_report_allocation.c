@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 static const char model_text[] =
     "param mu = 0.5\nstate x = 0, v = 1, w = 0\nvar f, p, q, g, a[2]\nder(x) = v\nder(v) = f + p - "
@@ -77,7 +78,7 @@ static perp_status show_motion(const perp_report_run *run, perp_diag *diag)
     if (status == PERP_OK) status = perp_motion_create(b, &motion);
     if (status == PERP_OK) status = perp_motion_add(motion, b);
     for (int k = 0; k < STEPS && status == PERP_OK; k++) {
-        status = perp_bodies_step(b, NULL, diag);
+        status = bodies_step(b, NULL, diag);
         if (status == PERP_OK) status = perp_motion_add(motion, b);
     }
     const perp_motion *const one[] = {motion};

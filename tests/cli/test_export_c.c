@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -490,10 +491,10 @@ static void instances_are_set_and_keep_their_state(void **state)
     }
     for (int k = 0; k < 300; k++) {
         perp_simulation_set_input(sim[1], 0, 3 + 0.01 * k);
-        for (int i = 0; i < 2; i++) perp_simulation_step(sim[i], NULL, NULL);
+        for (int i = 0; i < 2; i++) simulation_step(sim[i], NULL, NULL);
     }
     perp_simulation_set_state(sim[1], 1, -2);
-    perp_simulation_step(sim[1], NULL, NULL);
+    simulation_step(sim[1], NULL, NULL);
     snprintf(expected, sizeof expected, "%.17g %.17g\n", perp_simulation_state(sim[0], 0),
              perp_simulation_state(sim[1], 0));
     assert_string_equal(line[0], expected);

@@ -64,7 +64,7 @@ static perp_program *solved(const char *name, perp_program_result *result)
 
 static void check(const char *name, const char *word, double objective, int code)
 {
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_program *program = solved(name, &r);
     if (strcmp(perp_program_word(program, &r), word) != 0)
         fail_msg("%s: %s, expected %s", name, perp_program_word(program, &r), word);
@@ -85,7 +85,7 @@ static void known_programs_get_their_words_and_optima(void **state)
 static void linear_programs_are_proved_optimal_infeasible_or_unbounded(void **state)
 {
     (void)state;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_program *program = solved("linear", &r);
     int has_clp = strcmp(r.method, "clp") == 0;
     perp_program_destroy(program);
@@ -109,7 +109,7 @@ static void answers_are_where_they_are_known_to_be(void **state)
                  {"dry_friction", friction, 4},
                  {"market", market, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        perp_program_result r;
+        perp_program_result r = {.size = sizeof r};
         perp_program *program = solved(cases[i].name, &r);
         for (int j = 0; j < cases[i].n; j++)
             assert_near(perp_program_point(program)[j], cases[i].x[j], 1e-6);
@@ -121,7 +121,7 @@ static void answers_are_where_they_are_known_to_be(void **state)
 static void duals_have_the_sign_of_modelling_languages(void **state)
 {
     (void)state;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_program *program = solved("hs71", &r);
     assert_near(perp_program_duals(program)[0], 0.5522936, 1e-5);
     assert_near(perp_program_duals(program)[1], -0.1614686, 1e-5);
@@ -175,7 +175,7 @@ static void modelling_languages_call_it_with_a_stub(void **state)
         double number[64];
         int n;
         const char *path = stub(names[i]);
-        perp_program_result r;
+        perp_program_result r = {.size = sizeof r};
         perp_program *program = solved(names[i], &r);
         perp_program_size size = perp_program_get_size(program);
         cli_result run = cli_run("'%s' -AMPL wantsol=1 tries=2", path);

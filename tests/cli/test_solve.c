@@ -295,7 +295,7 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
             /* nothing is claimed that is not so; auto solves all */
             double z[PERP_LCP_ENUMERATE_MAX];
             perp_lcp_solver *solver;
-            perp_lcp_info info;
+            perp_lcp_info info = {.size = sizeof info};
             perp_lcp_options o = perp_lcp_options_default((perp_lcp_method)m);
             o.mixed = p.view.lo != NULL;
             perp_status created = perp_lcp_solver_create((perp_lcp_method)m, p.view.n, &o, &solver);

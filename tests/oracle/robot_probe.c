@@ -2,6 +2,7 @@
  * bias force, poses, Jacobians at a point of each body, and contacts of a step that begins there. */
 
 #include "perp/robots.h"
+#include "../support/outcomes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,8 @@ static void print_tendons(perp_bodies *b, const perp_robot_parts *parts, double 
 static void print_touches(perp_bodies *b, const perp_robot_parts *parts, perp_diag *diag)
 {
     const perp_contact *t;
-    perp_bodies_info info = {.substeps = 1};
-    perp_bodies_step(b, &info,
-                     diag); /* refused where bodies overlap: they are found all the same */
+    perp_bodies_info info = {.size = sizeof info, .substeps = 1};
+    bodies_step(b, &info, diag); /* refused where bodies overlap: they are found all the same */
     printf("parts %d\n", info.substeps);
     int n = perp_bodies_contacts(b, &t);
     for (int i = 0; i < n; i++) {
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         perp_robot_destroy(robot);
         return 1;
     }
-    perp_robot_parts parts = perp_robot_get_parts(robot);
+    perp_robot_parts parts = *perp_robot_get_parts(robot);
     int nq = perp_bodies_nq(b), nv = perp_bodies_nv(b), ok = 1;
     double *x = malloc(((size_t)(nq + 2 * nv + nv * nv) + 3 * (size_t)nv + 1) * sizeof *x),
            *c = x + nq + nv, *M = c + nv, *J = M + nv * nv;

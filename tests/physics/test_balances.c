@@ -3,6 +3,7 @@
  * signs and lever arms of every force, are worked out here and not taken from the model. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <dirent.h>
 
@@ -344,7 +345,7 @@ static void slider_crank_keeps_its_energy(void **state)
     run free_motion = {.model = model};
     assert_int_equal(perp_simulation_create(model, &o, &free_motion.sim, &diag), PERP_OK);
     free_motion.ncolumn = perp_simulation_columns(free_motion.sim);
-    assert_int_equal(perp_simulation_run(free_motion.sim, keep_row, &free_motion, &diag), PERP_OK);
+    assert_int_equal(simulation_run(free_motion.sim, keep_row, &free_motion, &diag), PERP_OK);
     double first = 0.1 * om * om / 2 + 0.25 * pow(at(&free_motion, 0, "v"), 2);
     assert_near(first, 1.27414, 1e-5);
     for (long k = 1; k < free_motion.nrow; k++)

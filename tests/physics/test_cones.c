@@ -2,6 +2,7 @@
 
 #include "runs.h"
 #include "simulate/run.h"
+#include "outcomes.h"
 
 static double speed_of(const run *r, long row, const char *vx, const char *vy)
 {
@@ -10,12 +11,12 @@ static double speed_of(const run *r, long row, const char *vx, const char *vy)
 
 static long friction_problems(const run *r)
 {
-    return perp_simulation_get_summary(r->sim).friction_problems;
+    return simulation_summary(r->sim).friction_problems;
 }
 
 static double worst_error(const run *r)
 {
-    return perp_simulation_get_summary(r->sim).worst_error;
+    return simulation_summary(r->sim).worst_error;
 }
 
 /* Backward Euler takes the push P = rate t at the end of each step: the speed after row k of a mass that starts to move where
@@ -127,8 +128,8 @@ static void a_bound_below_zero_has_no_solution(void **state)
     perp_simulation *sim;
     perp_diag diag = {0};
     assert_int_equal(perp_simulation_create(m, &o, &sim, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_run(sim, NULL, NULL, &diag), PERP_ERR_NO_SOLUTION);
-    assert_int_equal(perp_simulation_get_summary(sim).steps, 10);
+    assert_int_equal(simulation_run(sim, NULL, NULL, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(simulation_summary(sim).steps, 10);
     assert_non_null(strstr(perp_diag_text(&diag), "friction(f = f, v = [x, y], bound = b)"));
     perp_diag_clear(&diag);
     perp_simulation_destroy(sim);

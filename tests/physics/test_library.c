@@ -4,6 +4,7 @@
 #include "linalg/sparse_lu.h"
 #include "library_use.h"
 #include "runs.h"
+#include "outcomes.h"
 
 #include <glob.h>
 #include <math.h>
@@ -31,7 +32,7 @@ static int ntried;
 static void keep_quiet(const perp_model *model, const char *text)
 {
     static const char *const words[] = {"may become", "may leave"};
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     perp_diag diag = {0};
     assert_int_equal(perp_check(model, NULL, &report, &diag), PERP_OK);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
@@ -529,7 +530,7 @@ static void a_stack_stands_in_whatever_order_it_is_written(void **state)
     (void)state;
     for (unsigned order = 0; order < 6; order++) {
         run r = run_model(stack(order), 0, 0);
-        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        perp_simulation_summary s = simulation_summary(r.sim);
         printf("  order %u: %ld problems solved, %ld factorisations, worst error %.1e\n", order,
                s.solves, s.eliminations, s.worst_error);
         assert_near(last(&r, "b10.z"), 0.95, 1e-12);
@@ -578,7 +579,7 @@ static void what_stands_under_a_growing_load_is_seldom_tried_at_rest(void **stat
                     " PointLine r(box[i-1], box[i], a, -a, 0, a)\n}\nbox[1].Fx += 2*t\n"
                     "simulate to 0.6 step 2e-3 method backward-euler\n"),
         0, 0);
-    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+    perp_simulation_summary s = simulation_summary(r.sim);
     assert_near(last(&r, "box[1].x"), 0, 1e-12);
     if (s.eliminations > 2 * s.steps)
         fail_msg("%ld factorisations in %ld steps", s.eliminations, s.steps);
@@ -606,7 +607,7 @@ static void a_tower_on_a_slope_rests_where_it_is_wide_enough(void **state)
 {
     (void)state;
     run wide = tower_on_a_slope("0.3"), slender = tower_on_a_slope("0.05");
-    perp_simulation_summary s = perp_simulation_get_summary(wide.sim);
+    perp_simulation_summary s = simulation_summary(wide.sim);
     assert_true(last(&wide, "box[10].th") == 0.2 && last(&wide, "box[1].vx") == 0);
     if (s.eliminations > 40) fail_msg("%ld factorisations in %ld steps", s.eliminations, s.steps);
     assert_true(last(&slender, "box[10].th") > 0.25);

@@ -1,6 +1,7 @@
 /* The mechanical examples and the bridge, by closed forms. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 static double parameter(const run *r, const char *name)
 {
@@ -406,7 +407,7 @@ static void moreau_gains_no_energy_over_1e5_steps(void **state)
         assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
         double highest = 2 * 9.81;
         for (long k = 0; k < 100000; k++) {
-            assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+            assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
             perp_simulation_row(sim, row);
             assert_true(row[4] <= highest * (1 + 1e-11));
             if (e < 1) highest = fmax(row[4], highest * (1 - 1e-12)); /* never above what it was */
@@ -426,7 +427,7 @@ static run run_by(perp_model *model, perp_integrator integrator)
     o.integrator = integrator;
     if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK ||
         (r.ncolumn = perp_simulation_columns(r.sim),
-         perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK))
+         simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK))
         fail_msg("%s", perp_diag_text(&diag));
     return r;
 }
@@ -519,7 +520,7 @@ static void theta_one_half_is_second_order_and_one_is_first(void **state)
             perp_simulation *sim;
             double row[4];
             assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
-            assert_int_equal(perp_simulation_run(sim, NULL, NULL, &diag), PERP_OK);
+            assert_int_equal(simulation_run(sim, NULL, NULL, &diag), PERP_OK);
             perp_simulation_row(sim, row);
             if (k == 3)
                 reference = row[1];

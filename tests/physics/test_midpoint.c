@@ -1,6 +1,7 @@
 /* The midpoint rule of bodies: its order beside solutions found by other means, what it keeps, what rests, and what is stiff. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -26,7 +27,7 @@ static void step(perp_bodies *b, long n)
 {
     perp_diag diag = {0};
     for (long i = 0; i < n; i++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 /* Errors at h, h/2, h/4, and the order that they have. */
@@ -78,7 +79,7 @@ static void motion_of_the_arm(double *q)
 static double error_of_the_arm(const perp_robot *robot, double h, perp_bodies_method method,
                                const double *q)
 {
-    perp_bodies_options o = perp_robot_get_parts(robot).options;
+    perp_bodies_options o = perp_robot_get_parts(robot)->options;
     perp_bodies *b;
     double off = 0;
     o.step = h;

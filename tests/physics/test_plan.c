@@ -17,7 +17,7 @@ static perp_plan *solve(perp_model *m, const perp_plan_options *o, perp_plan_res
 static perp_plan_result solve_example(const char *file, perp_plan_options *o)
 {
     perp_model *m = load_model(file);
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     perp_plan_options standard = perp_plan_options_default(m);
     perp_plan *plan = solve(m, o ? o : &standard, &result);
     perp_plan_destroy(plan);
@@ -47,7 +47,7 @@ static void the_push_reaches_its_exact_optimum_from_every_start(void **state)
                               : PERP_PLAN_START_RANDOM;
         o.seed = seed;
         o.restarts = 0; /* each on its own */
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan = solve(m, &o, &r);
         assert_stationary(&r, 0.65, 1e-8);
         assert_near(r.horizon, 0.65, 1e-8);
@@ -67,7 +67,7 @@ static void the_push_follows_its_known_optima_as_nodes_grow(void **state)
     perp_model *m = load_model("opty/push.perp");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.nodes = known[i].nodes;
         perp_plan *plan = solve(m, &o, &r);
         assert_stationary(&r, known[i].T, 1e-9);
@@ -84,7 +84,7 @@ static void many_nodes_take_one_start(void **state)
     double off[2];
     for (int i = 0; i < 2; i++) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.nodes = 641 + 1920 * i;
         o.restarts = 0;
         perp_plan_destroy(solve(m, &o, &r));
@@ -124,7 +124,7 @@ static void rounding_in_a_row_is_no_scale(void **state)
                                 "plan { horizon 1\n nodes 11\n minimize integral(F^2)\n"
                                 " at end: x = 1, v = 0 }\n");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     o.restarts = 0;
     perp_plan *plan = solve(m, &o, &r);
     assert_stationary(&r, 400.0 / 33, 1e-9);
@@ -137,7 +137,7 @@ static void costates_are_the_slopes_of_the_cost(void **state)
     (void)state;
     perp_model *m = load_model("control/double_integrator.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan = solve(m, &o, &r);
     double row[16];
     assert_string_equal(perp_plan_column_name(plan, 5), "costate_x");
@@ -165,7 +165,7 @@ static void costates_begin_with_the_plan(void **state)
                  starts[i]);
         perp_model *m = parse_model(text);
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan = solve(m, &o, &r);
         assert_stationary(&r, 12, 1e-6); /* c = 0 is the best of its range */
         for (int k = 0; k < perp_plan_rows(plan); k++) {
@@ -185,7 +185,7 @@ static void solving_again_changes_nothing(void **state)
     (void)state;
     perp_model *m = load_model("control/double_integrator.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan = solve(m, &o, &r);
     double first[64][16], row[16];
     int n = perp_plan_rows(plan), columns = perp_plan_columns(plan);
@@ -208,7 +208,7 @@ static void theta_is_of_second_order(void **state)
     perp_model *m = load_model("control/double_integrator.perp");
     for (int N = 10; N <= 40; N *= 2) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.method = PERP_PLAN_THETA;
         o.nodes = N + 1;
         perp_plan_destroy(solve(m, &o, &r));
@@ -231,7 +231,7 @@ static void radau_methods_have_their_order(void **state)
         double error[2];
         for (int k = 0; k < 2; k++) {
             perp_plan_options o = perp_plan_options_default(m);
-            perp_plan_result r;
+            perp_plan_result r = {.size = sizeof r};
             o.method = cases[i].method;
             o.nodes = 5 + 4 * k;
             perp_plan_destroy(solve(m, &o, &r));
@@ -251,7 +251,7 @@ static void a_pendulum_is_swung_up(void **state)
     double cost[3];
     for (int i = 0; i < 3; i++) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.nodes = 41 << i;
         perp_plan_destroy(solve(m, &o, &r));
         assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
@@ -267,7 +267,7 @@ static void free_switch_times_give_the_optimum_of_continuous_time(void **state)
     perp_model *m = load_model("opty/push_phases.perp");
     for (int nodes = 5; nodes <= 81; nodes = 2 * nodes - 1) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.nodes = nodes;
         perp_plan_destroy(solve(m, &o, &r));
         assert_stationary(&r, 0.632524016341, 1e-9);
@@ -282,7 +282,7 @@ static void a_switch_falls_on_a_node(void **state)
     perp_model *m = load_model("control/turbo.perp");
     for (int start = 0; start <= PERP_PLAN_START_RANDOM; start++) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         double row[16], known[] = {0, 2, 3, 8.8, 9.8, 11.8};
         o.start = (perp_plan_start)start;
         perp_plan *plan = solve(m, &o, &r);
@@ -321,7 +321,7 @@ static void phases_are_linked_by_a_jump(void **state)
     perp_model *m = load_model("control/bounce.perp");
     for (int nodes = 3; nodes <= 41; nodes += 19) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.nodes = nodes;
         perp_plan_destroy(solve(m, &o, &r));
         assert_stationary(&r, least(throw_of, 0, 3), 1e-7);
@@ -349,7 +349,7 @@ static void phases_share_a_horizon(void **state)
                     " phase back { nodes 5 }\n at end: x = 0, v = 0\n}\n");
     perp_plan_options o = perp_plan_options_default(m);
     for (int backend = 0; backend < PERP_PLAN_BACKEND_COUNT; backend++) {
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan;
         o.backend = (perp_plan_backend)backend;
         if (perp_plan_create(m, &o, &plan, NULL) == PERP_ERR_UNAVAILABLE) continue;
@@ -398,7 +398,7 @@ static void an_initial_value_follows_what_is_free(void **state)
                                 " method radau3\n free c\n minimize integral(F^2)\n"
                                 " at end: x = 4, v = 0\n}\n");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     double row[16];
     perp_plan *plan = solve(m, &o, &r);
     double c = perp_plan_free_value(plan, 0);
@@ -439,7 +439,7 @@ static void conditions_hold_where_phases_begin(void **state)
                  cases[i].lines);
         perp_model *m = parse_model(text);
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan = solve(m, &o, &r);
         double row[16];
         assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
@@ -483,7 +483,7 @@ static void every_treatment_of_pairs_verifies(void **state)
     perp_model *m = load_model("opty/push.perp");
     for (int pairs = 0; pairs < PERP_PLAN_PAIRS_COUNT; pairs++) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.pairs = (perp_plan_pairs)pairs;
         perp_plan_destroy(solve(m, &o, &r));
         assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
@@ -501,7 +501,7 @@ static void a_block_that_may_hit_the_wall_is_not_braked(void **state)
     double limit = sqrt(2 * 10 / (400 - 0.6 * 9.81)) + 0.632524016341 / 2;
     for (int nodes = 41; nodes <= 161; nodes += 120) {
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         o.nodes = nodes;
         perp_plan *plan = solve(m, &o, &r);
         double row[16], most = 0;
@@ -529,7 +529,7 @@ static void contact_examples_settle_as_nodes_grow(void **state)
         double cost[2];
         for (int i = 0; i < 2; i++) {
             perp_plan_options o = perp_plan_options_default(m);
-            perp_plan_result r;
+            perp_plan_result r = {.size = sizeof r};
             o.nodes = 41 << i;
             perp_plan_destroy(solve(m, &o, &r));
             assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
@@ -547,7 +547,7 @@ static void a_finger_flips_a_block(void **state)
     (void)state;
     perp_model *m = load_model("control/flip.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan = solve(m, &o, &r);
     double row[32], turned = 0;
     assert_stationary(&r, 3.411040586, 1e-6);
@@ -566,7 +566,7 @@ static void expect_conflict(const char *text, const char *const *says, int n)
 {
     perp_model *m = parse_model(text);
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan;
     perp_diag diag = {0};
     assert_int_equal(perp_plan_create(m, &o, &plan, &diag), PERP_OK);
@@ -592,7 +592,7 @@ static void goals_out_of_reach_end_with_what_conflicts(void **state)
     /* 400 N against friction of 981 N: it does not move at all */
     perp_model *m = load_model("opty/push.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     set_value(m, "mu", 100);
     perp_plan_destroy(solve(m, &o, &r));
     assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
@@ -609,7 +609,7 @@ static void friction_that_grows_leads_to_the_better_optimum(void **state)
     for (int walks = 0; walks < 2; walks++)
         for (unsigned seed = 1; seed <= 12; seed++) {
             perp_plan_options o = perp_plan_options_default(m);
-            perp_plan_result r;
+            perp_plan_result r = {.size = sizeof r};
             o.start = PERP_PLAN_START_RANDOM;
             o.seed = seed;
             o.restarts = 0;
@@ -677,7 +677,7 @@ static void starts_by_threads_can_be_stopped(void **state)
     (void)state;
     perp_model *m = load_model("opty/push.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     history h = {.stop_at = 100};
     o.tries = 1000;
     o.threads = 3;

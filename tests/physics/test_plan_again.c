@@ -1,6 +1,7 @@
 /* Plans that are solved again in a control loop: the answers are those of plans that are made anew. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 static const char cart[] =
     "param m = 1\ninput F in [-20, 20]\nstate x = 0 in [-3, 3], v = 0\nvar f\nder(x) = v\n"
@@ -26,7 +27,7 @@ static perp_plan *make(perp_model *m, perp_plan_result *r)
 /* What a plan that is made now costs. */
 static perp_plan_result anew(perp_model *m)
 {
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan_destroy(make(m, &r));
     return r;
 }
@@ -50,7 +51,7 @@ static void a_loop_finds_what_plans_made_anew_find(void **state)
 {
     (void)state;
     perp_model *m = parse_model(pulled);
-    perp_plan_result first, r;
+    perp_plan_result first = {.size = sizeof first}, r = {.size = sizeof r};
     double row[16];
     int again = 0, iterations = 0;
     perp_plan *plan = make(m, &first);
@@ -77,7 +78,7 @@ static void sides_are_kept_or_found_anew(void **state)
 {
     (void)state;
     perp_model *m = parse_model(cart);
-    perp_plan_result first, r;
+    perp_plan_result first = {.size = sizeof first}, r = {.size = sizeof r};
     perp_plan *plan = make(m, NULL);
     assert_int_equal(perp_plan_set_parameter(plan, "m", 1, NULL), PERP_OK);
     assert_int_equal(perp_plan_solve(plan, &first, NULL), PERP_OK);
@@ -94,7 +95,7 @@ static void sides_are_kept_or_found_anew(void **state)
         set_value(m, "x", x);
         set_value(m, "v", v);
         perp_plan *other = make(m, NULL);
-        perp_plan_result fresh;
+        perp_plan_result fresh = {.size = sizeof fresh};
         assert_int_equal(perp_plan_set_parameter(other, "m", 1, NULL), PERP_OK);
         assert_int_equal(perp_plan_solve(other, &fresh, NULL), PERP_OK);
         if (k < 7 && !(r.cost <= 1.5 * fresh.cost))
@@ -110,7 +111,8 @@ static void a_free_parameter_is_set_and_freed(void **state)
     (void)state;
     perp_model *m = parse_model(cart);
     perp_diag diag = {0};
-    perp_plan_result r, heavy, light;
+    perp_plan_result r = {.size = sizeof r}, heavy = {.size = sizeof heavy},
+                     light = {.size = sizeof light};
     perp_plan *plan = make(m, &r);
     assert_near(perp_plan_free_value(plan, 0), 0.5, 1e-6); /* the lightest is the cheapest */
     assert_int_equal(perp_plan_set_parameter(plan, "m", 2, &diag), PERP_OK);
@@ -130,7 +132,7 @@ static void what_is_set_in_the_model_takes_effect_or_is_refused(void **state)
     (void)state;
     perp_model *m = parse_model(cart);
     perp_diag diag = {0};
-    perp_plan_result before, after;
+    perp_plan_result before = {.size = sizeof before}, after = {.size = sizeof after};
     perp_plan *plan = make(m, &before);
     set_value(m, "x", 0.5);
     assert_int_equal(perp_plan_solve(plan, &after, &diag), PERP_OK);
@@ -152,7 +154,7 @@ static void rows_are_a_guess(void **state)
 {
     (void)state;
     perp_model *m = parse_model(cart);
-    perp_plan_result r, r2;
+    perp_plan_result r = {.size = sizeof r}, r2 = {.size = sizeof r2};
     double row[16];
     perp_plan *plan = make(m, &r), *other = make(m, NULL);
     for (int k = 0; k < perp_plan_rows(plan); k++) {
@@ -185,7 +187,7 @@ static void one_step_solves_a_quadratic_program(void **state)
     (void)state;
     static const double far[][2] = {{0.9, 0}, {-0.4, 0.3}, {2, -1}, {-3, 0}, {0, 0}};
     perp_model *m = parse_model(pulled);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     double row[16];
     perp_plan *plan = make(m, &r);
     int bounded = 0;
@@ -221,7 +223,7 @@ static void steps_converge_to_the_full_solution(void **state)
 {
     (void)state;
     perp_model *m = parse_model(pole);
-    perp_plan_result r, full;
+    perp_plan_result r = {.size = sizeof r}, full = {.size = sizeof full};
     double F = NAN, full_F = NAN, last = INFINITY;
     perp_plan *plan = make(m, &r);
     assert_int_equal(perp_plan_shift(plan, 1), PERP_OK);
@@ -254,7 +256,7 @@ static void steps_change_the_sides_of_pairs(void **state)
     (void)state;
     static const double far[][2] = {{0.2, 0.5}, {0.6, -0.2}, {0.9, 0.4}, {1, 0}, {1.2, 0.1}};
     perp_model *m = parse_model(cart);
-    perp_plan_result r, full;
+    perp_plan_result r = {.size = sizeof r}, full = {.size = sizeof full};
     perp_plan *plan = make(m, &r), *other = make(m, &full);
     assert_int_equal(perp_plan_set_parameter(plan, "m", 1, NULL), PERP_OK);
     assert_int_equal(perp_plan_set_parameter(other, "m", 1, NULL), PERP_OK);
@@ -281,7 +283,7 @@ static double hold_pole(perp_status (*next)(perp_plan *plan, perp_plan_result *r
 {
     perp_model *m = parse_model(pole);
     perp_simulation *sim;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     double F = 0, dearest = 0;
     perp_plan *plan = make(m, &r);
     perp_simulation_options o = perp_simulation_options_default(m);
@@ -297,7 +299,7 @@ static double hold_pole(perp_status (*next)(perp_plan *plan, perp_plan_result *r
         if (k >= HELD) dearest = fmax(dearest, found[k].cost);
         input_of_first_step(plan, &F);
         assert_int_equal(perp_simulation_set_input(sim, 0, F), PERP_OK);
-        assert_int_equal(perp_simulation_advance(sim, (k + 1) * 0.05, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_advance(sim, (k + 1) * 0.05, NULL, NULL), PERP_OK);
         if (k >= HELD) assert_true(fabs(perp_simulation_state(sim, 2)) < 0.02);
     }
     perp_simulation_destroy(sim);
@@ -355,7 +357,7 @@ static void a_step_that_leads_nowhere_is_not_taken(void **state)
     perp_model *m = parse_model("input u in [-1, 1]\nstate x = 0 in [-5, 5]\nder(x) = u\n"
                                 "plan {\nhorizon 1\nnodes 6\nminimize integral(u^2)\n"
                                 "at end: x = 0\n}\n");
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     double before[16], after[16];
     perp_plan *plan = make(m, &r);
     perp_plan_row(plan, 3, before);
@@ -377,7 +379,7 @@ static void there_is_nothing_to_go_on_from_at_first(void **state)
 {
     (void)state;
     perp_model *m = parse_model(pulled);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan = make(m, NULL);
     assert_int_equal(perp_plan_shift(plan, 1), PERP_ERR_ARG);
     assert_int_equal(perp_plan_solve_again(plan, 0, &r, NULL), PERP_ERR_ARG);

@@ -1,6 +1,7 @@
 /* Examples that are planned through contact nobody places: the word that each is given, that its motion stands, that what touches touches. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 typedef struct piece {
     const char *file, *force; /* of the contact */
@@ -28,7 +29,7 @@ static void pieces_are_planned_through_contact(void **state)
         perp_model *m = load_model(q->file);
         perp_diag diag = {0};
         perp_plan *plan;
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         double row[64], most = 0;
         int column = 0;
         assert_int_equal(perp_plan_create(m, NULL, &plan, &diag), PERP_OK);
@@ -56,7 +57,7 @@ static void the_pole_leans_on_its_wall_by_feedback(void **state)
     (void)state;
     perp_model *m = load_model("control/walls.perp");
     perp_plan *plan;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_simulation *sim;
     double off[2], h = 1.5 / 180;
     assert_int_equal(perp_plan_create(m, NULL, &plan, NULL), PERP_OK);
@@ -77,7 +78,7 @@ static void the_pole_leans_on_its_wall_by_feedback(void **state)
             perp_plan_row(plan, k + 1, row);
             assert_int_equal(perp_plan_feedback(plan, (k + 1e-6) * h, x, &u), PERP_OK);
             assert_int_equal(perp_simulation_set_input(sim, 0, closed ? u : row[7]), PERP_OK);
-            assert_int_equal(perp_simulation_advance(sim, (k + 1) * h, NULL, NULL), PERP_OK);
+            assert_int_equal(simulation_advance(sim, (k + 1) * h, NULL, NULL), PERP_OK);
         }
         off[closed] = fabs(perp_simulation_state(sim, 1));
     }

@@ -18,7 +18,7 @@ static found find_to(double tol, const char *name, perp_plan_start start, int se
     assert_int_equal(perp_model_load(path, &m, NULL), PERP_OK);
     for (int seed = 1; seed <= seeds; seed++) {
         perp_plan *plan;
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan_options o = perp_plan_options_default(m);
         o.motion_tol = tol;
         o.start = start;

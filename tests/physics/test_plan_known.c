@@ -3,6 +3,7 @@
 
 #include "model/model.h"
 #include "runs.h"
+#include "outcomes.h"
 
 #include <float.h>
 #include <time.h>
@@ -187,7 +188,7 @@ static double off_in_phase(const answer *a, perp_plan_phase q, perp_simulation *
     double row[256], worst = 0;
     for (int k = q.first + 1; k <= q.last; k++) {
         perp_plan_row(a->plan, k, row);
-        if (perp_simulation_advance(sim, k < q.last ? row[0] : q.to, NULL, NULL) != PERP_OK)
+        if (simulation_advance(sim, k < q.last ? row[0] : q.to, NULL, NULL) != PERP_OK)
             return INFINITY;
         for (int i = 0; i < perp_model_count(a->model, PERP_STATE); i++) {
             double size = size_of_column(a->plan, 1 + i);

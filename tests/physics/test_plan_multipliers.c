@@ -18,7 +18,7 @@ static perp_plan *solve(perp_model *m, perp_plan_result *r)
 /* The cost of a plan with another value of a parameter. */
 static double cost_with(const char *text, const char *name, double value)
 {
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_model *m = parse_model(text);
     set_value(m, name, value);
     perp_plan_destroy(solve(m, &r));
@@ -107,7 +107,7 @@ static void slopes_are_those_of_plans_solved_again(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
         const scene *s = &scenes[i];
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_model *m = parse_model(s->text);
         perp_plan *plan = solve(m, &r);
         assert_int_equal(perp_plan_find_multipliers(plan, NULL), PERP_OK);
@@ -130,7 +130,7 @@ static void slopes_are_those_of_plans_solved_again(void **state)
 static void what_has_no_slope_has_none(void **state)
 {
     (void)state;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_diag diag = {0};
     double slope;
     perp_model *m = parse_model(
@@ -172,7 +172,7 @@ static void multipliers_that_are_a_choice_are_called_so(void **state)
     for (int i = 0; i < 2; i++) {
         char text[400];
         perp_diag diag = {0};
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         snprintf(text, sizeof text,
                  "input u in [-9, 9]\nstate x = 1 in [%s, 2], v = 0\nder(x) = v\nder(v) = u\n"
                  "plan {\n horizon 1\n nodes 11\n minimize integral(u^2)\n"

@@ -3,6 +3,7 @@
 
 #include "model/model.h"
 #include "runs.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -574,7 +575,7 @@ static void a_table_has_all_of_the_motion(void **state)
     o.step = last[0] / 7;
     o.integrator = PERP_RADAU5;
     assert_int_equal(perp_simulation_create(u.model, &o, &sim, &u.diag), PERP_OK);
-    assert_int_equal(perp_simulation_advance(sim, o.to, NULL, &u.diag), PERP_OK);
+    assert_int_equal(simulation_advance(sim, o.to, NULL, &u.diag), PERP_OK);
     for (int i = 0; i < perp_model_count(u.model, PERP_STATE); i++)
         assert_true(near(perp_simulation_state(sim, i), last[1 + i], 1e-8));
     perp_simulation_destroy(sim);

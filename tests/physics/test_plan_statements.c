@@ -117,7 +117,7 @@ static void a_plan_may_end_as_it_begins(void **state)
                  "minimize integral(u^2)\nat 50%%: x = 1\n%s}\n",
                  said[i]);
         perp_model *m = parse_model(text);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan = plan_by(m, PERP_PLAN_RADAU3, &r);
         for (int c = 1; c <= 2; c++) assert_near(at_start(plan, c), at_end(plan, c), 1e-7);
         cost[i] = r.cost;
@@ -137,7 +137,7 @@ static void the_start_is_that_of_the_solve(void **state)
                     "horizon 1\nnodes 5\nmethod radau3\nminimize integral(u^2)\n"
                     "at end: x - start(x) = 1 + start(v^2), v = 0\nx <= end(x) + 0.5\n}\n");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan;
     o.motion_tol = 1e-6;
     assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
@@ -197,7 +197,7 @@ static void an_input_may_be_bounded_in_its_rate(void **state)
                  i % 3 == 2 ? "inputs held\n" : "", i < 3 ? "" : ", u = 0",
                  i < 3 ? "" : "at start: u = 0\n");
         perp_model *m = parse_model(text);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan = plan_by(m, by[i % 3], &r);
         assert_near(r.cost, i < 3 ? 1.6102 : cbrt(32.0 / 3), i % 3 == 1 ? 1e-3 : 0.03);
         free_plan(plan, m);
@@ -243,7 +243,7 @@ static void a_ball_bounces_in_a_plan(void **state)
         perp_model *m = parse_model(BALL(NEWTON, ""));
         perp_plan_options o = perp_plan_options_default(m);
         perp_plan *plan;
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         double before[32], row[32];
         int bounces = 0;
         o.nodes = nodes;
@@ -280,7 +280,7 @@ static void a_bounce_that_is_left_out_is_seen(void **state)
         "plan {\nhorizon 1\nnodes 11\nminimize integral(u^2)\n}\n");
     perp_plan_options o = perp_plan_options_default(m);
     perp_plan *plan;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     o.restarts = o.replay = 0;
     o.max_iter = 1;
     assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
@@ -314,7 +314,7 @@ static void a_switch_with_hysteresis_is_planned(void **state)
         "der(T) = u*q - 0.5*(T - 10)\n0 <= q <= 1 perp T - low - (high - low)*pre(q)\n"
         "plan {\nhorizon free in [0.1, 5]\nphases 2\nnodes 21\ninputs held\nminimize time\n"
         "at end: T = 20, q = 0\n}\n");
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan = plan_by(m, PERP_PLAN_RADAU5, &r);
     double row[16], warmest = 0;
     assert_near(r.cost, 2 * log(35.0 / 29) + 2 * log(1.1), 5e-4);
@@ -331,7 +331,7 @@ static void a_switch_with_hysteresis_is_planned(void **state)
 static void choices_are_whole(void **state)
 {
     (void)state;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan;
     double cost[64], least = INFINITY, best = INFINITY, row[16];
     for (int choice = 0; choice < 64; choice++) {
@@ -388,7 +388,7 @@ static void guesses_are_numbers(void **state)
                         "plan {\nhorizon 1\nnodes 11\nfree k in [1, 2]\nguess k = sqrt(r)\n"
                         "minimize end(k)\nat end: x = 1\n}\n"),
             "9:7: the guess of 'k' is not a number");
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_model *m = parse_model(MOVED("guess v = sqrt(2 - t)"));
     free_plan(plan_by(m, PERP_PLAN_BACKWARD_EULER, &r), m);
 }

@@ -19,7 +19,7 @@ static perp_plan_result plan_said(perp_plan_backend backend, const char *text, c
 {
     perp_model *m;
     perp_plan *plan;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     if (perp_model_parse(text, strlen(text), "words.perp", &m, diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(diag));
     perp_plan_options o = perp_plan_options_default(m);
@@ -291,7 +291,7 @@ static void choices_of_sides_share_their_factors(void **state)
     (void)state;
     perp_model *m = load_model("opty/push.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan;
     o.nodes = 81;
     assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
@@ -318,7 +318,7 @@ static void the_unit_of_the_cost_changes_nothing(void **state)
         "plan {\n horizon 2\n nodes 21\n minimize %g*integral(u^2)\n at end: x = 3, v = 0\n}\n"};
     static const double factors[] = {1, 1e-12, 1e-6, 0x1p-40, 1e3, 1e6, 1e12};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        perp_plan_result one = {0};
+        perp_plan_result one = {.size = sizeof one};
         for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
             char text[512];
             snprintf(text, sizeof text, models[i], factors[k]);
@@ -620,7 +620,7 @@ static void far_units_take_one_path(void **state)
                                       {1, 1, 1e6},
                                       {0x1p20, 0x1p-13, 0x1p14}};
     for (int which = 0; which < 2; which++) {
-        perp_plan_result first;
+        perp_plan_result first = {.size = sizeof first};
         double cost = 0;
         for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
             char text[800];
@@ -715,7 +715,7 @@ static void a_declared_scale_is_the_least_size_of_an_unknown(void **state)
 static perp_plan_result plan_from(perp_model *m, const perp_trajectory *table, int nodes,
                                   perp_plan **plan)
 {
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan_options o = perp_plan_options_default(m);
     o.restarts = 0;
     o.replay = 0;
@@ -816,7 +816,7 @@ static void curvature_is_judged_where_the_slope_is_zero(void **state)
                                     " horizon 1\n nodes 5\n minimize integral((u - 1)^4)\n"
                                     " at end: x <= 1\n}\n");
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan;
         o.max_iter = most;
         o.restarts = o.replay = 0;
@@ -836,7 +836,7 @@ static void a_plan_that_does_nothing_is_left_or_said(void **state)
     for (int restarts = 0; restarts <= 4; restarts += 4) {
         perp_model *m = NULL;
         perp_plan *plan;
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_diag diag = {0};
         assert_int_equal(
             perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/three_carts.perp", &m, NULL),
@@ -883,7 +883,7 @@ static void starts_are_tried_one_after_the_other(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         perp_model *m = NULL;
         perp_plan *plan;
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         assert_int_equal(
             perp_model_parse(cases[i].text, strlen(cases[i].text), "ladder.perp", &m, NULL),
             PERP_OK);
@@ -934,7 +934,7 @@ static void starts_are_compared(void **state)
     for (int threads = 1; threads <= 2; threads++) {
         perp_model *m = NULL;
         perp_plan *plan;
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         double least = INFINITY;
         assert_int_equal(
             perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/go_round.perp", &m, NULL), PERP_OK);

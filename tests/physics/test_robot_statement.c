@@ -1,6 +1,7 @@
 /* Robots as a part of the language: the equations beside the kernel's inverse dynamics (src/bodies), their motion beside its steps, and what is refused. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <time.h>
@@ -46,7 +47,7 @@ static double value_of(const pair *is, const char *name)
 /* q (0) or v (1) of the model, in the kernel's order. */
 static void read_state(const pair *is, int is_v, double *x)
 {
-    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    perp_robot_parts p = *perp_robot_get_parts(is->robot);
     char name[200];
     for (int i = 0; i < p.nbody; i++) {
         int first =
@@ -71,7 +72,7 @@ static pair make_pair(const char *file, unsigned long seed, const char *settings
     perp_status status = perp_robot_read(path, &is.robot, &diag);
     if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
     assert_int_equal(status, PERP_OK);
-    perp_robot_parts p = perp_robot_get_parts(is.robot);
+    perp_robot_parts p = *perp_robot_get_parts(is.robot);
     perp_bodies_options o = p.options;
     o.step = step;
     assert_int_equal(perp_robot_create_bodies(is.robot, &o, &is.bodies, &diag), PERP_OK);
@@ -136,7 +137,7 @@ static void end_pair(pair *is)
 /* What acts along a tendon by the definitions of perp/joints.h, at the state of the bodies; its |terms| to `size`. No limit acts. */
 static double pull_of(const pair *is, int tendon, double length, double rate, double *size)
 {
-    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    perp_robot_parts p = *perp_robot_get_parts(is->robot);
     const perp_tendon *t = &p.tendon[tendon];
     double stretch = t->slack > 0 ? fmax(0, length - t->rest - t->slack) + fmin(0, length - t->rest)
                                   : length - t->rest,
@@ -167,7 +168,7 @@ static double pull_of(const pair *is, int tendon, double length, double rate, do
 
 static void pull_all(const pair *is, const double *v, double *tau, double *size)
 {
-    int nv = perp_bodies_nv(is->bodies), n = perp_robot_get_parts(is->robot).ntendon;
+    int nv = perp_bodies_nv(is->bodies), n = perp_robot_get_parts(is->robot)->ntendon;
     double *J = malloc((size_t)nv * sizeof *J);
     for (int i = 0; i < n; i++) {
         double rate = 0, terms, length = perp_bodies_tendon_length(is->bodies, i + 1);
@@ -182,7 +183,7 @@ static void pull_all(const pair *is, const double *v, double *tau, double *size)
 /* Forces of the joints by the definitions of perp/joints.h; their |terms| to `size`. No limit acts. q and v are those of the bodies. */
 static void laws_of(const pair *is, const double *q, const double *v, double *tau, double *size)
 {
-    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    perp_robot_parts p = *perp_robot_get_parts(is->robot);
     memset(tau, 0, (size_t)perp_bodies_nv(is->bodies) * sizeof *tau);
     memset(size, 0, (size_t)perp_bodies_nv(is->bodies) * sizeof *size);
     for (int i = 0; i < p.nbody; i++) {
@@ -229,7 +230,7 @@ static double worst_law(const char *file, unsigned long seed)
     int nq = perp_bodies_nq(is.bodies), nv = perp_bodies_nv(is.bodies);
     double *q = calloc((size_t)(nq + 5 * nv), sizeof *q), *v = q + nq, *a = v + nv, *tau = a + nv,
            *law = tau + nv, *size = law + nv, worst = 0;
-    if (perp_simulation_step(is.sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (simulation_step(is.sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     read_state(&is, 0, q);
     read_state(&is, 1, v);
     for (int k = 0; k < nv; k++) a[k] = (v[k] - perp_bodies_v(is.bodies)[k]) / h;
@@ -264,7 +265,7 @@ static void the_equations_are_those_of_the_kernel(void **state)
 /* The kernel from the state of a pair, without contacts, in n steps of h: q at the end. */
 static void step_kernel(const pair *is, double h, int n, double *q)
 {
-    perp_robot_parts p = perp_robot_get_parts(is->robot);
+    perp_robot_parts p = *perp_robot_get_parts(is->robot);
     perp_bodies_options o = p.options;
     perp_bodies *b = NULL;
     perp_diag diag = {0};
@@ -278,7 +279,7 @@ static void step_kernel(const pair *is, double h, int n, double *q)
                      PERP_OK);
     if (p.nactuator) assert_int_equal(perp_bodies_set_control(b, is->u), PERP_OK);
     for (int k = 0; k < n; k++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
     perp_bodies_destroy(b);
 }
@@ -294,7 +295,7 @@ static void the_kernel_converges_to_the_motion_of_the_model(void **state)
         double *q = calloc(2 * (size_t)nq, sizeof *q), *end = q + nq, off[3] = {0};
         perp_diag diag = {0};
         for (int k = 0; k < 20; k++)
-            if (perp_simulation_step(is.sim, NULL, &diag) != PERP_OK)
+            if (simulation_step(is.sim, NULL, &diag) != PERP_OK)
                 fail_msg("%s", perp_diag_text(&diag));
         read_state(&is, 0, end);
         for (int k = 0; k < 3; k++) {
@@ -333,7 +334,7 @@ static void a_pressed_contact_carries_the_same(void **state)
              path, u[0], u[1], q[0], q[1], h);
     run r = run_model(parse_model(text), 0, 0);
     for (int k = 0; k < 1500; k++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     const perp_contact *touch;
     assert_int_equal(perp_bodies_contacts(b, &touch), 1);
     double fn = last(&r, "r.tip_floor.contact.fn"), fx = last(&r, "r.tip_floor_friction.f[1]"),
@@ -380,7 +381,7 @@ static void a_ball_is_braked_alike_by_both(void **state)
              path, STEPS * 1e-3, 1e-3);
     run r = run_model(parse_model(text), 0, 0);
     for (int k = 0; k < STEPS; k++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     for (int k = 0; k < 6; k++) {
         double ours = perp_bodies_v(b)[k], theirs = last(&r, name[k]);
         if (k < 3) worst = fmax(worst, fabs(ours - theirs));
@@ -425,7 +426,7 @@ static void a_robot_of_a_file_is_planned(void **state)
     skip_without_expat();
     perp_model *m = load_model("robots/swing.perp");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan = solve_plan(m, &o, &r);
     assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);
     assert_near(r.cost, 1.421831, 1e-5);
@@ -453,7 +454,7 @@ static void a_tendon_is_planned_as_the_force_it_is(void **state)
                  text[k]);
         perp_model *m = parse_model(whole);
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         perp_plan *plan = solve_plan(m, &o, &r);
         assert_int_equal(r.outcome, k ? PERP_PLAN_GLOBAL : PERP_PLAN_LOCAL_MINIMUM);
         cost[k] = r.cost;
@@ -484,7 +485,7 @@ static crouch plan_crouch(void)
 {
     crouch c = {.model = load_model("robots/crouch.perp")};
     perp_plan_options o = perp_plan_options_default(c.model);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     int n = 0;
     clock_t from = clock();
     c.plan = solve_plan(c.model, &o, &r);
@@ -525,7 +526,7 @@ static double replay_model(const crouch *c, int n, pair *is, double *q)
         for (int i = 0; i < MOTORS; i++)
             assert_int_equal(perp_simulation_set_input(is->sim, i, c->u[k][i]), PERP_OK);
         for (int j = 0; j < n; j++)
-            if (perp_simulation_step(is->sim, NULL, &diag) != PERP_OK)
+            if (simulation_step(is->sim, NULL, &diag) != PERP_OK)
                 fail_msg("step %d: %s", k, perp_diag_text(&diag));
         perp_plan_row(c->plan, k, c->row);
         for (int i = 1; i < plan_column(c->plan, "r.fl_foot_floor.contact.fn"); i++)
@@ -540,14 +541,14 @@ static void replay_kernel(const crouch *c, int n, const pair *is, double *q)
 {
     perp_bodies *b = NULL;
     perp_diag diag = {0};
-    perp_bodies_options o = perp_robot_get_parts(is->robot).options;
+    perp_bodies_options o = perp_robot_get_parts(is->robot)->options;
     o.step = c->h / n;
     assert_int_equal(perp_robot_create_bodies(is->robot, &o, &b, &diag), PERP_OK);
     assert_int_equal(perp_robot_set_key(is->robot, 0, b), PERP_OK);
     for (int k = 1; k < NODES; k++) {
         assert_int_equal(perp_bodies_set_control(b, c->u[k]), PERP_OK);
         for (int j = 0; j < n; j++)
-            if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+            if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     }
     memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
     perp_bodies_destroy(b);
@@ -591,7 +592,7 @@ static void nonsense_is_no_plan(void **state)
 {
     (void)state;
     skip_without_expat();
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     double h, off = 0;
     perp_model *m = load_model("robots/jump.perp");
     perp_plan_options o = perp_plan_options_default(m);
@@ -657,8 +658,8 @@ static void robots_stand_beside_each_other(void **state)
 {
     (void)state;
     perp_robot_ignored note;
-    pair probe =
-        make_pair("examples/robots/cartpole.xml", 1, "contacts = \"none\"", PERP_BACKWARD_EULER, 1e-3);
+    pair probe = make_pair("examples/robots/cartpole.xml", 1, "contacts = \"none\"",
+                           PERP_BACKWARD_EULER, 1e-3);
     end_pair(&probe);
     perp_model *model =
         parse_model(CART "(key = \"leaning\", cart_friction = 1)\nrobot s = \"" ROBOTS

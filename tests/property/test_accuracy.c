@@ -1,6 +1,7 @@
 /* How far runs are from the motion: by the method that fits a model, against much finer runs that locate events. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -76,7 +77,7 @@ static perp_simulation *run_within(const perp_model *model, perp_integrator by, 
     perp_simulation_options o = perp_simulation_options_default(model);
     o.integrator = by, o.to = to, o.step = to / 20, o.accuracy = accuracy;
     if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
-        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     return sim;
 }
@@ -109,7 +110,7 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
         long unresolved, n = perp_simulation_substeps(sim, &shortest, &unresolved);
         if (!(off < cases[i].off && n >= 20 && n <= cases[i].most && shortest > 0 && !unresolved))
             fail_msg("case %zu: off by %g, %ld parts, shortest %g", i, off, n, shortest);
-        assert_int_equal(perp_simulation_get_summary(sim).steps, 20);
+        assert_int_equal(simulation_summary(sim).steps, 20);
         perp_simulation_destroy(sim);
         perp_simulation_destroy(fine);
         perp_model_destroy(model);
@@ -152,7 +153,7 @@ static void what_is_slow_takes_a_part_a_step(void **state)
         perp_simulation *sim;
         o.integrator = methods[i], o.accuracy = 1e-4, o.step = 0.01, o.to = 2;
         assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_int_equal(perp_simulation_substeps(sim, NULL, NULL), 200);
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
@@ -254,22 +255,21 @@ static void parts_go_on_from_snapshots(void **state)
         assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
         size_t size = perp_simulation_snapshot_size(sim);
         void *bytes = malloc(size);
-        for (int i = 0; i < 10; i++)
-            assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        for (int i = 0; i < 10; i++) assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
         assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
         assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         double x = perp_simulation_state(sim, 0);
         long n = perp_simulation_substeps(sim, NULL, NULL);
-        assert_int_equal(perp_simulation_run(clone, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(clone, NULL, NULL, NULL), PERP_OK);
         assert_true(perp_simulation_state(clone, 0) == x);
         assert_int_equal(perp_simulation_substeps(clone, NULL, NULL), n);
         assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_true(perp_simulation_state(sim, 0) == x);
         perp_simulation_reset(sim);
         assert_int_equal(perp_simulation_substeps(sim, NULL, NULL), 0);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_true(perp_simulation_state(sim, 0) == x);
         free(bytes);
         perp_simulation_destroy(sim);

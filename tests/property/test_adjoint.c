@@ -1,6 +1,7 @@
 /* Derivatives of stretches of runs: forward against differences, backward against forward. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static perp_simulation *begin(const place *p, double h)
         fail_msg("%s", perp_diag_text(&diag));
     for (long k = 0; k < p->of->before; k++) {
         for (int i = 0; i < p->nu; i++) perp_simulation_set_input(sim, p->input[i], 0.2);
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
     }
     for (int i = 0; i < p->nx && h != 0; i++)
         perp_simulation_set_state(sim, i, perp_simulation_state(sim, i) + h * p->dstate[i]);
@@ -150,7 +151,7 @@ static double *rows_at(const place *p, double h)
         for (int i = 0; i < p->nu; i++)
             perp_simulation_set_input(sim, i,
                                       p->value[k * p->nu + i] + h * p->dvalue[k * p->nu + i]);
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
         perp_simulation_row(sim, row + k * n);
     }
     perp_simulation_destroy(sim);
@@ -228,7 +229,7 @@ static void compare_backward(const place *p, const double *row, long nrow, int n
     for (long k = 0; k < p->of->steps; k++) {
         for (int i = 0; i < p->nu; i++)
             perp_simulation_set_input(other, i, p->value[k * p->nu + i]);
-        assert_int_equal(perp_simulation_step(other, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(other, NULL, NULL), PERP_OK);
     }
     for (int i = 0; i < p->nx; i++)
         assert_near(perp_simulation_state(sim, i), perp_simulation_state(other, i), 1e-9);
@@ -346,7 +347,7 @@ static void a_gradient_by_a_hundred_inputs_costs_few_runs(void **state)
                 for (long j = 0; j < STEPS && !is_gradient; j++) {
                     for (int i = 0; i < INPUTS; i++)
                         perp_simulation_set_input(sim, i, value[j * INPUTS + i]);
-                    assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+                    assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
                 }
                 if (is_gradient && perp_simulation_vjp(sim, &s, weight, &change, &diag) != PERP_OK)
                     fail_msg("%s", perp_diag_text(&diag));

@@ -165,7 +165,7 @@ static double nonlinear_error(const void *scene, double by)
         (of->is_z ? z : c)[of->at] += side * by * of->scale;
         perp_mcp p = {.n = 3, .F = nonlinear, .J = nonlinear_slope, .context = c};
         perp_mcp_solver *s;
-        perp_mcp_info info;
+        perp_mcp_info info = {.size = sizeof info};
         assert_int_equal(perp_mcp_solver_create(PERP_MCP_AUTO, &p, NULL, &s), PERP_OK);
         assert_int_equal(perp__mcp_solve_by(s, &p, no_steps, z, NULL, &info), PERP_OK);
         assert_int_equal(info.outcome == PERP_SOLVED, info.error <= 1e-9);

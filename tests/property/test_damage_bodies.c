@@ -6,6 +6,7 @@
 
 #include "bodies/step.c"
 #include "solve/fc.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -147,7 +148,7 @@ static perp_bodies *at_an_answer(scene_kind kind, perp_bodies_info *info)
                      : kind == LOOP || kind == WELDED ? tied(kind)
                                                       : on_slides(kind);
     perp_diag diag = {0};
-    for (int k = 0; k < 20; k++) expect_ok(perp_bodies_step(b, info, &diag), &diag);
+    for (int k = 0; k < 20; k++) expect_ok(bodies_step(b, info, &diag), &diag);
     assert_int_equal(info->substeps, 1);
     *info = (perp_bodies_info){.outcome = PERP_SOLVED};
     b->is_ahead = 0;
@@ -177,7 +178,7 @@ static double judged(perp_bodies *b, perp_bodies_info *info)
 static double velocity(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     double *M = calloc((size_t)(b->nv * b->nv), sizeof *M);
     perp__bodies_full_mass(b, M);
@@ -190,7 +191,7 @@ static double velocity(const void *d, double by)
 static double contact_impulse(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     b->touch[0].impulse[of->at] += by * b->scale[of->at == 0 ? 2 : of->at - 1] * H;
     return judged(b, &info);
@@ -199,7 +200,7 @@ static double contact_impulse(const void *d, double by)
 static double contact_velocity(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     const double *scale = perp__contact_value(b, PERP__SCALE);
     perp__contact_value(b, PERP__U)[of->at] += by * fmax(scale[0], fmax(scale[1], scale[2]));
@@ -210,7 +211,7 @@ static double contact_velocity(const void *d, double by)
 static double moment(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     double *m = b->touch[0].moment,
            R = b->touch[0].impulse[0] *
@@ -235,7 +236,7 @@ static int place_of_moment(const perp_bodies *b, int rolls)
 static double moment_within(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     const perp__moment *law = &b->c.moment[place_of_moment(b, of->at) / 3 - perp__first_moment(b)];
     const double *S = perp__contact_value(b, PERP__SCALE) + place_of_moment(b, of->at);
@@ -250,7 +251,7 @@ static double moment_within(const void *d, double by)
 static double moment_turned(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     const perp__moment *law = &b->c.moment[place_of_moment(b, of->at) / 3 - perp__first_moment(b)];
     const double *S = perp__contact_value(b, PERP__SCALE) + place_of_moment(b, of->at);
@@ -266,7 +267,7 @@ static double moment_turned(const void *d, double by)
 static double moment_velocity(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     int place = place_of_moment(b, of->at);
     const double *S = perp__contact_value(b, PERP__SCALE) + place;
@@ -278,7 +279,7 @@ static double moment_velocity(const void *d, double by)
 static double holding(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     assert_true(perp__joints_hold(b, of->at));
     b->joints.law[b->body_of[of->at]].friction =
@@ -289,7 +290,7 @@ static double holding(const void *d, double by)
 static double row_velocity(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     assert_true(of->at < b->joints.nrow);
     int i = b->ntouch + of->at, at = 3 * i + (b->joints.row[of->at].kind != PERP__LIMIT);
@@ -301,7 +302,7 @@ static double row_velocity(const void *d, double by)
 static double row_impulse(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     assert_true(of->at < b->joints.nrow);
     b->joints.row[of->at].impulse += by * b->scale[b->joints.row[of->at].at] * H;
@@ -311,7 +312,7 @@ static double row_impulse(const void *d, double by)
 static double drive_control(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     b->joints.control[of->at] += by * b->scale[0] / b->joints.actuator[of->at].gain;
     b->joints.pull[of->at].line = perp__drive_line(b, of->at);
@@ -321,7 +322,7 @@ static double drive_control(const void *d, double by)
 static double spring_rest(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     b->joints.law[1].rest += by * b->scale[0] / b->joints.law[1].stiffness;
     return judged(b, &info);
@@ -331,7 +332,7 @@ static double spring_rest(const void *d, double by)
 static double equality_place(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     double *error = b->equal.error + of->at;
     *error += by * (b->equal.size[of->at] + 2 * fabs(*error));
@@ -342,7 +343,7 @@ static double equality_place(const void *d, double by)
 static double equality_impulse(const void *d, double by)
 {
     const damage *of = d;
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     const double *G_of = b->equal.G + (size_t)of->at * (size_t)b->nv;
     double least = INFINITY;

@@ -91,7 +91,7 @@ static double program_error(const void *scene, double by)
     for (int side = -1; side <= 1; side += 2) {
         static const double right[4] = {1, 2, 0.5, 0};
         perp_program *p;
-        perp_program_result r;
+        perp_program_result r = {.size = sizeof r};
         if (of->sign * side < 0) continue;
         assert_int_equal(perp_program_create(&f, "program", &p, NULL), PERP_OK);
         assert_int_equal(perp_program_solve(p, NULL, &r, NULL), PERP_OK); /* its arrays are there */

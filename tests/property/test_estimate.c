@@ -4,6 +4,7 @@
 #include "runs.h"
 #include "simulate/events.h"
 #include "simulate/parts.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,7 +190,7 @@ static void a_reference_tells_what_it_lacks(void **state)
         double *lacks = perp__sensitivity_states(sim->sensitivity);
         int nx = perp_model_count(model, PERP_STATE);
         memset(lacks, 0, 2 * (size_t)nx * sizeof *lacks);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_true(perp__sensitivity_known(sim->sensitivity));
         perp_simulation *fine = run_to(model, PERP_RADAU7, o.to, o.to / 4096);
         for (int i = 0; i < nx; i++) {

@@ -1,6 +1,7 @@
 /* Radau's methods in the simulator: their order where motion is smooth and through events, against closed forms or much finer steps. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -26,7 +27,7 @@ static run run_by(perp_model *model, perp_integrator by, double to, double step)
     o.step = step;
     if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK ||
         (r.ncolumn = perp_simulation_columns(r.sim),
-         perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK))
+         simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK))
         fail_msg("h = %g: %s", step, perp_diag_text(&diag));
     return r;
 }
@@ -386,11 +387,11 @@ static void a_run_goes_on_from_a_snapshot(void **state)
             assert_int_equal(perp_simulation_snapshot(sim, snapshot, size), PERP_OK);
             assert_int_equal(perp_simulation_restore(other, snapshot, size, NULL), PERP_OK);
             assert_int_equal(perp_simulation_clone(sim, &copy, NULL), PERP_OK);
-            assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+            assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
             perp_simulation_row(sim, row[0]);
             perp_simulation *next[] = {other, copy};
             for (int i = 0; i < 2; i++) {
-                assert_int_equal(perp_simulation_step(next[i], NULL, NULL), PERP_OK);
+                assert_int_equal(simulation_step(next[i], NULL, NULL), PERP_OK);
                 perp_simulation_row(next[i], row[1]);
                 if (memcmp(row[0], row[1], bytes) != 0)
                     fail_msg("%s: differs after t = %g", names[k], row[0][0]);
@@ -472,7 +473,7 @@ static void expect_refusal(const char *text, const char *words)
     perp_simulation_options o = perp_simulation_options_default(model);
     o.integrator = PERP_RADAU5, o.to = 2, o.step = 0.1;
     perp_status status = perp_simulation_create(model, &o, &sim, &diag);
-    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, &diag);
+    if (status == PERP_OK) status = simulation_run(sim, NULL, NULL, &diag);
     if (status == PERP_OK || !strstr(perp_diag_text(&diag), words))
         fail_msg("expected '%s' in: %s", words, perp_diag_text(&diag));
     perp_diag_clear(&diag);

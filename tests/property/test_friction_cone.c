@@ -98,7 +98,7 @@ static void frictionless_contacts_that_separate_stay_open(void **state)
             for (int i = 0; i < d; i++) dense[i * d + i] = W[4 * i];
             perp_fc p = {.dimension = d, .nc = 1, .q = q, .mu = &mu, .W = dense, .ldw = d};
             perp_fc_solver *solver;
-            perp_fc_info info;
+            perp_fc_info info = {.size = sizeof info};
             assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &p, NULL, &solver), PERP_OK);
             assert_int_equal(perp_fc_solve(solver, &p, r, NULL, &info), PERP_OK);
             assert_int_equal(info.outcome, PERP_SOLVED);

@@ -46,7 +46,7 @@ static void auto_solves_the_stored_problems(void **state)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         problem_fc problem;
         perp_fc_solver *solver;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         if (!load(names[k], &problem)) {
             missing++;
             continue;
@@ -90,7 +90,7 @@ static void methods_solve_what_they_solved_in_0_1_0(void **state)
     while (fgets(line, sizeof line, table)) {
         problem_fc problem;
         perp_fc_solver *solver;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         if (!solved_row(line, name, method)) continue;
         rows++;
         if (!load(name, &problem)) {

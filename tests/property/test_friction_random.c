@@ -15,7 +15,7 @@ static int claim_is_true(perp_fc_method method, const contacts *c, const perp_fc
                          const perp_fc_options *options)
 {
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     size_t n = (size_t)(problem->dimension * problem->nc);
     double *r = calloc(n + 1, sizeof *r);
     assert_int_equal(perp_fc_solver_create(method, problem, options, &solver), PERP_OK);
@@ -120,7 +120,7 @@ static void a_warm_start_from_the_solution_ends_at_once(void **state)
     perp_fc_options o = perp_fc_options_default();
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
         perp_fc_solver *cold, *warm;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         o.warm_start = 0;
         assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &c.dense, &o, &cold), PERP_OK);
         o.warm_start = 1;
@@ -161,7 +161,7 @@ static void flipped_bits_end_in_bad_input_or_a_true_claim(void **state)
         for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
             perp_fc_options o = perp_fc_options_default();
             perp_fc_solver *solver;
-            perp_fc_info info;
+            perp_fc_info info = {.size = sizeof info};
             double r[18];
             o.max_iter = 300;
             assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &c.dense, &o, &solver),
@@ -186,7 +186,7 @@ static void interior_points_end_where_they_come_no_nearer(void **state)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         contacts c = contacts_create(3, 12, 60, 0.5, 10, 0, seed);
         perp_fc_solver *solver;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         double r[180] = {0};
         assert_int_equal(perp_fc_solver_create(PERP_FC_IPM, &c.problem, &o, &solver), PERP_OK);
         assert_int_equal(perp_fc_solve(solver, &c.problem, r, NULL, &info), PERP_OK);

@@ -1,6 +1,7 @@
 /* A guard that is on its bound, and stays there since what it guards keeps it: a contact under its own gap is the contact without the guard. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -46,7 +47,7 @@ static void end_of(const char *text, perp_integrator method, double step, int n,
     perp_diag diag = {0};
     o.integrator = method, o.step = step, o.to = 2.1;
     if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
-        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
         fail_msg("%s\n%s: %s", text, perp_integrator_name(method), perp_diag_text(&diag));
     for (int i = 0; i < n; i++) x[i] = perp_simulation_state(sim, i);
     *left = perp_simulation_fallback_steps(sim, NULL);
@@ -189,7 +190,7 @@ static int end_at(const char *text, perp_integrator method, const char *name, do
     assert_true(perp_model_find(model, name, &kind, &k));
     set_value(model, name, perp_model_symbol(model, kind, k).value + d);
     int ok = perp_simulation_create(model, &o, &sim, NULL) == PERP_OK &&
-             perp_simulation_run(sim, NULL, NULL, NULL) == PERP_OK;
+             simulation_run(sim, NULL, NULL, NULL) == PERP_OK;
     for (int i = 0; i < 2 && ok; i++) x[i] = perp_simulation_state(sim, i);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -225,7 +226,7 @@ static void check_derivatives(size_t nmethod, const perp_integrator *methods, lo
         o.integrator = method;
         assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
         assert_int_equal(perp_simulation_follow(sim, NAMES, names, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         int n = perp_simulation_columns(sim),
             is_known = perp_simulation_derivatives(sim, row) == PERP_OK;
         assert_true(n * NAMES <= 64);

@@ -4,6 +4,7 @@
 
 #include "model/model.h"
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -183,10 +184,10 @@ static trial compare(const char *example, double base, int most)
     rescale(scaled, &s);
     perp_simulation *a = begin(m), *b = begin(scaled);
     for (long k = 0; k < MOST_STEPS && k < perp_simulation_steps(a); k++) {
-        perp_step_info info;
+        perp_step_info info = {.size = sizeof info};
         perp_diag diag = {0};
-        int one = perp_simulation_step(a, &info, &diag) == PERP_OK;
-        int other = perp_simulation_step(b, &info, &diag) == PERP_OK;
+        int one = simulation_step(a, &info, &diag) == PERP_OK;
+        int other = simulation_step(b, &info, &diag) == PERP_OK;
         t.verdicts_agree &= one == other;
         if (one != other) printf("    %s\n", perp_diag_text(&diag));
         perp_diag_clear(&diag);

@@ -42,7 +42,7 @@ static perp_outcome judge(perp_lcp_solver *solver, const perp_lcp *lcp, const ch
                           unsigned seed)
 {
     double *z = calloc((size_t)lcp->n + 1, sizeof *z);
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     assert_int_equal(perp_lcp_solve(solver, lcp, z, NULL, &info), PERP_OK);
     double residual = residual_of(lcp, z), allowed = 1e-8 * scale_of(lcp);
     if (info.outcome == PERP_SOLVED && !(residual <= allowed))

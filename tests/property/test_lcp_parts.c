@@ -15,7 +15,7 @@ typedef struct answer {
 
 static void solve(perp_lcp_solver *solver, const perp_lcp *lcp, answer *a)
 {
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     memset(a, 0, sizeof *a);
     a->n = lcp->n;
     assert_int_equal(perp_lcp_solve(solver, lcp, a->z, a->w, &info), PERP_OK);
@@ -52,7 +52,8 @@ static void put_together(const judged *part, int many, whole *w)
             for (int i = 0; i < lcp->n; i++)
                 w->M[w->place[p][i] + to * n] = lcp->M[i + j * lcp->ldm];
             w->q[to] = lcp->q[j];
-            w->lo[to] = lcp->lo ? lcp->lo[j] : 0, w->hi[to] = lcp->hi ? lcp->hi[j] : (double)INFINITY;
+            w->lo[to] = lcp->lo ? lcp->lo[j] : 0,
+            w->hi[to] = lcp->hi ? lcp->hi[j] : (double)INFINITY;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include "linalg/sparse_lu.h"
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -43,7 +44,7 @@ static void smooth_steps_take_one_linearisation(void **state)
             assert_near(last(&r, x), at_end + half, 1e-15 * i);
             at_end += 2 * half;
         }
-        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        perp_simulation_summary s = simulation_summary(r.sim);
         assert_in_range(s.eliminations, s.steps / 2, 5 * s.steps / 4 + 10);
         assert_int_equal(s.solves <= 2, 1); /* all steps in one mode */
         free_run(&r);
@@ -63,7 +64,7 @@ static void states_are_guessed_to_follow_a_cubic(void **state)
                     "(cos(th[i] - th[j])*der(w[j]) + sin(th[i] - th[j])*w[j]^2)) = 0\n}\n"
                     "simulate to 1 step 1e-3\n"),
         0, 0);
-    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+    perp_simulation_summary s = simulation_summary(r.sim);
     if (s.eliminations > 9 * s.steps / 10)
         fail_msg("%ld linearisations in %ld steps", s.eliminations, s.steps);
     free_run(&r);
@@ -114,7 +115,7 @@ static void rest_is_recognised(void **state)
     (void)state;
     for (int is_lower = 0; is_lower < 2; is_lower++) {
         run r = run_model(pushed_boxes(is_lower, 1), 0, 0);
-        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        perp_simulation_summary s = simulation_summary(r.sim);
         assert_true(at(&r, 100, "x[2]") == at(&r, 50, "x[2]") && s.worst_error <= 1e-9);
         assert_true((last(&r, "x[2]") > at(&r, 100, "x[2]")) ==
                     !is_lower); /* 8 N beside 4.9, 9.8 */
@@ -136,7 +137,7 @@ static void rest_does_not_depend_on_units(void **state)
             double metre = ldexp(1, powers[k]);
             run r = run_model(pushed_boxes(is_lower, metre), 0, 0);
             double x = last(&r, "x[2]") / metre;
-            long n = perp_simulation_get_summary(r.sim).eliminations;
+            long n = simulation_summary(r.sim).eliminations;
             if (k == 0) right = x;
             if (fabs(x - right) > 1e-12)
                 fail_msg("a metre is 2^%d: x = %.17g for %.17g", powers[k], x, right);

@@ -62,7 +62,7 @@ static void compare_with_single(const judged *p, int call, perp_outcome outcome,
 {
     static perp_lcp_solver *solver[CALLS];
     double single[LARGEST] = {0};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     if (!solver[call]) solver[call] = solver_for(calls[call].method, 0);
     assert_int_equal(perp_lcp_solve(solver[call], &p->drawn.lcp, single, NULL, &info), PERP_OK);
     if (info.outcome != outcome || memcmp(single, z, (size_t)p->drawn.lcp.n * sizeof *z) != 0)

@@ -69,7 +69,7 @@ static void every_word_is_true(void **state)
             int kind = p.fc.dimension - 2 + (is_long() && k % 10 == 0 ? 2 : 0);
             for (int m = 0; m < t.methods; m++) {
                 double r[FC_ROWS] = {0};
-                perp_fc_info info;
+                perp_fc_info info = {.size = sizeof info};
                 assert_int_equal(perp_fc_solve(solver[m][kind], &p.fc, r, NULL, &info), PERP_OK);
                 judge_word(&t, c, (unsigned long)k, m, &p, info.outcome, r);
             }
@@ -136,7 +136,7 @@ static void towers_are_decided_however_high(void **state)
     for (int height = 2; height <= HIGHEST; height++) {
         perp_fc problem = tower(height, seed_of_run(), M, J, q, mu);
         perp_fc_solver *solver;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         double r[ROWS] = {0};
         assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &problem, NULL, &solver), PERP_OK);
         assert_int_equal(perp_fc_solve(solver, &problem, r, NULL, &info), PERP_OK);

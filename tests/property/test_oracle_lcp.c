@@ -51,7 +51,7 @@ static void every_word_is_true(void **state)
             draw_judged(&p, c, k);
             for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
                 double z[DRAW_MAX] = {0}, w[DRAW_MAX] = {0};
-                perp_lcp_info info;
+                perp_lcp_info info = {.size = sizeof info};
                 perp_lcp_solver *s = solver[m][p.drawn.lcp.lo != NULL];
                 if (!s || k % every((perp_lcp_method)m)) continue;
                 assert_int_equal(perp_lcp_solve(s, &p.drawn.lcp, z, w, &info), PERP_OK);

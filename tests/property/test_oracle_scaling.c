@@ -108,7 +108,7 @@ static void units_of_linear_problems_do_not_matter(void **state)
         for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
             double z[DRAW_MAX] = {0}, scaled[DRAW_MAX] = {0};
             char text[DRAW_JSON];
-            perp_lcp_info before, after;
+            perp_lcp_info before = {.size = sizeof before}, after = {.size = sizeof after};
             if (!solver[m]) continue;
             assert_int_equal(perp_lcp_solve(solver[m], &p.lcp, z, NULL, &before), PERP_OK);
             assert_int_equal(perp_lcp_solve(solver[m], &s.lcp, scaled, NULL, &after), PERP_OK);
@@ -171,7 +171,7 @@ static void units_of_contacts_do_not_matter(void **state)
         for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
             double r[FC_ROWS] = {0}, scaled[FC_ROWS] = {0};
             char text[DRAW_FC_JSON];
-            perp_fc_info before, after;
+            perp_fc_info before = {.size = sizeof before}, after = {.size = sizeof after};
             perp_fc_solver *one = solver[m][p.fc.dimension - 2];
             assert_int_equal(perp_fc_solve(one, &p.fc, r, NULL, &before), PERP_OK);
             assert_int_equal(perp_fc_solve(one, &s.fc, scaled, NULL, &after), PERP_OK);

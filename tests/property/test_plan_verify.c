@@ -5,7 +5,7 @@
 
 static perp_plan *solved(const char *file, perp_plan_method method, perp_model **m)
 {
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan;
     *m = load_model(file);
     perp_plan_options o = perp_plan_options_default(*m);
@@ -87,7 +87,7 @@ static void what_a_phase_says_is_checked(void **state)
         m[i] = parse_model(text);
         perp_plan_options o = perp_plan_options_default(m[i]);
         perp_diag diag = {0};
-        perp_plan_result r;
+        perp_plan_result r = {.size = sizeof r};
         if (perp_plan_create(m[i], &o, &plan[i], &diag) != PERP_OK)
             fail_msg("%s", perp_diag_text(&diag));
         if (i == 0) {
@@ -223,7 +223,7 @@ static void a_cone_whose_bound_is_below_zero_is_noticed(void **state)
                                 "friction(f = f, v = [x, y], bound = b)\nplan {\n horizon 1\n"
                                 " nodes 6\n at end: x >= 1.2\n}\n");
     perp_plan_options o = perp_plan_options_default(m);
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_plan *plan;
     assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
     assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
@@ -281,7 +281,7 @@ static void units_change_no_verdict(void **state)
     (void)state;
     static const double units[][2] = {{0x1p-40, 0x1p-60}, {0x1p30, 0x1p-50}, {0x1p-20, 0x1p66},
                                       {1e-12, 1e-9},      {1e6, 1e-12},      {1e-3, 1e12}};
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     perp_model *m, *of_one;
     perp_plan *one = in_units(1, 1, &of_one);
     assert_int_equal(perp_plan_solve(one, &r, NULL), PERP_OK);

@@ -48,7 +48,7 @@ static perp_program_result solve(const perp_program_formulas *f, int is_global,
                                  perp_program_proof *proof)
 {
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
     perp_program_options o = perp_program_options_default();
     o.global = is_global;

@@ -34,7 +34,7 @@ static void head(text *t, int n, int rows)
 static perp_program_result solve(text *t)
 {
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
     assert_int_equal(perp_program_parse(t->bytes, t->n, "large.nl", &program, &diag), PERP_OK);
     assert_int_equal(perp_program_solve(program, NULL, &r, &diag), PERP_OK);

@@ -4,6 +4,7 @@
 #include "runs.h"
 #include "simulate/events.h"
 #include "simulate/parts.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +20,7 @@ static perp_simulation *refer(const perp_model *model, double to, double accurac
         fail_msg("%s", perp_diag_text(&diag));
     assert_true(perp__events_go_on(sim->events) && perp__parts_refer(sim));
     perp_simulation_reset(sim);
-    if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
-        fail_msg("%s", perp_diag_text(&diag));
+    if (simulation_run(sim, NULL, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     return sim;
 }
 

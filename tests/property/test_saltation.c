@@ -1,6 +1,7 @@
 /* Derivatives of runs through located events, against closed forms and differences of such runs. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -245,7 +246,7 @@ static run run_at(const scene *s, const char *name, double d)
     if (name) set_value(r.model, name, value_of(r.model, name) + d);
     r.sim = begin(s, r.model, s->step);
     r.ncolumn = perp_simulation_columns(r.sim);
-    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
+    if (simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
         fail_msg("%s, %s + %g: %s", s->name, name ? name : "", d, perp_diag_text(&diag));
     return r;
 }
@@ -263,7 +264,7 @@ static double *follow(const scene *s, const run *base)
     if (perp_simulation_follow(sim, n, s->by, &diag) != PERP_OK)
         fail_msg("%s: %s", s->name, perp_diag_text(&diag));
     for (long k = 0; k < base->nrow; k++) {
-        if (k > 0) assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        if (k > 0) assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
         perp_simulation_row(sim, row);
         for (int c = 1; c < base->ncolumn - 1 && k > 0; c++)
             assert_near(row[c], base->value[k * base->ncolumn + c], 1e-9);
@@ -348,7 +349,7 @@ static void two_elastic_balls_exchange_what_they_are(void **state)
         double d[4][8];
         assert_true(perp_simulation_columns(sim) <= 8);
         assert_int_equal(perp_simulation_follow(sim, 4, by, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         double *derivative = malloc(4 * (size_t)perp_simulation_columns(sim) * sizeof(double));
         assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_OK);
         for (int j = 0; j < 4; j++)
@@ -386,7 +387,7 @@ static void derivatives_pass_an_accumulation_of_impacts(void **state)
         int n = perp_simulation_columns(sim);
         assert_int_equal(n, 8);
         assert_int_equal(perp_simulation_follow(sim, 6, by, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_int_equal(perp_simulation_derivatives(sim, d), PERP_OK);
         double T = perp_simulation_time(sim), right[6] = {-0.1 * T, -9.81 * T, 0, 0, 1, 0};
         for (int j = 0; j < 6; j++) {
@@ -408,7 +409,7 @@ static double end_of(const char *text, perp_integrator method, const char *by, d
     o.integrator = method;
     set_value(model, by, value_of(model, by) + d);
     assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
     double x = perp_simulation_state(sim, 0);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -427,7 +428,7 @@ static perp_derivative_kind kind_of(const char *text, perp_integrator method, co
     assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_KIND_COUNT);
     assert_int_equal(perp_simulation_follow(sim, 1, &by, NULL), PERP_OK);
     assert_int_equal(perp_simulation_derivative_kind(sim, 1, NULL), PERP_DERIVATIVE_KIND_COUNT);
-    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
     assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
     perp_derivative_kind kind = perp_simulation_derivative_kind(sim, 0, &since);
     assert_int_equal(isnan(since) != 0, kind == PERP_DERIVATIVE_DIFFERENTIABLE);
@@ -494,7 +495,7 @@ static double at_row(int i, perp_integrator method, double d)
     set_value(model, on_rows[i].by, value_of(model, on_rows[i].by) + d);
     assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
     for (int k = 0; k < on_rows[i].row; k++)
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
     double x = perp_simulation_value(sim, on_rows[i].column);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -514,7 +515,7 @@ static void expect_row(int i, perp_integrator method)
     for (int k = 0; k < on_rows[i].row; k++) {
         assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL),
                          PERP_DERIVATIVE_DIFFERENTIABLE);
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
     }
     assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
     perp_derivative_kind kind = perp_simulation_derivative_kind(sim, 0, &since);
@@ -529,7 +530,7 @@ static void expect_row(int i, perp_integrator method)
                  perp_integrator_name(method), ours, along, other);
     assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
     assert_int_equal(perp_simulation_derivative_kind(clone, 0, NULL), kind);
-    assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK); /* behind the event */
+    assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK); /* behind the event */
     assert_true(perp_simulation_derivative_kind(sim, 0, NULL) != kind);
     perp_simulation_destroy(sim);
     perp_simulation_destroy(clone);
@@ -793,7 +794,7 @@ static void expect_both_sides(double unit, int nstep)
         o.integrator = method, o.step = steps[i / 9 % 4], o.to = 2;
         assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
         assert_int_equal(perp_simulation_follow(sim, 2, name, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
         double late = 2 - perp_simulation_time(sim); /* steps of 3 ms do not end at 2 */
         for (int j = 0; j < 2; j++) {
@@ -887,18 +888,18 @@ static void expect_jump(int i, perp_integrator method)
     int two = by[1] != NULL;
     assert_int_equal(perp_simulation_follow(sim, 1 + two, by, NULL), PERP_OK);
     for (int k = 0; k < 22; k++) {
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
         assert_int_equal(kind_at(sim, 0, 1, &since), PERP_DERIVATIVE_DIFFERENTIABLE);
     }
     assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
-    for (int k = 0; k < 6; k++) assert_int_equal(perp_simulation_step(clone, NULL, NULL), PERP_OK);
+    for (int k = 0; k < 6; k++) assert_int_equal(simulation_step(clone, NULL, NULL), PERP_OK);
     perp_derivative_kind kind = kind_at(clone, 0, 1, &since);
     if (kind != PERP_DERIVATIVE_OF_STEPS || !(fabs(since - 0.51) < 0.04))
         fail_msg("%d by %s: %s since %g", i, perp_integrator_name(method),
                  perp_derivative_kind_name(kind), since);
     assert_int_equal(kind_at(clone, 1, two, &since), PERP_DERIVATIVE_DIFFERENTIABLE);
     perp_simulation_reset(clone);
-    assert_int_equal(perp_simulation_step(clone, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_step(clone, NULL, NULL), PERP_OK);
     assert_int_equal(kind_at(clone, 0, 1, &since), PERP_DERIVATIVE_DIFFERENTIABLE);
     perp_simulation_destroy(sim);
     perp_simulation_destroy(clone);
@@ -916,8 +917,7 @@ static void expect_jump_of_stretch(perp_integrator method, int before, int steps
     const perp_run_stretch of = {
         .size = sizeof of, .steps = steps, .nparameter = 2, .parameter = by, .kind = &kind};
     const perp_run_change change = {.parameter = value};
-    for (int k = 0; k < before; k++)
-        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+    for (int k = 0; k < before; k++) assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
     size_t size = perp_simulation_snapshot_size(sim);
     void *bytes = malloc(size);
     assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
@@ -956,7 +956,7 @@ static void what_jumps_with_no_event_has_derivatives_of_the_steps(void **state)
     const char *by = "c";
     assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
     assert_int_equal(perp_simulation_follow(sim, 1, &by, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
     assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_DIFFERENTIABLE);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -983,7 +983,7 @@ static void places_off_an_equation_leave_no_speed_behind(void **state)
         assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
         assert_int_equal(perp_simulation_columns(sim), 7 + i);
         assert_int_equal(perp_simulation_follow(sim, N, by, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         double *derivative = malloc((size_t)(7 + i) * N * sizeof *derivative);
         assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_OK);
         for (int j = 0; j < N; j++)
@@ -1094,7 +1094,7 @@ static void what_leaves_its_belt_has_both_sides(void **state)
         }
         perp_simulation *sim = begin(&belt, model, 0.1);
         assert_int_equal(perp_simulation_follow(sim, 5, by, NULL), PERP_OK);
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
         for (int k = 0; k < 5; k++) {
             double since;
             perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);

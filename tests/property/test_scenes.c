@@ -3,6 +3,7 @@
 #include "runs.h"
 
 #include "simulate/run.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static void boxes_rest(const char *name, int boxes, const char *facets, long ste
     assert_int_equal(r.nrow, steps + 1);
     assert_near(last(&r, "top"), boxes - 0.5, 1e-7);
     assert_near(last(&r, "side"), 0, 1e-7);
-    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+    perp_simulation_summary s = simulation_summary(r.sim);
     /* with 8 facets and 2 boxes the order of elimination decides between 2e-13 and 9e-10 */
     assert_true(s.worst_error < (boxes > 2 ? 1e-10 : 1e-9));
     if (boxes > 2) assert_true(s.friction_problems <= 1 && s.eliminations <= 46);
@@ -131,7 +132,7 @@ static long discs_fall(int discs, long steps)
         }
     free(x);
     free(y);
-    long eliminations = perp_simulation_get_summary(r.sim).eliminations;
+    long eliminations = simulation_summary(r.sim).eliminations;
     free_run(&r);
     return eliminations;
 }
@@ -158,7 +159,7 @@ static void a_column_closes_at_once(void **state)
         assert_int_equal(r.nrow, 3);
         assert_near(last(&r, "top"), 0, 1e-9);
         assert_near(last(&r, "load"), 9.81 * n, 1e-6 * n);
-        assert_true(perp_simulation_get_summary(r.sim).eliminations < 100);
+        assert_true(simulation_summary(r.sim).eliminations < 100);
         free(levels);
         free_run(&r);
     }
@@ -176,7 +177,7 @@ static void cubes_slide_side_by_side(void **state)
         run r = run_model(scene("cubes", values), 0.1, 1e-3);
         assert_int_equal(r.nrow, 101);
         assert_near(last(&r, "speed"), 3 - 0.3 * 9.81 * 0.1 * 3 / hypot(3, 1), 1e-2);
-        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        perp_simulation_summary s = simulation_summary(r.sim);
         assert_int_equal(s.friction_problems, 0);
         if (n == 10) eliminations = s.eliminations;
         assert_true(s.eliminations <= eliminations + 5);
@@ -212,7 +213,7 @@ static perp_simulation *two_boxes(const char *facets, perp_integrator by, double
     perp_simulation_options o = perp_simulation_options_default(*model);
     o.integrator = by, o.accuracy = accuracy, o.to = 0.1;
     if (perp_simulation_create(*model, &o, &sim, &diag) != PERP_OK ||
-        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     return sim;
 }

@@ -1,6 +1,7 @@
 /* Derivatives of a run with respect to parameters, against central differences of whole runs. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -49,7 +50,7 @@ static run run_at(const sensitivity_case *c, int j, double d)
     if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK)
         fail_msg("%s: %s", c->name, perp_diag_text(&diag));
     r.ncolumn = perp_simulation_columns(r.sim);
-    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
+    if (simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
         fail_msg("%s: %s", c->name, perp_diag_text(&diag));
     return r;
 }
@@ -70,7 +71,7 @@ static double *follow(const sensitivity_case *c, long nrow, int ncolumn)
     double *all = malloc((size_t)nrow * size * sizeof(double));
     assert_non_null(all);
     for (long k = 0; k < nrow; k++) {
-        if (k > 0 && perp_simulation_step(sim, NULL, &diag) != PERP_OK)
+        if (k > 0 && simulation_step(sim, NULL, &diag) != PERP_OK)
             fail_msg("%s: %s", c->name, perp_diag_text(&diag));
         if (perp_simulation_derivatives(sim, all + (size_t)k * size) != PERP_OK)
             fail_msg("%s: no derivatives at row %ld", c->name, k);
@@ -245,7 +246,7 @@ static void what_cannot_be_followed_is_refused_by_name(void **state)
     assert_int_equal(perp_simulation_derivatives(sim, row), PERP_ERR_ARG);
     assert_int_equal(perp_simulation_follow(sim, 2, wrong, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag), "no parameter 'f'"));
-    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+    assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
     assert_int_equal(perp_simulation_follow(sim, 1, right, &diag), PERP_ERR_ARG);
     perp_diag_clear(&diag);
     perp_simulation_destroy(sim);
@@ -265,7 +266,7 @@ static void a_failed_step_leaves_no_derivatives(void **state)
     assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
     assert_int_equal(perp_simulation_follow(sim, 1, a, NULL), PERP_OK);
     int steps = 0;
-    while (perp_simulation_step(sim, NULL, &diag) == PERP_OK) {
+    while (simulation_step(sim, NULL, &diag) == PERP_OK) {
         steps++;
         assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_OK);
         assert_near(derivative[1], -0.1 * steps, 1e-9);

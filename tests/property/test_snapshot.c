@@ -2,6 +2,7 @@
  * last bit, whatever it did before. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -60,7 +61,7 @@ static perp_simulation *create(const perp_model *m, perp_integrator integrator, 
 static void step(perp_simulation *sim, double *row)
 {
     perp_diag diag = {0};
-    if (perp_simulation_step(sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (simulation_step(sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     perp_simulation_row(sim, row);
 }
 
@@ -68,7 +69,7 @@ static void step(perp_simulation *sim, double *row)
 static char *told(const perp_simulation *sim)
 {
     perp_diag diag = {0};
-    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    perp_simulation_summary s = simulation_summary(sim);
     long unresolved, left = perp_simulation_fallback_steps(sim, &diag);
     double shortest;
     long parts = perp_simulation_substeps(sim, &shortest, &unresolved);
@@ -81,8 +82,8 @@ static char *told(const perp_simulation *sim)
                  s.steps, s.solves, s.friction_problems, s.worst_step, s.worst_residual,
                  s.worst_error, parts, shortest, unresolved, left, perp_diag_text(&diag));
     for (int i = 0; i < s.pairs; i++)
-        n += snprintf(text + n, room - (size_t)n, " %ld,%ld,%ld,%ld", s.sides[i][0], s.sides[i][1],
-                      s.sides[i][2], s.sides[i][3]);
+        n += snprintf(text + n, room - (size_t)n, " %ld,%ld,%ld,%ld", s.modes[i][0], s.modes[i][1],
+                      s.modes[i][2], s.modes[i][3]);
     perp_diag_clear(&diag);
     return text;
 }
@@ -114,7 +115,7 @@ static int go_on(perp_simulation *const other[2], int i, const void *bytes, size
     for (int k = 0; k < 2; k++) {
         if (perp_simulation_restore(other[k], bytes, size, &diag) != PERP_OK)
             fail_msg("%s: %s", run_of[i].model, perp_diag_text(&diag));
-        assert_int_equal(perp_simulation_get_summary(other[k]).steps, from);
+        assert_int_equal(simulation_summary(other[k]).steps, from);
         expect_told(other[k], run_of[i].model, words[from]);
         for (long at = from + 1; at <= steps && at <= from + further; at++) {
             step(other[k], now);
@@ -194,7 +195,7 @@ static void derivatives_and_the_end_are_the_same(void **state)
     assert_int_equal(perp_simulation_follow(a, 1, &name, NULL), PERP_OK);
     for (int k = 0; k < 333; k++) step(a, row);
     assert_int_equal(perp_simulation_clone(a, &b, NULL), PERP_OK);
-    while (perp_simulation_get_summary(a).steps < perp_simulation_steps(a)) {
+    while (simulation_summary(a).steps < perp_simulation_steps(a)) {
         step(a, row);
         step(b, row + columns);
         assert_memory_equal(row, row + columns, (size_t)columns * sizeof *row);
@@ -267,9 +268,9 @@ static int go(perp_simulation *sim, int k, double *row)
     else if (what == 2)
         status = perp_simulation_set_state(sim, 0, 0.01 * much - 0.5);
     else if (what == 3)
-        status = perp_simulation_advance(sim, perp_simulation_time(sim) + 2e-4 * much, NULL, NULL);
+        status = simulation_advance(sim, perp_simulation_time(sim) + 2e-4 * much, NULL, NULL);
     else
-        status = perp_simulation_step(sim, NULL, NULL);
+        status = simulation_step(sim, NULL, NULL);
     perp_simulation_row(sim, row);
     return (int)status;
 }

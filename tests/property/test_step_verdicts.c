@@ -3,6 +3,7 @@
 #include "runs.h"
 #include "simulate/step.h"
 #include "unit.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +19,8 @@ static perp_status status_of(const char *text, long *steps, char *message)
     perp_status status = perp_simulation_create(model, &o, &sim, &diag);
     *steps = 0;
     if (status == PERP_OK) {
-        status = perp_simulation_run(sim, NULL, NULL, &diag);
-        *steps = perp_simulation_get_summary(sim).steps;
+        status = simulation_run(sim, NULL, NULL, &diag);
+        *steps = simulation_summary(sim).steps;
         perp_simulation_destroy(sim);
     }
     snprintf(message, 400, "%s", perp_diag_text(&diag));

@@ -5,6 +5,7 @@
 
 #include "linalg/invert.h"
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -123,8 +124,8 @@ static void steps_are_solved_or_refused_rightly(void **state)
             if (strstr(diag.text, "singular")) singular++;
         } else {
             assert_int_equal(status, PERP_OK);
-            perp_step_info info;
-            status = perp_simulation_step(sim, &info, &diag);
+            perp_step_info info = {.size = sizeof info};
+            status = simulation_step(sim, &info, &diag);
             int truth = has_solution(&s);
             if (status == PERP_OK) {
                 if (truth == 0)
@@ -179,7 +180,7 @@ static void lemke_recovers_the_solution_of_random_monotone_problems(void **state
         seed = (uint64_t)k * 104729;
         int n = 1 + below(k % 10 ? 12 : MOST);
         perp_lcp_solver *solver;
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         perp_lcp lcp = {n, M, n, q, NULL, NULL};
         for (int i = 0; i < n * n; i++) A[i] = uniform(-1, 1);
         for (int i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
 
 #include "runs.h"
 #include "simulate/step.h"
+#include "outcomes.h"
 
 enum { MOST = 32, STEPS = 60, MOST_NUMBERS = 60 * 400 };
 
@@ -22,8 +23,7 @@ static void take_steps(perp_simulation *sim, int n, double *row)
     perp_diag diag = {0};
     int columns = perp_simulation_columns(sim);
     for (int k = 0; k < n; k++) {
-        if (perp_simulation_step(sim, NULL, &diag) != PERP_OK)
-            fail_msg("%s", perp_diag_text(&diag));
+        if (simulation_step(sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         perp_simulation_row(sim, row + (size_t)k * (size_t)columns);
     }
 }

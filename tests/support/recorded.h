@@ -4,6 +4,7 @@
 #define PERP_TEST_RECORDED_H
 
 #include "runs.h"
+#include "outcomes.h"
 
 /* Standard normal, repeatable. */
 static inline double normal(uint64_t *state)
@@ -71,12 +72,12 @@ static inline perp_identification identify(const perp_model *model, const perp_d
 {
     perp_diag diag = {0};
     perp_identify_options o;
-    perp_identification result;
+    perp_identification result = {.size = sizeof result};
     if (options)
         o = *options;
     else if (perp_identify_options_default(model, &o, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
-    if (perp_identify(model, data, &o, &result, &diag) != PERP_OK)
+    if (run_identify(model, data, &o, &result, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     return result;
 }

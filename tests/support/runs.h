@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 /* A finished run: row k, column c is value[k * ncolumn + c]. */
 typedef struct run {
@@ -78,9 +79,9 @@ static inline run run_as(perp_model *model, const perp_simulation_options *o)
     if (perp_simulation_create(model, o, &r.sim, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     r.ncolumn = perp_simulation_columns(r.sim);
-    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
+    if (simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
-    r.worst = perp_simulation_get_summary(r.sim).worst_residual;
+    r.worst = simulation_summary(r.sim).worst_residual;
     return r;
 }
 
@@ -139,7 +140,7 @@ static inline perp_simulation *run_to(const perp_model *model, perp_integrator b
     perp_simulation_options o = perp_simulation_options_default(model);
     o.integrator = by, o.to = to, o.step = step;
     if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
-        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     return sim;
 }

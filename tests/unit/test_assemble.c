@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static perp_bodies *make(const perp_body *body, int nbody, const perp_shape *sha
 
 static perp_assembly assemble(perp_bodies *b)
 {
-    perp_assembly is;
+    perp_assembly is = {.size = sizeof is};
     assert_int_equal(perp_bodies_assemble(b, &is, NULL), PERP_OK);
     return is;
 }
@@ -29,7 +30,7 @@ static void run(perp_bodies *b, int n)
 {
     perp_diag diag = {0};
     for (int k = 0; k < n; k++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 static perp_body slide(double mass)

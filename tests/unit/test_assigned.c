@@ -2,6 +2,7 @@
 
 #include "runs.h"
 #include "simulate/run.h"
+#include "outcomes.h"
 
 static int is_assigned(const perp_simulation *sim, const char *name)
 {
@@ -132,7 +133,7 @@ static void assigned_vars_are_expressions(void **state)
     }
     for (int step = 0; step < 100; step++) {
         for (int i = 0; i < 2; i++) {
-            assert_int_equal(perp_simulation_step(sim[i], NULL, &diag), PERP_OK);
+            assert_int_equal(simulation_step(sim[i], NULL, &diag), PERP_OK);
             perp_simulation_row(sim[i], row[i]);
             assert_int_equal(perp_simulation_derivatives(sim[i], slope[i]), PERP_OK);
         }
@@ -156,8 +157,8 @@ static void a_var_without_value_is_no_solution(void **state)
     perp_diag diag = {0};
     (void)state;
     assert_true(is_assigned(sim, "s"));
-    for (int k = 0; k < 2; k++) assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
-    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_NO_SOLUTION);
+    for (int k = 0; k < 2; k++) assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
+    assert_int_equal(simulation_step(sim, NULL, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "s = sqrt(1 + x)"));
     perp_diag_clear(&diag);
     perp_simulation_destroy(sim);
@@ -227,9 +228,9 @@ static void what_rests_is_asked_anew_where_something_changes(void **state)
             const perp__tape *check = &sim->step.tape.check;
             double *made = sim->step.ws + check->first + check->nconst, kept = *made;
             *made = -12345; /* the first value that an evaluation makes */
-            assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+            assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
             if (*made == -12345) *made = kept, known++;
-            assert_int_equal(perp_simulation_step(restored, NULL, NULL), PERP_OK);
+            assert_int_equal(simulation_step(restored, NULL, NULL), PERP_OK);
             perp_simulation_row(sim, row[0]);
             perp_simulation_row(restored, row[1]);
             assert_memory_equal(row[0], row[1],

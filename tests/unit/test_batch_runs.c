@@ -5,6 +5,7 @@
 #include "simulate/run.h"
 
 #include "perp/batch.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -57,15 +58,15 @@ static void expect_rows(perp_batch *b, perp_simulation *const *alone, const char
 static void expect_summaries(perp_batch *b, perp_simulation *const *alone, const char *what)
 {
     for (int i = 0; i < perp_batch_count(b); i++) {
-        perp_simulation_summary p = perp_simulation_get_summary(alone[i]),
-                                q = perp_simulation_get_summary(perp_batch_simulation(b, i));
+        perp_simulation_summary p = simulation_summary(alone[i]),
+                                q = simulation_summary(perp_batch_simulation(b, i));
         if (p.steps != q.steps || p.worst_residual != q.worst_residual ||
             p.worst_step != q.worst_step || p.worst_error != q.worst_error || p.solves != q.solves)
             fail_msg("%s, copy %d: another summary than alone", what, i);
         const perp_simulation *sim = perp_batch_simulation(b, i);
         const perp__step *s = &sim->step, *of = &alone[i]->step;
         size_t npair = (size_t)p.pairs;
-        assert_memory_equal(p.sides, q.sides, npair * sizeof *p.sides);
+        assert_memory_equal(p.modes, q.modes, npair * sizeof *p.modes);
         assert_memory_equal(s->sizes.side_now, of->sizes.side_now, npair);
         assert_memory_equal(s->sizes.history, of->sizes.history, (size_t)s->nx * sizeof(double));
         assert_memory_equal(s->on, of->on, (size_t)s->np);
@@ -103,12 +104,12 @@ static void run_both(int count, int threads, perp_integrator integrator, int mas
         for (int i = 0; i < count; i++) value[i] = 8 * uniform(&seed) - 4;
         assert_int_equal(perp_batch_set_input(b, 0, value), PERP_OK);
         if (step == 100) perp_simulation_set_input(perp_batch_simulation(b, 0), 1, 0.5);
-        if (perp_batch_step(b, chunk, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (batch_step(b, chunk, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         for (int i = 0; i < count; i++) {
             perp_simulation_set_input(alone[i], 0, value[i]);
             if (step == 100 && i == 0) perp_simulation_set_input(alone[i], 1, 0.5);
             for (long k = 0; k < chunk; k++)
-                assert_int_equal(perp_simulation_step(alone[i], NULL, NULL), PERP_OK);
+                assert_int_equal(simulation_step(alone[i], NULL, NULL), PERP_OK);
         }
         expect_rows(b, alone, "cart", step + chunk);
     }
@@ -171,10 +172,10 @@ static void models_of_every_kind_take_the_steps_that_they_take_alone(void **stat
         }
         assert_int_equal(perp_batch_set_state(b, 0, value), PERP_OK);
         for (long at = 0, chunk = 2; at < of[k].steps; at += chunk, chunk += 3) {
-            if (perp_batch_step(b, chunk, NULL) != PERP_OK) fail_msg("%s", of[k].model);
+            if (batch_step(b, chunk, NULL) != PERP_OK) fail_msg("%s", of[k].model);
             for (int i = 0; i < COUNT; i++)
                 for (int j = 0; j < chunk; j++)
-                    assert_int_equal(perp_simulation_step(alone[i], NULL, NULL), PERP_OK);
+                    assert_int_equal(simulation_step(alone[i], NULL, NULL), PERP_OK);
             expect_rows(b, alone, of[k].model, at + chunk);
             expect_summaries(b, alone, of[k].model);
             if (chunk != 5) continue;
@@ -205,15 +206,15 @@ static void copies_on_bounds_have_the_sides_that_they_have_alone(void **state)
         perp_batch *b;
         assert_int_equal(perp_batch_create(m, &o, COUNT, 1, &b, NULL), PERP_OK);
         assert_int_equal(perp_batch_set_input(b, 0, u), PERP_OK);
-        assert_int_equal(perp_batch_step(b, 50, NULL), PERP_OK);
+        assert_int_equal(batch_step(b, 50, NULL), PERP_OK);
         perp_simulation_set_state(perp_batch_simulation(b, 2), 0, 0.5);
-        assert_int_equal(perp_batch_step(b, 10, NULL), PERP_OK);
+        assert_int_equal(batch_step(b, 10, NULL), PERP_OK);
         for (int i = 0; i < COUNT; i++) {
             assert_int_equal(perp_simulation_create(m, &o, &alone[i], NULL), PERP_OK);
             perp_simulation_set_input(alone[i], 0, u[i]);
             for (int n = 0; n < 60; n++) {
                 if (n == 50 && i == 2) perp_simulation_set_state(alone[i], 0, 0.5);
-                perp_simulation_step(alone[i], NULL, NULL);
+                simulation_step(alone[i], NULL, NULL);
             }
         }
         expect_rows(b, alone, "bounds", 60);
@@ -238,14 +239,14 @@ static void a_copy_that_overflows_fails(void **state)
         perp_simulation *alone;
         perp_batch *b;
         assert_int_equal(perp_simulation_create(m, NULL, &alone, NULL), PERP_OK);
-        while (perp_simulation_step(alone, NULL, NULL) == PERP_OK) continue;
+        while (simulation_step(alone, NULL, NULL) == PERP_OK) continue;
         const double last = perp_simulation_state(alone, 0);
         assert_true(isfinite(last) && last > (k ? 1e297 : 1e306));
         assert_int_equal(perp_batch_create(m, NULL, 2, 1, &b, NULL), PERP_OK);
         assert_int_equal(perp_batch_set_state(b, 0, x), PERP_OK);
-        assert_int_equal(perp_batch_step(b, 520, NULL), PERP_ERR_NO_SOLUTION); /* 4^520 > 1e308 */
-        assert_int_equal(perp_batch_status(b, 0), PERP_OK);
-        assert_int_equal(perp_batch_status(b, 1), PERP_ERR_NO_SOLUTION);
+        assert_int_equal(batch_step(b, 520, NULL), PERP_ERR_NO_SOLUTION); /* 4^520 > 1e308 */
+        assert_int_equal(batch_status(b, 0), PERP_OK);
+        assert_int_equal(batch_status(b, 1), PERP_ERR_NO_SOLUTION);
         assert_true(perp_simulation_state(perp_batch_simulation(b, 1), 0) == last);
         perp_simulation_destroy(alone);
         perp_batch_destroy(b);
@@ -268,11 +269,11 @@ static void a_copy_that_fails_among_others_is_named(void **state)
     assert_int_equal(perp_batch_create(m, &o, COUNT, 1, &b, &diag), PERP_OK);
     assert_int_equal(perp_batch_set_input(b, 0, u), PERP_OK);
     assert_int_equal(perp_batch_set_input(b, 1, w), PERP_OK);
-    assert_int_equal(perp_batch_step(b, 80, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(batch_step(b, 80, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "copy 2: "));
     assert_non_null(strstr(perp_diag_text(&diag), "step 17 (t = 17)"));
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(perp_batch_status(b, i), i == 2 ? PERP_ERR_NO_SOLUTION : PERP_OK);
+        assert_int_equal(batch_status(b, i), i == 2 ? PERP_ERR_NO_SOLUTION : PERP_OK);
         assert_true(perp_simulation_time(perp_batch_simulation(b, i)) == (i == 2 ? 16 : 80));
     }
     perp_diag_clear(&diag);
@@ -298,9 +299,9 @@ static void a_copy_that_fails_keeps_its_residual(void **state)
     for (int is_lost = 0; is_lost < 2; is_lost++) {
         assert_int_equal(perp_batch_set_input(b, 0, is_lost ? lost : u), PERP_OK);
         perp_simulation_set_input(alone, 0, is_lost ? lost[1] : u[1]);
-        perp_status status = perp_batch_step(b, 5, NULL);
+        perp_status status = batch_step(b, 5, NULL);
         for (int i = 0; i < 5; i++)
-            if (perp_simulation_step(alone, NULL, NULL) != PERP_OK) break;
+            if (simulation_step(alone, NULL, NULL) != PERP_OK) break;
         assert_int_equal(status, is_lost ? PERP_ERR_DATA : PERP_OK);
         assert_int_equal(perp_batch_gather(b, 1, &column, residual), PERP_OK);
         assert_true(residual[1] > 0 && residual[1] == perp_simulation_value(alone, column));
@@ -327,11 +328,11 @@ static void a_copy_that_fails_is_named(void **state)
     for (int round = 0; round < 2; round++) {
         if (round) u[2] = u[4] = -3;
         assert_int_equal(perp_batch_set_input(b, 0, u), PERP_OK);
-        perp_status status = perp_batch_step(b, 3, &diag);
+        perp_status status = batch_step(b, 3, &diag);
         assert_int_equal(status, round ? PERP_OK : PERP_ERR_NO_SOLUTION);
         if (!round) assert_non_null(strstr(perp_diag_text(&diag), "copy 2: "));
-        assert_int_equal(perp_batch_status(b, 2), status);
-        assert_int_equal(perp_batch_status(b, 3), PERP_OK);
+        assert_int_equal(batch_status(b, 2), status);
+        assert_int_equal(batch_status(b, 3), PERP_OK);
         assert_int_equal(perp_batch_gather(b, 1, &column, x), PERP_OK);
         assert_true(near(x[0], round ? 0.4 : 0.7, 1e-12) && (round || x[2] == 1));
         if (round) assert_true(near(x[2], 0.1, 1e-12));
@@ -341,8 +342,8 @@ static void a_copy_that_fails_is_named(void **state)
     assert_int_equal(perp_batch_gather(b, 1, &column, x), PERP_ERR_ARG);
     assert_int_equal(perp_batch_set_state(b, 7, x), PERP_ERR_ARG);
     assert_null(perp_batch_simulation(b, 5));
-    assert_int_equal(perp_batch_status(b, 5), PERP_ERR_ARG);
-    assert_int_equal(perp_batch_step(b, 100, &diag), PERP_ERR_ARG); /* the run has ended */
+    assert_int_equal(batch_status(b, 5), PERP_ERR_ARG);
+    assert_int_equal(batch_step(b, 100, &diag), PERP_ERR_ARG); /* the run has ended */
     perp_diag_clear(&diag);
     perp_batch_destroy(b);
     perp_model_destroy(m);
@@ -361,7 +362,7 @@ static void what_is_said_is_of_the_copy_named(void **state)
     assert_int_equal(perp_batch_create(m, &o, 3, 1, &b, &diag), PERP_OK);
     assert_int_equal(perp_batch_set_state(b, 0, x), PERP_OK);
     assert_int_equal(perp_batch_set_input(b, 0, u), PERP_OK);
-    assert_int_equal(perp_batch_step(b, 9, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(batch_step(b, 9, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "copy 1: "));
     assert_non_null(strstr(perp_diag_text(&diag), "step 6 (t = 6)")); /* copy 2: step 2 */
     assert_null(strstr(perp_diag_text(&diag), "step 2"));

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void step(perp_bodies *b, long n)
 {
     perp_diag diag = {0};
     for (long i = 0; i < n; i++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 static void expect_near(double x, double expected, double tol, const char *what)
@@ -349,8 +350,8 @@ static void what_rests_moves_when_it_has_to(void **state)
         perp_bodies *b = make_stack(N, NULL);
         step(b, 100);
         for (int i = 0; i < 100; i++) {
-            perp_bodies_info info;
-            assert_int_equal(perp_bodies_step(b, &info, NULL), PERP_OK);
+            perp_bodies_info info = {.size = sizeof info};
+            assert_int_equal(bodies_step(b, &info, NULL), PERP_OK);
             assert_true(info.iterations <= 1 && info.contact_error <= 1e-10);
         }
         push_top(b, N, k, k < 2 ? 0.98 * 0.5 * g : 0.98 * g, &top, &rest);
@@ -371,7 +372,7 @@ static void toppling_stacks_have_a_short_tail(void **state)
     unsigned long long before = random_state;
     random_state = 5;
     for (int i = 0; i < 400; i++) {
-        perp_bodies_info info;
+        perp_bodies_info info = {.size = sizeof info};
         perp_diag diag = {0};
         if (i % 50 == 0) {
             perp_bodies_options o = incline(random_in(-0.2, 0.2));
@@ -380,7 +381,7 @@ static void toppling_stacks_have_a_short_tail(void **state)
             perp_bodies_destroy(b);
             b = next;
         }
-        if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         if (info.iterations > worst) worst = info.iterations;
     }
     if (worst > 400) fail_msg("%d iterations", worst);
@@ -852,13 +853,13 @@ static void what_overlaps_is_moved_apart(void **state)
     perp_shape shape[2] = {{.body = 1, .kind = PERP_SHAPE_SPHERE, .size = {0.1}},
                            {.body = 2, .kind = PERP_SHAPE_SPHERE, .size = {0.1}}};
     perp_bodies_options o = perp_bodies_options_default();
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_diag diag = {0};
     o.gravity[2] = 0;
     double q[14] = {0, 0, 0, 1, 0, 0, 0, 0.15, 0, 0, 1, 0, 0, 0};
     perp_bodies *b = make(body, 2, shape, 2, &o);
     assert_int_equal(perp_bodies_set(b, q, NULL), PERP_OK);
-    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+    assert_int_equal(bodies_step(b, &info, &diag), PERP_OK);
     assert_true(info.penetration < 1e-6);
     expect_near(perp_bodies_q(b)[0], -0.05 * 2 / 3, 1e-6, "the light one");
     expect_near(perp_bodies_q(b)[7], 0.15 + 0.05 / 3, 1e-6, "the heavy one");
@@ -870,7 +871,7 @@ static void what_overlaps_is_moved_apart(void **state)
     for (int k = 1; k < 3; k++) three[k].body = 0, three[k].position[0] = k == 1 ? 0.05 : -0.05;
     b = make(body, 1, three, 3, &o);
     const double before = perp_bodies_q(b)[0];
-    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(bodies_step(b, &info, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "cannot be moved apart"));
     assert_true(info.outcome == PERP_LIMIT && perp_bodies_time(b) == 0);
     assert_true(perp_bodies_q(b)[0] == before && perp_bodies_v(b)[0] == 0);
@@ -898,10 +899,10 @@ static void a_step_without_an_answer_is_made_in_parts(void **state)
     (void)state;
     const double h = 0.002;
     perp_bodies *b = make_top(h, 3 / h);
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     perp_diag diag = {0};
     const perp_contact *touch;
-    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+    assert_int_equal(bodies_step(b, &info, &diag), PERP_OK);
     assert_true(info.substeps > 1 && info.outcome == PERP_SOLVED && info.step == 1);
     assert_string_equal(perp_diag_text(&diag), "");
     assert_true(info.contact_error <= 1e-8 && info.newton_error <= 1e-8);
@@ -920,13 +921,13 @@ static void a_step_without_an_answer_is_made_in_parts(void **state)
 
     const double slow[6] = {0.5, 0, 0, 0, 0, 1};
     assert_int_equal(perp_bodies_set(b, NULL, slow), PERP_OK); /* and goes on in whole steps */
-    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_OK);
+    assert_int_equal(bodies_step(b, &info, &diag), PERP_OK);
     assert_true(info.substeps == 1 && info.step == 2 && perp_bodies_time(b) == 2 * h);
     perp_bodies_destroy(b);
 
     b = make_top(h, 100 / h); /* no part is short enough */
     const double *q = perp_bodies_q(b), *v = perp_bodies_v(b);
-    assert_int_equal(perp_bodies_step(b, &info, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(bodies_step(b, &info, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "step 1, t = 0 s: not verified"));
     assert_true(info.outcome == PERP_LIMIT && perp_bodies_time(b) == 0 && q[0] == 0 && q[3] == 1);
     assert_true(v[0] == 0.5 && v[4] == 100 / h);

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -264,7 +265,7 @@ static void step_from(perp_bodies *b, const double *q, const double *v, const do
     perp_diag diag = {0};
     assert_int_equal(perp_bodies_set(b, q, v), PERP_OK);
     if (perp_bodies_nu(b)) assert_int_equal(perp_bodies_set_control(b, u), PERP_OK);
-    if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     memcpy(end, perp_bodies_v(b), (size_t)perp_bodies_nv(b) * sizeof *end);
 }
 
@@ -360,7 +361,7 @@ static void derivatives_leave_the_run_as_it_is(void **state)
         perp_bodies *b = make_tree(1, 0.3);
         perp_diag diag = {0};
         for (int k = 0; k < 5; k++) {
-            assert_int_equal(perp_bodies_step(b, NULL, &diag), PERP_OK);
+            assert_int_equal(bodies_step(b, NULL, &diag), PERP_OK);
             if (asked) assert_int_equal(perp_bodies_step_derivatives(b, d, d, NULL, NULL), PERP_OK);
         }
         memcpy(end[asked], perp_bodies_v(b), (size_t)perp_bodies_nv(b) * sizeof **end);
@@ -410,7 +411,7 @@ static void what_has_no_slopes_is_refused(void **state)
     perp_diag diag = {0};
     double dq[36];
     assert_int_equal(perp_bodies_create(&ball, 1, shape, 2, NULL, &b, &diag), PERP_OK);
-    assert_int_equal(perp_bodies_step(b, NULL, &diag), PERP_OK);
+    assert_int_equal(bodies_step(b, NULL, &diag), PERP_OK);
     assert_int_equal(perp_bodies_step_derivatives(b, dq, NULL, NULL, &diag), PERP_ERR_UNAVAILABLE);
     assert_non_null(strstr(perp_diag_text(&diag), "a contact pushes"));
     perp_diag_clear(&diag);

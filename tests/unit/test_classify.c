@@ -7,7 +7,7 @@
 static perp_lcp_class classify(int n, const double *rows)
 {
     double M[36];
-    perp_lcp_class c;
+    perp_lcp_class c = {.size = sizeof c};
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) M[i + j * n] = rows[i * n + j];
     }
@@ -72,7 +72,7 @@ static void p_is_decided_exactly_up_to_20(void **state)
 {
     (void)state;
     static double M[21 * 21];
-    perp_lcp_class c;
+    perp_lcp_class c = {.size = sizeof c};
     for (int n = 18; n <= 21; n++) {
         for (int j = 0; j < n; j++)
             for (int i = 0; i < n; i++) M[i + j * n] = i == j ? 1 : i < j ? 4 : 0;

@@ -100,7 +100,7 @@ static perp_fclib_info solve_it(const perp_fclib_problem *p, const char *method,
                                 double *r, double *u, double *v, double *l)
 {
     perp_fclib_options o = perp_fclib_options_default();
-    perp_fclib_info info;
+    perp_fclib_info info = {.size = sizeof info};
     perp_diag diag = {0};
     o.method = method, o.tol = tol;
     perp_status status = perp_fclib_solve(p, &o, r, u, v, l, &info, &diag);
@@ -343,8 +343,7 @@ static void what_is_not_in_the_file_is_refused(void **state)
     (void)state;
     need_hdf5();
     static const char *const name[] = {"sizes_without_values", "packed_without_values",
-                                       "values_elsewhere", "value_of_another_file",
-                                       "huge_numbers"};
+                                       "values_elsewhere", "value_of_another_file", "huge_numbers"};
     static const char *const words[] = {"/W/p' has entries that are not stored in this file",
                                         "/W/x' has entries that are not stored in this file",
                                         "/q' has entries that are not stored in this file",
@@ -576,7 +575,7 @@ static void answers_do_not_depend_on_units_and_threads(void **state)
     double *x = calloc(4 * 180, sizeof *x), *y = x + 180;
     double *mass = malloc((size_t)b.M.start[b.M.view.columns] * sizeof *mass);
     perp_fclib_options o = perp_fclib_options_default();
-    perp_fclib_info one, two;
+    perp_fclib_info one = {.size = sizeof one}, two = {.size = sizeof two};
     o.method = "pile";
     assert_int_equal(perp_fclib_solve(&b.global, &o, x, NULL, NULL, NULL, &one, NULL), PERP_OK);
     assert_int_equal(one.outcome, PERP_SOLVED);
@@ -661,7 +660,7 @@ static void bad_problems_are_refused(void **state)
                      PERP_ERR_DATA);
     perp_diag_clear(&diag);
     p = (perp_fclib_problem){.dimension = 3, .W = {0, 0, (int[]){0}, NULL, NULL}};
-    perp_fclib_info info; /* no contacts at all */
+    perp_fclib_info info = {.size = sizeof info}; /* no contacts at all */
     assert_int_equal(perp_fclib_solve(&p, NULL, NULL, NULL, NULL, NULL, &info, NULL), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     (void)zero;

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -322,7 +323,7 @@ static void a_box_slides_over_triangles_as_over_a_plane(void **state)
     const perp_contact *touch;
     perp_bodies_set(b, NULL, v);
     for (int k = 1; k <= 500; k++) {
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         assert_int_equal(perp_bodies_contacts(b, &touch), 4);
         assert_true(fabs(hypot(now[0], now[1]) - (2 - MU * G * k * H)) < 1e-9 &&
                     fabs(now[2]) < 1e-9);
@@ -363,11 +364,11 @@ static void what_falls_on_hills_comes_to_rest(void **state)
     }
     perp_bodies *b;
     perp_diag diag = {0};
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     if (perp_bodies_create(body, BODIES, shape, BODIES + 1, NULL, &b, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     for (int k = 0; k < STEPS; k++) {
-        if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         deepest = fmax(deepest, info.penetration);
     }
     for (int k = 0; k < perp_bodies_nv(b); k++) most = fmax(most, fabs(perp_bodies_v(b)[k]));

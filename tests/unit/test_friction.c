@@ -11,7 +11,7 @@
 static perp_fc_info solve(perp_fc_method method, const perp_fc *problem, double *r, double *u)
 {
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     assert_int_equal(perp_fc_solver_create(method, problem, NULL, &solver), PERP_OK);
     assert_int_equal(perp_fc_solve(solver, problem, r, u, &info), PERP_OK);
     perp_fc_solver_destroy(solver);
@@ -117,7 +117,7 @@ static void a_contact_solved_roughly_again_and_again_is_solved(void **state)
 static void assert_as_new(perp_fc_solver *solver, const perp_fc *problem)
 {
     double r[18], fresh[18];
-    perp_fc_info info, other;
+    perp_fc_info info = {.size = sizeof info}, other = {.size = sizeof other};
     perp_fc_solver *own;
     assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, problem, NULL, &own), PERP_OK);
     assert_int_equal(perp_fc_solve(solver, problem, r, NULL, &info), PERP_OK);
@@ -263,7 +263,7 @@ static void pyramids_are_exact_in_the_plane_and_close_in_space(void **state)
             assert_int_equal(perp_fc_to_lcp(&c.dense, facets, M, q), PERP_OK);
             perp_lcp lcp = {m, M, m, q, NULL, NULL};
             perp_lcp_solver *lemke;
-            perp_lcp_info info;
+            perp_lcp_info info = {.size = sizeof info};
             assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, m, NULL, &lemke), PERP_OK);
             assert_int_equal(perp_lcp_solve(lemke, &lcp, z, NULL, &info), PERP_OK);
             assert_int_equal(info.outcome, PERP_SOLVED);
@@ -289,7 +289,7 @@ static void bad_input_is_said(void **state)
     (void)state;
     contacts c = contacts_create(3, 3, 4, 0.4, 10, 0, 1);
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     double r[12], *W = (double *)(uintptr_t)c.dense.W, *q = (double *)(uintptr_t)c.dense.q;
     double *mu = (double *)(uintptr_t)c.dense.mu, keep;
     double *spoiled[] = {&W[5], &q[3], &mu[2]};
@@ -331,7 +331,7 @@ static void the_limit_of_iterations_can_change(void **state)
                  mu[] = {0.3, 0.3};
     perp_fc p = {.dimension = 2, .nc = 2, .q = q, .mu = mu, .W = W, .ldw = 4};
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     double r[4];
     assert_int_equal(perp_fc_solver_create(PERP_FC_NSGS, &p, NULL, &solver), PERP_OK);
     for (int limit = 0; limit < 4; limit++) {
@@ -367,7 +367,7 @@ static void arguments_are_checked(void **state)
     bad.ldw = 2;
     assert_int_equal(perp_fc_solve(solver, &bad, r, NULL, NULL), PERP_ERR_ARG);
     bad.nc = 0;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     assert_int_equal(perp_fc_solve(solver, &bad, NULL, NULL, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     int place = 3;
@@ -398,7 +398,7 @@ static void masses_and_jacobians_are_checked(void **state)
     const perp_fc p = {
         .dimension = 3, .nc = 1, .q = q, .mu = &mu, .M = M, .ldm = 2, .J = J, .ldj = 3, .nv = 2};
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     double r[3] = {0};
     assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &p, NULL, &solver), PERP_OK);
     for (int k = 0; k < 6; k++) {
@@ -446,7 +446,7 @@ static void a_solution_at_infinity_is_none(void **state)
         for (int warm = 0; warm < 2; warm++) {
             perp_fc_options o = perp_fc_options_default();
             perp_fc_solver *solver;
-            perp_fc_info info;
+            perp_fc_info info = {.size = sizeof info};
             o.warm_start = !warm;
             assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &problem, &o, &solver),
                              PERP_OK);
@@ -571,7 +571,7 @@ static void sweeps_end_where_the_error_does(void **state)
         perp_fc p = {.nc = 1, .dimension = 3, .W = W, .ldw = 3, .q = q, .mu = &mu};
         perp_fc_options o = perp_fc_options_default();
         perp_fc_solver *solver;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         o.prox.gauss_seidel = 1;
         assert_int_equal(perp_fc_solver_create(PERP_FC_PROX, &p, &o, &solver), PERP_OK);
         assert_int_equal(perp_fc_solve(solver, &p, r, u, &info), PERP_OK);
@@ -618,7 +618,7 @@ static perp_fc_info solve_from(const perp_fc *problem, double aim, double *r)
 {
     perp_fc_options o = perp_fc_options_default();
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     o.warm_start = 1;
     o.aim = aim;
     assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, problem, &o, &solver), PERP_OK);
@@ -666,7 +666,7 @@ static void a_guess_that_leads_near_is_not_enough(void **state)
         double r[60] = {0};
         perp_fc_options o = perp_fc_options_default();
         perp_fc_solver *solver;
-        perp_fc_info info;
+        perp_fc_info info = {.size = sizeof info};
         o.warm_start = 1;
         o.tol = tol[k % 3];
         assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &c.dense, &o, &solver), PERP_OK);

@@ -2,6 +2,7 @@
 
 #include "external/nlp.h"
 #include "recorded.h"
+#include "outcomes.h"
 
 #define BLOCK                                                                                      \
     "param m = 1 in [0.1, 10] \"kg\", mu = 0.5 in [0, 2]\nparam g = 9.81\nstate x = 0, v = 1\n"    \
@@ -365,7 +366,7 @@ static void the_bootstrap_sees_that_runs_differ(void **state)
     data = new_dataset();
     record(data, pushed(1, 0.37), 5, xv, 2, 0, NULL);
     perp_diag diag = {0};
-    assert_int_equal(perp_identify(model, data, &o, &resampled, &diag), PERP_ERR_ARG);
+    assert_int_equal(run_identify(model, data, &o, &resampled, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag), "needs at least 5 of them"));
     perp_diag_clear(&diag);
     perp_dataset_destroy(data);
@@ -427,12 +428,12 @@ static void lp_svd_and_penalty_find_what_the_conditions_hold(void **state)
                                       PERP_ESTIMATOR_PENALTY};
     perp_identify_options o;
     perp_diag diag = {0};
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     for (int k = 0; k < 3; k++) {
         o.method = methods[k];
         /* the data call the force u_, so the input is not there */
-        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        perp_status status = run_identify(model, data, &o, &r, &diag);
         if (status == PERP_ERR_UNAVAILABLE) {
             perp_diag_clear(&diag);
             continue;
@@ -449,7 +450,7 @@ static void lp_svd_and_penalty_find_what_the_conditions_hold(void **state)
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     for (int k = 0; k < 3; k++) {
         o.method = methods[k];
-        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        perp_status status = run_identify(model, data, &o, &r, &diag);
         if (status == PERP_ERR_UNAVAILABLE) {
             assert_non_null(strstr(perp_diag_text(&diag), "Clp"));
             perp_diag_clear(&diag);
@@ -586,9 +587,9 @@ static void kkt_gives_the_answer_of_implicit(void **state)
         perp_identification a = identify(model, data, &o);
         o.method = PERP_ESTIMATOR_KKT;
         if (!perp__nlp_available()) {
-            perp_identification none;
+            perp_identification none = {.size = sizeof none};
             perp_diag diag = {0};
-            assert_int_equal(perp_identify(model, data, &o, &none, &diag), PERP_ERR_UNAVAILABLE);
+            assert_int_equal(run_identify(model, data, &o, &none, &diag), PERP_ERR_UNAVAILABLE);
             assert_non_null(strstr(perp_diag_text(&diag), "no IPOPT"));
             perp_diag_clear(&diag);
         } else {
@@ -646,14 +647,14 @@ static void cost_of_sliding_says_what_is_missing(void **state)
     perp_model *model = parse_model(block_3_2);
     perp_dataset *data = dataset_of("t,v,u\n0,1,0\n1,2,2\n");
     perp_identify_options o;
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     perp_diag diag = {0};
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     o.method = PERP_ESTIMATOR_IMPLICIT, o.sliding = 1;
-    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_DATA);
+    assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_DATA);
     assert_non_null(strstr(perp_diag_text(&diag), "column 'sliding'"));
     o.sliding_var = "gama";
-    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_ARG);
+    assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag), "var 'gama'"));
     perp_diag_clear(&diag);
     perp_dataset_destroy(data);
@@ -672,10 +673,10 @@ static void implicit_refuses_an_inner_program_that_is_not_convex(void **state)
     perp_dataset *data = dataset_of("t,vx,vy\n0,1,0\n1,0.5,0\n2,0,0\n");
     perp_identify_options o;
     perp_diag diag = {0};
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     o.method = PERP_ESTIMATOR_IMPLICIT;
-    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "the inner program is not convex"));
     perp_diag_clear(&diag);
     perp_dataset_destroy(data);
@@ -691,10 +692,10 @@ static void lp_and_svd_refuse_what_is_not_affine(void **state)
     perp_dataset *data = dataset_of("t,v,f\n0,1,0\n1,1,0\n");
     perp_identify_options o;
     perp_diag diag = {0};
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     o.method = PERP_ESTIMATOR_SVD;
-    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_MODEL);
+    assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_MODEL);
     assert_non_null(
         strstr(perp_diag_text(&diag),
                "test.perp:5:1: method svd needs conditions that are affine in the parameters"));
@@ -827,13 +828,13 @@ static void bad_data_are_refused_by_name(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         perp_trajectory *table;
         perp_diag diag = {0};
-        perp_identification r;
+        perp_identification r = {.size = sizeof r};
         perp_dataset *data = new_dataset();
         assert_int_equal(
             perp_trajectory_parse(cases[i].data, strlen(cases[i].data), "run.csv", &table, NULL),
             PERP_OK);
         perp_status status = perp_dataset_add(data, table, "run.csv", &diag);
-        if (status == PERP_OK) status = perp_identify(model, data, &o, &r, &diag);
+        if (status == PERP_OK) status = run_identify(model, data, &o, &r, &diag);
         if (status != PERP_ERR_DATA || !strstr(perp_diag_text(&diag), cases[i].says))
             fail_msg("%s\nexpected: %s\ngot %s: %s", cases[i].data, cases[i].says,
                      perp_status_name(status), perp_diag_text(&diag));
@@ -867,10 +868,10 @@ static void a_model_without_a_solution_is_reported(void **state)
                                     "p perp -p - a >= 0\nsimulate to 1 step 0.1\n");
     perp_dataset *data = dataset_of("t,x\n0,0\n0.1,0\n0.2,0\n");
     perp_identify_options o;
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     perp_diag diag = {0};
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
-    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(
         strstr(perp_diag_text(&diag), "no verified solution over the data from any of the starts"));
     assert_non_null(strstr(perp_diag_text(&diag), "no solution at step 1"));

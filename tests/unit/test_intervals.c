@@ -1,6 +1,7 @@
 /* Intervals are given where they were checked, and else taken back with a reason. */
 
 #include "recorded.h"
+#include "outcomes.h"
 
 static perp_identify_options options_of(const perp_model *model)
 {
@@ -436,9 +437,9 @@ static int stop_after(void *context, const perp_identify_progress *p)
 static long evaluations_unstopped(const perp_model *model, const perp_dataset *data,
                                   perp_identify_options o)
 {
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     o.progress = NULL;
-    assert_int_equal(perp_identify(model, data, &o, &r, NULL), PERP_OK);
+    assert_int_equal(run_identify(model, data, &o, &r, NULL), PERP_OK);
     long n = r.evaluations;
     perp_identification_clear(&r);
     return n;
@@ -456,9 +457,9 @@ static void a_search_that_is_stopped_keeps_the_best_so_far(void **state)
     perp_identify_options o = options_of(model);
     o.progress = stop_after, o.progress_context = &last;
     for (;; last++) {
-        perp_identification r;
+        perp_identification r = {.size = sizeof r};
         perp_diag diag = {0};
-        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        perp_status status = run_identify(model, data, &o, &r, &diag);
         if (status == PERP_ERR_STOPPED) {
             assert_non_null(strstr(perp_diag_text(&diag), "interrupted"));
             perp_diag_clear(&diag);

@@ -2,6 +2,7 @@
 
 #include "runs.h"
 #include "simulate/run.h"
+#include "outcomes.h"
 
 static perp_simulation *create(const perp_model *m, double step)
 {
@@ -30,7 +31,7 @@ static perp_model *slider(void)
 static void last_row(perp_simulation *sim, double *row)
 {
     perp_diag diag = {0};
-    assert_int_equal(perp_simulation_run(sim, NULL, NULL, &diag), PERP_OK);
+    assert_int_equal(simulation_run(sim, NULL, NULL, &diag), PERP_OK);
     perp_simulation_row(sim, row);
 }
 

@@ -27,7 +27,7 @@ static void problems_with_bounds_are_solved(void **state)
                                                   PERP_LCP_IPM, PERP_LCP_FB};
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
             perp_lcp_solver *solver;
-            perp_lcp_info info;
+            perp_lcp_info info = {.size = sizeof info};
             perp_lcp_options o = perp_lcp_options_default(methods[m]);
             o.mixed = 1;
             assert_int_equal(perp_lcp_solver_create(methods[m], 9, &o, &solver), PERP_OK);
@@ -58,7 +58,7 @@ static void the_nonlinear_program_knows_no_units(void **state)
         perp_lcp lcp = lcp_generate(LCP_box, N, seed);
         double M[N * N], q[N], z[N], scaled[N];
         perp_lcp other = {.n = N, .M = M, .ldm = N, .q = q};
-        perp_lcp_info info, same;
+        perp_lcp_info info = {.size = sizeof info}, same = {.size = sizeof same};
         int row[N], column[N];
         for (int i = 0; i < N; i++) {
             row[i] = (int)(seed * 17 + (unsigned)i * 29) % 61 - 30;
@@ -88,7 +88,7 @@ static void what_is_plain_needs_no_method(void **state)
     perp_lcp pair = {.n = 1, .M = alone, .ldm = 1, .q = pushed};
     for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         perp_lcp_solver *solver;
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         double z[3] = {7, 7, 7}, w[3];
         if (perp_lcp_solver_create((perp_lcp_method)m, 3, NULL, &solver) != PERP_OK) continue;
         assert_int_equal(perp_lcp_solve(solver, &rest, z, w, &info), PERP_OK);
@@ -112,7 +112,7 @@ static void a_declined_problem_is_answered_or_refused(void **state)
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_PGS, N, NULL, &solver), PERP_OK);
     for (unsigned seed = 1; seed <= 40; seed++) {
         perp_lcp lcp = lcp_generate(seed % 2 ? LCP_graph : LCP_box8, N, seed);
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         double z[N];
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
         double residual = perp_lcp_residual(&lcp, z, NULL);
@@ -164,7 +164,7 @@ static void a_solve_stands_alone(void **state)
     const double M[] = {2, 1, 1, 2}, q[] = {-3, -3}, far[] = {-1.5e308, -1.5e308},
                  top[] = {1.5e308, 1.5e308}, flat[] = {0, 1, 1, 2};
     double z[2], w[2];
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp lcp = {.n = 2, .M = M, .ldm = 2, .q = q},
              wide = {.n = 2, .M = M, .ldm = 2, .q = q, .lo = far, .hi = top},
              singular = {.n = 2, .M = flat, .ldm = 2, .q = q};
@@ -187,7 +187,7 @@ static void a_warm_start_that_leads_nowhere_is_dropped(void **state)
     (void)state;
     const double M[] = {1, 0, 0, 1}, q[] = {-5, 1}, zero[] = {0, 0, 0, 1}, p[] = {1, -1};
     double z[2] = {0};
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp first = {.n = 2, .M = M, .ldm = 2, .q = q},
              next = {.n = 2, .M = zero, .ldm = 2, .q = p};
     perp_lcp_solver *solver = create(PERP_LCP_BPP, 2, 0, 1);
@@ -216,7 +216,7 @@ static void there_is_no_ray_beside_a_solution(void **state)
                 q[k - 16] = v;
         }
         perp_lcp lcp = {.n = 4, .M = M, .ldm = 4, .q = q};
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         perp_lcp_solver *solver = create(PERP_LCP_AUTO, 4, 0, 0);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
         if (info.outcome == PERP_SOLVED) {
@@ -315,7 +315,7 @@ static void singular_free_rows_are_split(void **state)
     double z[3];
     perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q, .lo = lo};
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     o.mixed = 1;
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, 3, &o, &solver), PERP_OK);
@@ -335,7 +335,7 @@ static void bounds_need_the_option_and_must_not_cross(void **state)
     double z[1];
     perp_lcp lcp = {1, M, 1, q, lo, NULL};
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_LEMKE);
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, 1, &o, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_ARG);
@@ -359,7 +359,7 @@ static void what_is_not_finite_is_bad_input_wherever_it_stands(void **state)
     const perp_lcp_method methods[] = {PERP_LCP_LEMKE, PERP_LCP_AUTO};
     for (int k = 0; k < 2 * 3 * N; k++) {
         perp_lcp_solver *solver;
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         double M[N * N], q[N], z[N];
         int n = k / 6 + 1;
         perp_lcp lcp = {n, M, n, q, NULL, NULL};
@@ -385,7 +385,7 @@ static void derivatives_agree_with_differences(void **state)
     for (unsigned seed = 1; seed <= 40; seed++) {
         perp_lcp lcp = lcp_generate(seed % 2 ? LCP_definite : LCP_p_matrix, N, seed);
         perp_lcp_solver *solver, *other;
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         perp_lcp_sensitivity how;
         double z[N], dM[N * N], dq[N], dz[N], M[N * N], q[N], z1[N], z2[N], c[N], gq[N], gM[N * N];
         double eps = 1e-6, largest = 0, forward = 0, backward = 0;
@@ -448,7 +448,7 @@ static void compare_warm(perp_lcp_method method, int n)
     int with = 0, without = 0;
     double z[MOST] = {0}, y[MOST], q[MOST];
     for (int k = 0; k < 50; k++) {
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         for (int i = 0; i < n; i++) q[i] = lcp.q[i] * (1 + 0.01 * sin(k + i));
         perp_lcp moved = {n, lcp.M, n, q, NULL, NULL};
         assert_int_equal(perp_lcp_solve(warm, &moved, z, NULL, &info), PERP_OK);
@@ -491,7 +491,7 @@ static void a_warm_start_notices_a_change_of_any_column(void **state)
         for (int ldm = n; ldm <= n + GAP; ldm += GAP) {
             for (int column = -1; column < n; column++) { /* -1: none */
                 double M[(MOST + GAP) * MOST], q[MOST], z[MOST] = {0}, y[MOST] = {0};
-                perp_lcp_info with, without;
+                perp_lcp_info with = {.size = sizeof with}, without = {.size = sizeof without};
                 perp_lcp_solver *warm = create(PERP_LCP_LEMKE, n, 0, 1),
                                 *cold = create(PERP_LCP_LEMKE, n, 0, 0);
                 for (int j = 0; j < n; j++)
@@ -678,7 +678,7 @@ static void auto_gives_back_the_best_point(void **state)
     double least = (double)INFINITY;
     for (size_t k = 0; k < sizeof stages / sizeof *stages; k++) {
         perp_lcp_solver *solver;
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         double z[2];
         assert_int_equal(perp_lcp_solver_create(stages[k], 2, NULL, &solver), PERP_OK);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);

@@ -18,7 +18,7 @@ static perp_lcp_info solve(int n, const double *rows, const double *q, double *z
                            perp_lcp_solver **keep)
 {
     double M[64];
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) M[i + j * n] = rows[i * n + j];
     }
@@ -110,7 +110,7 @@ static void the_longest_path_is_followed_to_its_end(void **state)
     }
     perp_lcp lcp = {.n = N, .M = M, .ldm = N, .q = q};
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_LEMKE);
     o.max_iter = 2 << N;
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, N, &o, &solver), PERP_OK);
@@ -236,7 +236,7 @@ static void ties_are_broken_lexicographically(void **state)
         }
         perp_lcp lcp = {n, M, n, q, NULL, NULL};
         perp_lcp_solver *solver = new_solver(n);
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         d.ties = 0;
         int pivots = book_solve(&d, &lcp, is_basic);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);

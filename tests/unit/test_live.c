@@ -1,6 +1,7 @@
 /* A simulation in the hand: values are read and set between steps, a run ends where it is told and begins again. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -51,7 +52,7 @@ static perp_simulation *create_plain(const perp_model *m, perp_integrator integr
 static void step(perp_simulation *sim)
 {
     perp_diag diag = {0};
-    if (perp_simulation_step(sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (simulation_step(sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 static void set(perp_simulation *sim, const perp_model *m, const char *input, double value)
@@ -163,7 +164,7 @@ static void what_is_set_is_taken_through_events(void **state)
         expect_near_row(driven, tabled);
         if (k == 70) step(clone), expect_same_row(driven, clone);
     }
-    const long *sides = perp_simulation_get_summary(driven).sides[0];
+    const long *sides = simulation_summary(driven).modes[0];
     assert_true(sides[0] > 20 && sides[1] > 10 && sides[2] > 20);
     assert_int_equal(perp_simulation_fallback_steps(driven, NULL), 0);
     perp_simulation_destroy(driven);
@@ -182,7 +183,7 @@ static void a_function_of_time_is_not_taken_through_events(void **state)
     perp_model *m = parse_model(cart);
     perp_simulation *sim = create(m, PERP_RADAU5);
     set(sim, m, "F", 1);
-    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_DATA);
+    assert_int_equal(simulation_step(sim, NULL, &diag), PERP_ERR_DATA);
     assert_non_null(strstr(perp_diag_text(&diag), "input 'wind' has no value"));
     assert_non_null(strstr(perp_diag_text(&diag), "takes no function of time"));
     set(sim, m, "wind", 0);
@@ -233,7 +234,7 @@ static void an_input_without_a_value_is_named(void **state)
     perp_model *m = parse_model(cart);
     perp_diag diag = {0};
     perp_simulation *sim = create(m, PERP_BACKWARD_EULER);
-    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_DATA);
+    assert_int_equal(simulation_step(sim, NULL, &diag), PERP_ERR_DATA);
     assert_non_null(strstr(perp_diag_text(&diag),
                            "input 'F' has no value at t = 0.01 (step 1): the "
                            "model gives none, and none was set"));
@@ -344,19 +345,19 @@ static void advance_ends_where_it_is_told(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         perp_model *m = parse_model(model[i]);
-        perp_step_info info;
+        perp_step_info info = {.size = sizeof info};
         perp_diag diag = {0};
         perp_simulation *sim = create(m, PERP_BACKWARD_EULER),
                         *whole = create(m, PERP_BACKWARD_EULER);
         set(sim, m, "F", 1), set(whole, m, "F", 1);
-        assert_int_equal(perp_simulation_advance(sim, 0.1, &info, &diag), PERP_OK);
+        assert_int_equal(simulation_advance(sim, 0.1, &info, &diag), PERP_OK);
         assert_int_equal(info.step, 10);
         for (int k = 0; k < 10; k++) step(whole);
         expect_same_row(sim, whole);
-        assert_int_equal(perp_simulation_advance(sim, 0.1, &info, &diag), PERP_OK);
+        assert_int_equal(simulation_advance(sim, 0.1, &info, &diag), PERP_OK);
         assert_int_equal(info.step, 10);
         assert_int_equal(perp_simulation_steps(sim), 200);
-        assert_int_equal(perp_simulation_advance(sim, 0.1234, &info, &diag), PERP_OK);
+        assert_int_equal(simulation_advance(sim, 0.1234, &info, &diag), PERP_OK);
         assert_int_equal(info.step, 13);
         assert_true(info.time == 0.1234 && perp_simulation_time(sim) == 0.1234);
         assert_int_equal(perp_simulation_steps(sim), 13 + 187);
@@ -376,12 +377,12 @@ static void advance_ends_where_it_is_told(void **state)
         step(part);
         for (int j = 0; j < 2; j++)
             assert_true(near(perp_simulation_state(part, j), perp_simulation_state(sim, j), 1e-14));
-        assert_int_equal(perp_simulation_advance(sim, 2, &info, &diag), PERP_OK);
+        assert_int_equal(simulation_advance(sim, 2, &info, &diag), PERP_OK);
         assert_true(perp_simulation_time(sim) == 2);
         assert_int_equal(info.step, 201);
-        assert_int_equal(perp_simulation_advance(sim, 2.5, NULL, &diag), PERP_ERR_ARG);
-        assert_int_equal(perp_simulation_advance(sim, 1, NULL, &diag), PERP_ERR_ARG);
-        assert_int_equal(perp_simulation_advance(sim, (double)NAN, NULL, &diag), PERP_ERR_ARG);
+        assert_int_equal(simulation_advance(sim, 2.5, NULL, &diag), PERP_ERR_ARG);
+        assert_int_equal(simulation_advance(sim, 1, NULL, &diag), PERP_ERR_ARG);
+        assert_int_equal(simulation_advance(sim, (double)NAN, NULL, &diag), PERP_ERR_ARG);
         perp_diag_clear(&diag);
         perp_simulation_destroy(sim);
         perp_simulation_destroy(whole);
@@ -398,13 +399,13 @@ static void reset_goes_back_to_the_start(void **state)
     perp_simulation *sim = create(m, PERP_THETA), *fresh = create(m, PERP_THETA);
     set(sim, m, "F", 5), set(sim, m, "wind", 1);
     perp_simulation_set_parameter(sim, id(m, "m"), 7);
-    assert_int_equal(perp_simulation_advance(sim, 0.777, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_advance(sim, 0.777, NULL, NULL), PERP_OK);
     perp_simulation_set_state(sim, 0, 3);
     perp_simulation_reset(sim);
     set_value(m, "x", 9); /* does not reach it */
-    perp_simulation_summary summary = perp_simulation_get_summary(sim);
+    perp_simulation_summary summary = simulation_summary(sim);
     assert_true(summary.steps == 0 && summary.time == 0 && summary.solves == 0 &&
-                summary.sides[0][0] == 0);
+                summary.modes[0][0] == 0);
     assert_int_equal(perp_simulation_steps(sim), 200);
     assert_true(isnan(perp_simulation_input(sim, id(m, "F"))));
     set(sim, m, "F", 1), set(fresh, m, "F", 1);
@@ -547,14 +548,14 @@ static void a_step_of_many_parts_can_be_stopped(void **state)
         perp_simulation_options o = perp_simulation_options_default(model);
         o.integrator = by[k], o.accuracy = 1e-7, o.stop = stop_at, o.stop_context = &left;
         assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
-        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
         double x = perp_simulation_state(sim, 0);
         left = 20;
-        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_STOPPED);
+        assert_int_equal(simulation_step(sim, NULL, &diag), PERP_ERR_STOPPED);
         assert_int_equal(left, -1); /* it was not asked again */
         assert_true(perp_simulation_time(sim) == 50 && perp_simulation_state(sim, 0) == x);
         left = 1000000000;
-        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
         assert_true(perp_simulation_time(sim) == 100);
         perp_simulation_destroy(sim);
     }
@@ -578,7 +579,7 @@ static void parts_that_lead_nowhere_end(void **state)
         assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
         for (int i = 0; i < 10; i++) step(sim);
         assert_int_equal(perp_simulation_set_parameter(sim, 1, 1.68), PERP_OK);
-        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_NO_SOLUTION);
+        assert_int_equal(simulation_step(sim, NULL, &diag), PERP_ERR_NO_SOLUTION);
         assert_non_null(strstr(perp_diag_text(&diag), "the accuracy asked for at step 11"));
         assert_true(perp_simulation_time(sim) < 0.0105);
         perp_simulation_set_parameter(sim, 1, 0.6);

@@ -62,7 +62,7 @@ static void tables_come_from_files_with_units(void **state)
              "m*der(v) = lookup(\"%s\", \"F\", x)\nq = lookup(\"%s\", \"F\", 2*x)\n",
              path, path);
     perp_model *m = parse_model(text);
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     perp_diag diag = {0};
     assert_int_equal(perp_check(m, NULL, &report, &diag), PERP_OK);
     assert_int_equal(report.warnings, 1); /* of q alone */
@@ -129,7 +129,7 @@ static void shares_have_the_unit_of_their_sum(void **state)
         parse_model("part B { state v = 0 \"m/s\"\n sum F \"N\", n[2] \"m\"\n"
                     " der(v) = F/2\n}\nB b\ninput P = t \"m\", Q = t \"N\"\n"
                     "b.F += P\nb.F += Q\nb.n += [P, P]\nb.n[2] += Q\noutput o = sum(b.n)\n");
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     perp_diag diag = {0};
     assert_int_equal(perp_check(m, NULL, &report, &diag), PERP_OK);
     assert_non_null(strstr(

@@ -36,7 +36,7 @@ static int kojima_slope(void *context, const double *x, double *J)
 static perp_mcp_info solve(perp_mcp_method method, const perp_mcp *p, double *z)
 {
     perp_mcp_solver *solver;
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     double *w = calloc((size_t)p->n + 1, sizeof *w);
     assert_int_equal(perp_mcp_solver_create(method, p, NULL, &solver), PERP_OK);
     assert_int_equal(perp_mcp_solve(solver, p, z, w, &info), PERP_OK);
@@ -115,7 +115,7 @@ static void a_sparse_obstacle_problem_is_solved(void **state)
     for (size_t k = 0; k < 2; k++) {
         perp_mcp_method m = methods[k];
         perp_mcp_solver *solver;
-        perp_mcp_info info;
+        perp_mcp_info info = {.size = sizeof info};
         perp_status status = perp_mcp_solver_create(m, &p, NULL, &solver);
         if (status == PERP_ERR_UNAVAILABLE) skip_because("no sparse LU in this build");
         assert_int_equal(status, PERP_OK);

@@ -2,6 +2,7 @@
 
 #include "model/model.h"
 #include "runs.h"
+#include "outcomes.h"
 
 #include <time.h>
 
@@ -197,9 +198,9 @@ static void a_guard_switches_a_pair_off(void **state)
     for (long k = 1; k < r.nrow; k++)
         assert_near(at(&r, k, "f"), 0, 0); /* off before it could push */
     assert_near(last(&r, "x"), -2, 1e-12);
-    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
-    assert_int_equal(s.sides[0][3] + s.sides[0][2] + s.sides[0][1], s.steps);
-    assert_true(s.sides[0][3] > 0 && s.sides[0][2] > 0);
+    perp_simulation_summary s = simulation_summary(r.sim);
+    assert_int_equal(s.modes[0][3] + s.modes[0][2] + s.modes[0][1], s.steps);
+    assert_true(s.modes[0][3] > 0 && s.modes[0][2] > 0);
     free_run(&r);
     assert_near(value_of("state v = 1\nvar f\nder(v) = f\n-1 <= f <= 1 perp v when v > "
                          "100\nsimulate to 3 step 0.1\n",
@@ -520,7 +521,7 @@ static perp_status status_of(const char *text, const char *says)
     perp_simulation *sim = NULL;
     perp_diag diag = {0};
     perp_status status = perp_simulation_create(model, NULL, &sim, &diag);
-    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, &diag);
+    if (status == PERP_OK) status = simulation_run(sim, NULL, NULL, &diag);
     if (!strstr(perp_diag_text(&diag), says)) fail_msg("%s in %s", says, perp_diag_text(&diag));
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
@@ -558,14 +559,14 @@ static void a_step_past_the_end_is_refused(void **state)
     perp_diag diag = {0};
     double row[3], after[3];
     assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
-    for (int k = 0; k < 3; k++) assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+    for (int k = 0; k < 3; k++) assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
     perp_simulation_row(sim, row);
-    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_ARG);
+    assert_int_equal(simulation_step(sim, NULL, &diag), PERP_ERR_ARG);
     assert_non_null(
         strstr(perp_diag_text(&diag), "the run has ended after its 3 steps, at t = 0.3"));
     perp_simulation_row(sim, after);
     assert_memory_equal(row, after, sizeof row);
-    assert_int_equal(perp_simulation_get_summary(sim).steps, 3);
+    assert_int_equal(simulation_summary(sim).steps, 3);
     perp_diag_clear(&diag);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);

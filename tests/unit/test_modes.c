@@ -2,6 +2,7 @@
 
 #include "report/modes.h"
 #include "runs.h"
+#include "outcomes.h"
 
 /* A run as a report reads it: through CSV, with `every`th row kept. The model stays the run's. */
 static perp_trajectory *table_of(const run *r, int every)
@@ -71,7 +72,7 @@ static void coulomb_in_one_line_sticks_and_slips_as_counted(void **state)
 {
     (void)state;
     found f = find(load_model("notes/sliding_one_line.perp"), 1);
-    const long *sides = perp_simulation_get_summary(f.r.sim).sides[0];
+    const long *sides = simulation_summary(f.r.sim).modes[0];
     assert_int_equal(f.modes.nstrip, 1);
     assert_int_equal(count(&f.modes, "f", 0), sides[1]);           /* stick: between the bounds */
     assert_int_equal(count(&f.modes, "f", 1), sides[0]);           /* slip +: at the lower bound */
@@ -105,7 +106,7 @@ static void sides_are_those_of_the_summary(void **state)
 {
     (void)state;
     found f = find(load_model("mechanics/square.perp"), 1);
-    const long(*sides)[4] = perp_simulation_get_summary(f.r.sim).sides;
+    const long(*sides)[4] = simulation_summary(f.r.sim).modes;
     for (int i = 0; i < 4; i++) {
         char label[64];
         snprintf(label, sizeof label, "fn[%d] \xE2\x9F\x82 gap[%d]", i + 1, i + 1);
@@ -114,7 +115,7 @@ static void sides_are_those_of_the_summary(void **state)
     }
     drop(&f);
     f = find(load_model("notes/particle.perp"), 1);
-    sides = perp_simulation_get_summary(f.r.sim).sides;
+    sides = simulation_summary(f.r.sim).modes;
     assert_int_equal(count(&f.modes, "p \xE2\x9F\x82 vz + e*pre(vz)", 0), sides[0][0]);
     assert_int_equal(count(&f.modes, "p \xE2\x9F\x82 vz + e*pre(vz)", 3), sides[0][3]);
     assert_int_equal(count(&f.modes, "lp \xE2\x88\x92 ln", 3), sides[0][3]); /* in the air: free */

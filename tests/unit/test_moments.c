@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,9 +49,9 @@ static perp_bodies *make(const perp_body *body, int nbody, const perp_shape *sha
 static void step(perp_bodies *b, int n)
 {
     perp_diag diag = {0};
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     for (int i = 0; i < n; i++) {
-        if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         assert_int_equal(info.substeps, 1);
         assert_true(info.contact_error <= 1e-8 && info.newton_error <= 1e-8);
     }
@@ -311,10 +312,10 @@ static void a_heap_comes_to_rest(void **state)
     }
     perp_bodies *b = make(body, N, shape, N + 1, 0, 0, PERP_BODIES_EULER);
     perp_diag diag = {0};
-    perp_bodies_info info;
+    perp_bodies_info info = {.size = sizeof info};
     int parted = 0;
     for (int k = 0; k < STEPS; k++) {
-        if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         parted += info.substeps > 1;
     }
     double most = 0;

@@ -5,6 +5,7 @@
 #include "ways.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static perp_motion *motion_of(perp_bodies *b, int steps)
     assert_int_equal(perp_motion_create(b, &m), PERP_OK);
     assert_int_equal(perp_motion_add(m, b), PERP_OK);
     for (int k = 0; k < steps; k++) {
-        assert_int_equal(perp_bodies_step(b, NULL, NULL), PERP_OK);
+        assert_int_equal(bodies_step(b, NULL, NULL), PERP_OK);
         assert_int_equal(perp_motion_add(m, b), PERP_OK);
     }
     return m;
@@ -84,7 +85,7 @@ static void poses_are_those_of_the_bodies(void **state)
     assert_int_equal(perp_bodies_set(b, q, v), PERP_OK);
     perp_motion *m = motion_of(b, 0);
     for (int k = 0; k < 500; k++) {
-        assert_int_equal(perp_bodies_step(b, NULL, NULL), PERP_OK);
+        assert_int_equal(bodies_step(b, NULL, NULL), PERP_OK);
         assert_int_equal(perp_motion_add(m, b), PERP_OK);
         for (int body = 0; body <= 3; body++) {
             double p[3], R[9], along = 0;
@@ -269,7 +270,7 @@ static void points_of_tendons_stay_with_their_frames(void **state)
         }
     }
     hang(b, rope, 2);
-    assert_int_equal(perp_bodies_step(b, NULL, NULL), PERP_OK);
+    assert_int_equal(bodies_step(b, NULL, NULL), PERP_OK);
     assert_int_equal(perp_motion_add(m, b), PERP_ERR_ARG); /* one more than it has room for */
     perp_motion_destroy(m);
     perp_bodies_destroy(b);

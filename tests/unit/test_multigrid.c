@@ -69,7 +69,7 @@ static perp_mcp_info solve(perp_mcp_method method, grid *g, double *z)
 {
     perp_mcp p = problem_of(g);
     perp_mcp_solver *solver;
-    perp_mcp_info info;
+    perp_mcp_info info = {.size = sizeof info};
     perp_status status = perp_mcp_solver_create(method, &p, NULL, &solver);
     if (status == PERP_ERR_UNAVAILABLE) skip_because("no sparse LU in this build");
     assert_int_equal(status, PERP_OK);

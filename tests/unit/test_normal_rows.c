@@ -76,7 +76,7 @@ static perp_outcome solve(perp_fc_method method, const perp_fc *fc, int warm, do
 {
     perp_fc_options o = perp_fc_options_default();
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     o.max_iter = 600, o.warm_start = warm;
     assert_int_equal(perp_fc_solver_create(method, fc, &o, &solver), PERP_OK);
     assert_int_equal(perp_fc_solve(solver, fc, r, NULL, &info), PERP_OK);
@@ -106,7 +106,7 @@ static perp_outcome solve_pile(const problem *p, double *r)
                       .mu = p->mu,
                       .bias = p->q};
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     o.max_iter = 600, o.tol = 1e-8;
     assert_int_equal(perp_pile_solve(&pile, &o, r, v, &info), PERP_OK);
     return info.outcome;

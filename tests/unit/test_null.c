@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #define REFUSES(call) assert_int_equal(call, PERP_ERR_ARG)
 
@@ -41,11 +42,11 @@ static void null_is_refused(void **state)
     REFUSES(perp_formula_check(NULL, 0, NULL, NULL));
     REFUSES(perp_formulas_create(0, NULL, NULL, NULL, NULL));
     REFUSES(perp_simulation_create(NULL, NULL, NULL, NULL));
-    REFUSES(perp_simulation_step(NULL, NULL, NULL));
+    REFUSES(simulation_step(NULL, NULL, NULL));
     REFUSES(perp_simulation_set_state(NULL, 0, 0));
     REFUSES(perp_simulation_set_input(NULL, 0, 0));
     REFUSES(perp_simulation_set_parameter(NULL, 0, 0));
-    REFUSES(perp_simulation_advance(NULL, 0, NULL, NULL));
+    REFUSES(simulation_advance(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_snapshot(NULL, NULL, 0));
     REFUSES(perp_simulation_restore(NULL, NULL, 0, NULL));
     REFUSES(perp_simulation_clone(NULL, NULL, NULL));
@@ -53,14 +54,14 @@ static void null_is_refused(void **state)
     REFUSES(perp_batch_set_state(NULL, 0, NULL));
     REFUSES(perp_batch_set_input(NULL, 0, NULL));
     REFUSES(perp_batch_set_parameter(NULL, 0, NULL));
-    REFUSES(perp_batch_step(NULL, 0, NULL));
-    REFUSES(perp_batch_status(NULL, 0));
+    REFUSES(batch_step(NULL, 0, NULL));
+    REFUSES(batch_status(NULL, 0));
     REFUSES(perp_batch_gather(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_follow(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_derivatives(NULL, NULL));
     REFUSES(perp_simulation_jvp(NULL, NULL, NULL, NULL, NULL));
     REFUSES(perp_simulation_vjp(NULL, NULL, NULL, NULL, NULL));
-    REFUSES(perp_simulation_run(NULL, NULL, NULL, NULL));
+    REFUSES(simulation_run(NULL, NULL, NULL, NULL));
     REFUSES(perp_check(NULL, NULL, NULL, NULL));
     REFUSES(perp_plan_create(NULL, NULL, NULL, NULL));
     REFUSES(perp_plan_set_guess(NULL, NULL, NULL, NULL));
@@ -74,7 +75,7 @@ static void null_is_refused(void **state)
     REFUSES(perp_dataset_add(NULL, NULL, NULL, NULL));
     REFUSES(perp_dataset_read(NULL, NULL, NULL));
     REFUSES(perp_identify_options_fill(NULL, 0, NULL, NULL));
-    REFUSES(perp_identify(NULL, NULL, NULL, NULL, NULL));
+    REFUSES(run_identify(NULL, NULL, NULL, NULL, NULL));
 }
 
 static void the_end_of_nothing_is_fine(void **state)

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static perp_status simulation(const void *options)
 
 static perp_status check(const void *options)
 {
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     return perp_check(slide, options, &report, NULL);
 }
 
@@ -99,8 +100,8 @@ static perp_status plan(const void *options)
 
 static perp_status identify(const void *options)
 {
-    perp_identification a;
-    perp_status status = perp_identify(slide, data, options, &a, NULL);
+    perp_identification a = {.size = sizeof a};
+    perp_status status = run_identify(slide, data, options, &a, NULL);
     perp_identification_clear(&a);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "ways.h"
 
 #include "perp/perp.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static void step(perp_bodies *b, int n)
 {
     perp_diag diag = {0};
     for (int i = 0; i < n; i++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 static perp_body slide(double x, double mass)

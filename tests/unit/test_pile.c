@@ -87,7 +87,7 @@ static double judged(const perp_pile *p, const double *r, double tol)
     memcpy(copy, r, sizeof(double) * (size_t)(p->nc * p->dimension));
     perp_fc_options o = perp_fc_options_default();
     perp_fc_solver *solver;
-    perp_fc_info info;
+    perp_fc_info info = {.size = sizeof info};
     o.warm_start = 1, o.tol = tol;
     assert_int_equal(perp_fc_solver_create(PERP_FC_NSGS, &b.fc, &o, &solver), PERP_OK);
     assert_int_equal(perp_fc_solve(solver, &b.fc, copy, NULL, &info), PERP_OK);
@@ -100,7 +100,7 @@ static double judged(const perp_pile *p, const double *r, double tol)
 static perp_pile_info solve(const perp_pile *p, double tol, int threads, double *r, double *v)
 {
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     o.tol = tol, o.threads = threads;
     assert_int_equal(perp_pile_solve(p, &o, r, v, &info), PERP_OK);
     return info;
@@ -136,7 +136,7 @@ static void threads_change_no_bit(void **state)
     size_t bytes = sizeof(double) * 3 * (size_t)many.pile.nc;
     double *r = malloc(bytes);
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info one, three;
+    perp_pile_info one = {.size = sizeof one}, three = {.size = sizeof three};
     o.max_iter = 6;
     assert_int_equal(perp_pile_solve(&many.pile, &o, r, NULL, &one), PERP_OK);
     o.threads = 3;
@@ -233,7 +233,7 @@ static void bad_input_is_said(void **state)
     double inverse[] = {1, 1}, v[] = {-1, -1}, J[] = {1, 0, -1, 0}, mu = 0.3, r[2] = {0};
     int body[] = {0, 1};
     const perp_pile good = {2, 1, 2, inverse, v, 1, body, J, NULL, &mu};
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     assert_int_equal(solve(&good, 1e-6, 1, r, NULL).outcome, PERP_SOLVED);
     for (int k = 0; k < 6; k++) {
         double m[] = {1, 1}, jacobian[] = {1, 0, -1, 0}, friction = 0.3;
@@ -272,7 +272,7 @@ static void a_solve_can_be_stopped(void **state)
     spheres s;
     assert_true(spheres_settle(100, 4, 60, 1, 1, &s));
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     int at = 0;
     o.tol = 1e-9, o.progress = stop_at_once, o.context = &at;
     assert_int_equal(perp_pile_solve(&s.pile, &o, s.r, NULL, &info), PERP_OK);
@@ -303,7 +303,7 @@ static void what_leaves_the_range_of_double_is_not_claimed(void **state)
                        .bias = bias,
                        .mu = mu};
         perp_pile_options o = perp_pile_options_default();
-        perp_pile_info info;
+        perp_pile_info info = {.size = sizeof info};
         o.max_iter = k % 2 ? 10 : 1000;
         assert_int_equal(perp_pile_solve(&p, &o, r, v, &info), PERP_OK);
         if (info.outcome == PERP_SOLVED && !(isfinite(r[0]) && isfinite(r[1])))
@@ -331,7 +331,7 @@ static void what_closes_beyond_the_range_of_double_is_not_claimed(void **state)
                    .bias = bias,
                    .mu = mu};
     perp_pile_options o = perp_pile_options_default();
-    perp_pile_info info;
+    perp_pile_info info = {.size = sizeof info};
     assert_int_equal(perp_pile_solve(&p, &o, r, v, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_LIMIT);
     assert_true(isinf(info.error));

@@ -69,7 +69,7 @@ static perp_program_callbacks curved(counted *context)
 
 static perp_program_result solve(perp_program *program, double *x, double *dual, int rows)
 {
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
     assert_non_null(program);
     assert_int_equal(perp_program_solve(program, NULL, &r, &diag), PERP_OK);
@@ -176,7 +176,7 @@ static void equilibria_are_solved(void **state)
     static const int first[] = {0, 2, 4}, of[] = {0, 1, 0, 1}, both[] = {0, 1};
     const double least[] = {0, 0}, here[] = {2, 1}, nowhere[] = {0, 0};
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_program_callbacks c = {.variables = 2,
                                 .lo = least,
                                 .start = here,
@@ -288,7 +288,7 @@ static void large_programs_are_sparse(void **state)
                                 .slopes = chain_slopes,
                                 .hessian = chain_hessian};
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     assert_int_equal(perp_program_create_callbacks(&c, "chain", &program, NULL), PERP_OK);
     assert_int_equal(perp_program_solve(program, NULL, &r, NULL), PERP_OK);
     assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);

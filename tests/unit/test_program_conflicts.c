@@ -83,7 +83,7 @@ static void conditions_that_contradict_each_other_are_named(void **state)
                                    .row_lo = c->row_lo,
                                    .row_hi = c->row_hi};
         perp_program *program;
-        perp_program_result r;
+        perp_program_result r = {.size = sizeof r};
         perp_program_options o = perp_program_options_default();
         o.restarts = 0;
         assert_int_equal(perp_program_create(&f, "conflict", &program, NULL), PERP_OK);
@@ -154,7 +154,7 @@ static void constants_that_rounding_hides_are_proved_to_contradict(void **state)
                                    .row_lo = none,
                                    .row_hi = k ? none : hi};
         perp_program *p;
-        perp_program_result r;
+        perp_program_result r = {.size = sizeof r};
         assert_int_equal(perp_program_create(&f, "far", &p, NULL), PERP_OK);
         assert_int_equal(perp_program_solve(p, NULL, &r, NULL), PERP_OK);
         if (r.outcome != PERP_PLAN_INFEASIBLE)
@@ -224,7 +224,7 @@ static void a_program_without_end_has_a_ray(void **state)
                                .row = row,
                                .row_hi = row_hi};
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     assert_int_equal(perp_program_create(&f, "ray", &program, NULL), PERP_OK);
     assert_int_equal(perp_program_solve(program, NULL, &r, NULL), PERP_OK);
     assert_true(r.is_unbounded);
@@ -252,7 +252,7 @@ static void what_falls_beside_the_rows_hides_nothing(void **state)
                                        .row_lo = row_lo,
                                        .row_hi = row_hi};
             perp_program *program;
-            perp_program_result r;
+            perp_program_result r = {.size = sizeof r};
             assert_int_equal(perp_program_create(&f, "beside", &program, NULL), PERP_OK);
             assert_int_equal(perp_program_solve(program, NULL, &r, NULL), PERP_OK);
             assert_int_equal(r.is_unbounded, rows == 1);
@@ -282,7 +282,7 @@ static void rows_that_nearly_agree_are_proved_to_contradict(void **state)
                                        .row_lo = row_lo,
                                        .row_hi = row_hi};
             perp_program *p;
-            perp_program_result r;
+            perp_program_result r = {.size = sizeof r};
             perp_program_options o = perp_program_options_default();
             o.global = way == 2;
             assert_int_equal(perp_program_create(&f, "near", &p, NULL), PERP_OK);

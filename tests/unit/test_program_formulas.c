@@ -7,7 +7,7 @@
 static perp_program_result solve(const perp_program_formulas *f, double *x)
 {
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     perp_diag diag = {0};
     assert_int_equal(perp_program_create(f, "formulas", &program, &diag), PERP_OK);
     assert_int_equal(perp_program_solve(program, NULL, &r, &diag), PERP_OK);

@@ -2,6 +2,7 @@
 
 #include "runs.h"
 #include "simulate/run.h"
+#include "outcomes.h"
 
 #include <math.h>
 
@@ -43,13 +44,12 @@ static run run_it(const char *text, int is_whole, const char *method, int *parts
     assert_non_null(r.value);
     long steps = perp_simulation_steps(r.sim);
     for (long k = 0; k < steps; k++) {
-        if (perp_simulation_step(r.sim, NULL, &diag) != PERP_OK)
-            fail_msg("%s", perp_diag_text(&diag));
+        if (simulation_step(r.sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         perp_simulation_row(r.sim, r.value + k * r.ncolumn);
         *parts += r.sim->step.newton.is_behind;
     }
     r.nrow = steps;
-    assert_true(perp_simulation_get_summary(r.sim).worst_error <= 1e-9);
+    assert_true(simulation_summary(r.sim).worst_error <= 1e-9);
     return r;
 }
 
@@ -91,13 +91,13 @@ static void parts_belong_to_their_simulation(void **state)
         perp_simulation *sim;
         assert_int_equal(perp_simulation_create(m, NULL, &sim, &diag), PERP_OK);
         for (int i = 0; i < 20 * k; i++)
-            assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+            assert_int_equal(simulation_step(sim, NULL, &diag), PERP_OK);
         if (k == 1) set_value(m, "m", 3), set_value(m, "mu", 2); /* parts are made later */
         if (k == 2) {
-            assert_int_equal(perp_simulation_run(sim, NULL, NULL, &diag), PERP_OK);
+            assert_int_equal(simulation_run(sim, NULL, NULL, &diag), PERP_OK);
             perp__simulation_restart(sim, 0, 500);
         }
-        assert_int_equal(perp_simulation_run(sim, NULL, NULL, &diag), PERP_OK);
+        assert_int_equal(simulation_run(sim, NULL, NULL, &diag), PERP_OK);
         perp_simulation_row(sim, row[k]);
         perp_simulation_destroy(sim);
         perp_model_destroy(m);
@@ -111,7 +111,7 @@ static void flight_is_cheap(void **state)
 {
     (void)state;
     run r = run_model(load_model("mechanics/cube.perp"), 0.18, 0);
-    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+    perp_simulation_summary s = simulation_summary(r.sim);
     assert_true(r.sim->step.newton.is_behind);
     assert_in_range(s.eliminations, 1, 25); /* 22 in 90 steps */
     free_run(&r);

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/robots.h"
+#include "outcomes.h"
 
 #include <stdio.h>
 
@@ -23,7 +24,7 @@ static perp_robot *read_text(const char *text)
 static perp_robot_parts parts_of(const char *text, perp_robot **robot)
 {
     *robot = read_text(text);
-    return perp_robot_get_parts(*robot);
+    return *perp_robot_get_parts(*robot);
 }
 
 /* A body with a joint's attributes, after what stands before the world. */
@@ -390,7 +391,7 @@ static double touches(const char *text)
     const perp_contact *t;
     double sum = 0;
     if (perp_robot_create_bodies(robot, NULL, &b, &diag) != PERP_OK ||
-        perp_bodies_step(b, NULL, &diag) != PERP_OK)
+        bodies_step(b, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     for (int i = perp_bodies_contacts(b, &t) - 1; i >= 0; i--) sum += t[i].mu + 1;
     perp_bodies_destroy(b);
@@ -458,7 +459,7 @@ static void assert_moments(const char *text, double spin, double roll)
     perp_diag diag = {0};
     const perp_contact *t;
     if (perp_robot_create_bodies(robot, NULL, &b, &diag) != PERP_OK ||
-        perp_bodies_step(b, NULL, &diag) != PERP_OK)
+        bodies_step(b, NULL, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     assert_true(perp_bodies_contacts(b, &t) > 0);
     assert_near(t->torsional_friction, spin, 0);
@@ -484,7 +485,7 @@ static void height_fields_are_scaled(void **state)
             : k == 1
                 ? FIELD("size='1 2 0.5 9' file='" PERP_SOURCE_DIR "/tests/data/robots/hills.bin'")
                 : FIELD("nrow='2' ncol='3' size='1 2 0.5 9' elevation='7 7 7 7 7 7'"));
-        perp_robot_parts parts = perp_robot_get_parts(robot);
+        perp_robot_parts parts = *perp_robot_get_parts(robot);
         const double *height;
         double half[2];
         int n[2];
@@ -1066,7 +1067,7 @@ static void rpy_turns_about_fixed_axes(void **state)
     perp_diag diag = {0};
     double p[3], R[9];
     /* fixed bodies alone move nothing */
-    perp_robot_parts parts = perp_robot_get_parts(robot);
+    perp_robot_parts parts = *perp_robot_get_parts(robot);
     assert_int_equal(parts.nbody, 2);
     perp_robot_destroy(robot);
     robot = read_text(CHAIN2("type='continuous'><origin xyz='1 2 3' rpy='0.3 0.4 0.5'/>", ""));
@@ -1228,8 +1229,7 @@ static void examples_run(void **state)
         if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
         if (status == PERP_OK) status = perp_robot_create_bodies(robot, NULL, &b, &diag);
         if (status == PERP_OK && perp_robot_keys(robot)) status = perp_robot_set_key(robot, 0, b);
-        for (int k = 0; k < 1000 && status == PERP_OK; k++)
-            status = perp_bodies_step(b, NULL, &diag);
+        for (int k = 0; k < 1000 && status == PERP_OK; k++) status = bodies_step(b, NULL, &diag);
         if (status != PERP_OK) fail_msg("%s: %s", runs[i].file, perp_diag_text(&diag));
         while (perp_robot_q_name(robot, at) &&
                strcmp(perp_robot_q_name(robot, at), runs[i].column) != 0)
@@ -1262,13 +1262,13 @@ static void kinds_run(void **state)
         if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         assert_int_equal(perp_robot_note(robot, 0, &note), 1);
         for (int key = -1; key < perp_robot_keys(robot); key++) {
-            perp_assembly is;
+            perp_assembly is = {.size = sizeof is};
             status = perp_robot_create_bodies(robot, NULL, &b, &diag);
             if (status == PERP_OK && key >= 0) status = perp_robot_set_key(robot, key, b);
             if (status == PERP_OK) status = perp_bodies_assemble(b, &is, &diag);
             if (status == PERP_OK) assert_true(is.is_assembled);
             for (int k = 0; k < 1000 && status == PERP_OK; k++)
-                status = perp_bodies_step(b, NULL, &diag);
+                status = bodies_step(b, NULL, &diag);
             if (status != PERP_OK) fail_msg("%s: %s", files[i], perp_diag_text(&diag));
             perp_bodies_destroy(b);
         }
@@ -1288,7 +1288,7 @@ static void a_quadruped_stands_still(void **state)
     if (status == PERP_ERR_UNAVAILABLE) skip_because("there is no expat");
     if (status == PERP_OK) status = perp_robot_create_bodies(robot, NULL, &b, &diag);
     if (status == PERP_OK) status = perp_robot_set_key(robot, 0, b);
-    for (int k = 0; k < 1500 && status == PERP_OK; k++) status = perp_bodies_step(b, NULL, &diag);
+    for (int k = 0; k < 1500 && status == PERP_OK; k++) status = bodies_step(b, NULL, &diag);
     if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     for (int k = 0; k < perp_bodies_nv(b); k++) assert_near(perp_bodies_v(b)[k], 0, 1e-9);
     perp_bodies_destroy(b);

@@ -2,6 +2,7 @@
 
 #include "model/scheme.h"
 #include "runs.h"
+#include "outcomes.h"
 
 enum { MOST = 8 };
 
@@ -91,7 +92,7 @@ static double end_of_simulation(const perp_model *model, int m, int steps)
     o.integrator = perp_integrator_find(method[m].word);
     o.step = 1.0 / steps;
     assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    assert_int_equal(simulation_run(sim, NULL, NULL, NULL), PERP_OK);
     perp_simulation_row(sim, row);
     perp_simulation_destroy(sim);
     return row[1];
@@ -101,7 +102,7 @@ static double end_of_plan(const perp_model *model, int m, int steps)
 {
     perp_plan_options o = perp_plan_options_default(model);
     perp_plan *plan;
-    perp_plan_result result;
+    perp_plan_result result = {.size = sizeof result};
     double row[MOST];
     o.method = perp_plan_method_find(method[m].word);
     o.nodes = steps + 1;

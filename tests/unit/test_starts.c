@@ -1,6 +1,7 @@
 /* Starts that break what states alone must fulfil: found, named with their place, and moved to the nearest that do not. */
 
 #include "runs.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -219,7 +220,7 @@ static void loops_stay_closed(void **state)
         assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
         long n = cases[k].by == PERP_BACKWARD_EULER || cases[k].by == PERP_THETA ? 100000 : 10000;
         for (long step = 1; step <= n; step++) {
-            if (perp_simulation_step(sim, NULL, &diag) != PERP_OK)
+            if (simulation_step(sim, NULL, &diag) != PERP_OK)
                 fail_msg("%s at %g: %s", perp_integrator_name(cases[k].by), cases[k].step,
                          perp_diag_text(&diag));
             for (int i = 0; i < 3; i++) x[i] = perp_simulation_state(sim, i);
@@ -248,7 +249,7 @@ static void a_level_pendulum_runs_with_any_step(void **state)
         o.integrator = k % 2 ? PERP_THETA : PERP_BACKWARD_EULER;
         o.step = steps[k / 2], o.to = 10000 * o.step;
         assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
-        if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        if (simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
             fail_msg("%g: %s", o.step, perp_diag_text(&diag));
         double x = perp_simulation_state(sim, 0), y = perp_simulation_state(sim, 1), t = o.to;
         assert_true(fabs(x * x + y * y - 1) < 4e-15);

@@ -4,6 +4,7 @@
 
 #include "perp/perp.h"
 #include "sweep/axes.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -152,7 +153,7 @@ static perp_status take(void *context, const perp_sweep_result *r)
     table *t = context;
     memcpy(t->value[r->job], r->value, (size_t)t->columns * sizeof(double));
     snprintf(t->reason[r->job], sizeof t->reason[0], "%s", r->reason);
-    t->status[r->job] = r->status;
+    t->status[r->job] = r->status == PERP_OK && !r->verified ? PERP_ERR_NO_SOLUTION : r->status;
     t->count++;
     return PERP_OK;
 }
@@ -358,7 +359,7 @@ static void a_job_may_be_a_plan(void **state)
     assert_int_equal(perp_sweep_run(sweep, &run, take, &got), PERP_OK);
     for (int i = 0; i < 3; i++) {
         perp_plan *plan;
-        perp_plan_result alone;
+        perp_plan_result alone = {.size = sizeof alone};
         perp_plan_options p = perp_plan_options_default(model);
         p.threads = 1;
         assert_int_equal(perp_model_set(model, "m", got.value[i][0], NULL), PERP_OK);
@@ -419,10 +420,10 @@ static void a_job_may_be_an_identification(void **state)
     double best = (0.5 * 1 + 1 * 2.1 + 1.5 * 2.9 + 2 * 4) / (0.25 + 1 + 2.25 + 4);
     for (int i = 0; i < 2; i++) {
         perp_identify_options alone;
-        perp_identification a;
+        perp_identification a = {.size = sizeof a};
         assert_int_equal(perp_model_set(model, "c", i + 1, NULL), PERP_OK);
         assert_int_equal(perp_identify_options_default(model, &alone, NULL), PERP_OK);
-        assert_int_equal(perp_identify(model, data, &alone, &a, NULL), PERP_OK);
+        assert_int_equal(run_identify(model, data, &alone, &a, NULL), PERP_OK);
         assert_near(got.value[i][1], best / (i + 1), 1e-6);
         assert_true(got.value[i][1] == a.parameter[0].value);
         assert_int_equal(isnan(got.value[i][2]), isnan(a.parameter[0].std_error));

@@ -4,6 +4,7 @@
 
 #include "perp/perp.h"
 #include "perp/robots.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,9 +35,9 @@ static void a_rod_stops_at_a_peg(void **state)
                  stop = angle - asin(0.03 / 0.5);
     double before = perp_bodies_q(b)[0];
     for (int k = 0; k < 15; k++) {
-        perp_bodies_info info;
+        perp_bodies_info info = {.size = sizeof info};
         perp_diag diag = {0};
-        if (perp_bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
         double now = perp_bodies_q(b)[0];
         assert_true(now - before <= 0.02 * 30 + 1e-6 && now > before - 1e-6);
         before = now;
@@ -80,7 +81,7 @@ static void nearest_points_are_told_from_an_overlap(void **state)
 static void step(perp_bodies *b, perp_bodies_info *info)
 {
     perp_diag diag = {0};
-    if (perp_bodies_step(b, info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (bodies_step(b, info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 static perp_bodies *make(const perp_body *body, int nbody, const perp_shape *shape, int nshape,

@@ -4,6 +4,7 @@
 
 #include "perp/perp.h"
 #include "perp/robots.h"
+#include "outcomes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static void step(perp_bodies *b, long n)
 {
     perp_diag diag = {0};
     for (long i = 0; i < n; i++)
-        if (perp_bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        if (bodies_step(b, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
 }
 
 static void hang(perp_bodies *b, perp_tendon tendon)
@@ -423,7 +424,7 @@ static void fixed_tendons_of_mjcf(void **state)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         perp_robot *robot = read_text(row[i].text);
-        perp_robot_parts p = perp_robot_get_parts(robot);
+        perp_robot_parts p = *perp_robot_get_parts(robot);
         const perp_tendon *t = p.tendon, *e = &row[i].is;
         double rest = e->rest == -1 ? 2 * pi / 3 : e->rest; /* springref; of the slide 0 */
         assert_int_equal(p.ntendon, 1);
@@ -456,7 +457,7 @@ static void actuators_of_tendons_and_sites(void **state)
              "<position joint='k' kp='16' gear='2' dampratio='0.5'/>"
              "<position tendon='t' kp='2' dampratio='1'/>"
              "<general joint='k' gainprm='16' biastype='affine' biasprm='0 -16 1'/></actuator>"));
-    const perp_actuator *a = perp_robot_get_parts(robot).actuator;
+    const perp_actuator *a = perp_robot_get_parts(robot)->actuator;
     assert_int_equal(a[0].tendon, 1);
     expect_near(a[0].kp, 8, 0, "kp");
     expect_near(a[0].control_range.upper, 3, 1e-15, "inherited");
@@ -474,7 +475,7 @@ static void actuators_of_tendons_and_sites(void **state)
     /* of the hinge: two balls, that of 1 kg at 0 along the slide */
     double I = 3 * 0.4 * 0.01;
     expect_near(a[3].kv, 2 * sqrt(2 / (4 / I + 9 / 4.0)), 1e-12, "damping of the tendon");
-    expect_near(perp_robot_get_parts(robot).body[1].gravity_compensation, 0.5, 0, "gravcomp");
+    expect_near(perp_robot_get_parts(robot)->body[1].gravity_compensation, 0.5, 0, "gravcomp");
     perp_robot_destroy(robot);
     refuses(GRIP("", FIXED(""), "<actuator><motor tendon='x'/></actuator>"),
             "there is no tendon 'x'");
@@ -492,7 +493,7 @@ static void a_fluid_of_mjcf(void **state)
     (void)state;
     perp_robot *robot =
         read_text(GRIP("<option density='1.2' viscosity='2e-5' wind='1 2 3'/>", FIXED(""), ""));
-    perp_bodies_options o = perp_robot_get_parts(robot).options;
+    perp_bodies_options o = perp_robot_get_parts(robot)->options;
     expect_near(o.density, 1.2, 0, "density");
     expect_near(o.viscosity, 2e-5, 0, "viscosity");
     expect_near(o.wind[2], 3, 0, "wind");

@@ -3,6 +3,7 @@
 
 #include "model/model.h"
 #include "recorded.h"
+#include "outcomes.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ static char *simulate(const perp_model *model, double *row)
 {
     perp_simulation *sim;
     if (perp_simulation_create(model, NULL, &sim, NULL) != PERP_OK) return "not created";
-    perp_status status = perp_simulation_run(sim, NULL, NULL, NULL);
+    perp_status status = simulation_run(sim, NULL, NULL, NULL);
     perp_simulation_row(sim, row);
     perp_simulation_destroy(sim);
     return status == PERP_OK ? NULL : "not run";
@@ -49,7 +50,7 @@ static void *simulate_shared(void *context)
     (void)context;
     for (int k = 0; k < 40 && !wrong; k++) {
         double row[16] = {0};
-        perp_check_report report;
+        perp_check_report report = {.size = sizeof report};
         wrong = simulate(shared, row);
         if (!wrong && memcmp(row, expected, sizeof row) != 0) wrong = "another row";
         if (!wrong && k % 4 == 0 && perp_check(shared, NULL, &report, NULL) != PERP_OK)
@@ -119,7 +120,7 @@ typedef char *engine(double *result);
 
 static char *check_it(double *result)
 {
-    perp_check_report report;
+    perp_check_report report = {.size = sizeof report};
     if (perp_check(shared, NULL, &report, NULL) != PERP_OK) return "not checked";
     result[0] = report.unknowns, result[1] = report.pairs, result[2] = report.coefficients;
     return NULL;
@@ -134,7 +135,7 @@ static char *plan_it(double *result)
 {
     perp_plan_options o = perp_plan_options_default(shared);
     perp_plan *plan;
-    perp_plan_result r;
+    perp_plan_result r = {.size = sizeof r};
     o.threads = 2;
     o.tries = 2;
     if (perp_plan_create(shared, &o, &plan, NULL) != PERP_OK) return "no plan";
@@ -149,10 +150,10 @@ static char *plan_it(double *result)
 static char *identify_it(double *result)
 {
     perp_identify_options o;
-    perp_identification found;
+    perp_identification found = {.size = sizeof found};
     if (perp_identify_options_default(shared, &o, NULL) != PERP_OK) return "no options";
     o.threads = 2;
-    if (perp_identify(shared, recorded, &o, &found, NULL) != PERP_OK) return "not identified";
+    if (run_identify(shared, recorded, &o, &found, NULL) != PERP_OK) return "not identified";
     for (int i = 0; i < found.nparameter; i++)
         result[2 * i] = found.parameter[i].value, result[2 * i + 1] = found.parameter[i].low;
     perp_identification_clear(&found);
@@ -314,7 +315,7 @@ static void *solve_by_program(void *context)
         return NULL; /* none here */
     char *wrong = NULL;
     for (int k = 0; k < 25 && !wrong; k++) {
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         perp_lcp_solve(solver, &lcp, z, w, &info);
         if (info.outcome != PERP_SOLVED || !near(z[0], 1.0 / 3, 1e-6)) wrong = "not solved";
     }

@@ -14,7 +14,7 @@ static perp_outcome word(perp_lcp_method method, int n, const double *M, const d
                          perp_lcp_info *info)
 {
     perp_lcp_solver *solver;
-    perp_lcp_info own;
+    perp_lcp_info own = {.size = sizeof own};
     perp_lcp lcp = {.n = n, .M = M, .ldm = n, .q = q};
     if (perp_lcp_solver_create(method, n, NULL, &solver) != PERP_OK) return PERP_BAD_INPUT;
     if (!info) info = &own;
@@ -205,7 +205,7 @@ static void a_proof_is_forgotten(void **state)
     perp_lcp first = {.n = 2, .M = never, .ldm = 2, .q = q, .lo = zero},
              second = {.n = 2, .M = M, .ldm = 2, .q = next, .lo = lo, .hi = hi};
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     o.mixed = 1;
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, 2, &o, &solver), PERP_OK);
@@ -313,7 +313,7 @@ static void classes_do_not_depend_on_units(void **state)
         const double M[] = {2 * a * a, a * b, a * b, 2 * b * b},
                      P[] = {a * a, -3 * a * b, 0, b * a};
         perp_lcp definite = {.n = 2, .M = M, .ldm = 2}, p = {.n = 2, .M = P, .ldm = 2};
-        perp_lcp_class c;
+        perp_lcp_class c = {.size = sizeof c};
         assert_int_equal(perp_lcp_classify(&definite, &c), PERP_OK);
         assert_true(c.positive_definite && c.symmetric && c.p_matrix == 1 && !c.z_matrix);
         assert_int_equal(perp_lcp_classify(&p, &c), PERP_OK);
@@ -364,7 +364,7 @@ static perp_outcome word_from(perp_lcp_method method, const perp_lcp *lcp, int w
 {
     perp_lcp_options o = perp_lcp_options_default(method);
     perp_lcp_solver *solver;
-    perp_lcp_info info;
+    perp_lcp_info info = {.size = sizeof info};
     o.mixed = 1, o.warm_start = warm;
     assert_int_equal(perp_lcp_solver_create(method, lcp->n, &o, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, lcp, z, NULL, &info), PERP_OK);
@@ -604,7 +604,7 @@ static void redundant_contacts_are_solved(void **state)
     uint64_t rng = 31;
     for (int k = 0; k < 2000; k++) {
         double J[DRAWN][RANK], m[RANK], M[DRAWN * DRAWN], q[DRAWN], chosen[DRAWN], z[DRAWN];
-        perp_lcp_info info;
+        perp_lcp_info info = {.size = sizeof info};
         for (int l = 0; l < RANK; l++) m[l] = sizes[draw(&rng, 7)] * (1 + draw(&rng, 1000) / 999.0);
         for (int i = 0; i < DRAWN; i++) {
             for (int l = 0; l < RANK; l++) J[i][l] = draw(&rng, 3) ? draw(&rng, 2001) / 1e3 - 1 : 0;

@@ -2,6 +2,7 @@
 
 #include "identify/identify.h"
 #include "recorded.h"
+#include "outcomes.h"
 
 static void students_quantiles_are_those_of_tables(void **state)
 {
@@ -197,11 +198,11 @@ static void what_is_there_twice_is_said(void **state)
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     for (int k = 0; k < 2; k++) {
         perp_diag diag = {0};
-        perp_identification r;
+        perp_identification r = {.size = sizeof r};
         o.nparameter = 2;
         o.parameter[0] = cases[k].first;
         o.parameter[1] = cases[k].second;
-        assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_ARG);
+        assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_ARG);
         if (!strstr(perp_diag_text(&diag), cases[k].says)) fail_msg("%s", perp_diag_text(&diag));
         perp_diag_clear(&diag);
     }
@@ -280,11 +281,11 @@ static void a_solution_without_neighbours_is_reported(void **state)
                                     "0 <= p perp -p - (a - 1)^2 >= 0\nsimulate to 1 step 0.1\n");
     perp_dataset *data = dataset_of("t,x\n0,0\n0.1,0\n0.2,0\n");
     perp_identify_options o;
-    perp_identification r;
+    perp_identification r = {.size = sizeof r};
     perp_diag diag = {0};
     assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
     o.derivatives = PERP_DERIVATIVES_DIFFERENCES;
-    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(run_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
     if (!strstr(perp_diag_text(&diag), "but not beside it")) fail_msg("%s", perp_diag_text(&diag));
     perp_diag_clear(&diag);
     perp_dataset_destroy(data);

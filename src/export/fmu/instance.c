@@ -5,6 +5,7 @@
 #include "base/input.h"
 #include "export/export.h"
 #include "model/instant.h"
+#include "simulate/stepping.h"
 
 #include <errno.h>
 #include <math.h>
@@ -384,14 +385,15 @@ double perp__fmu_reached(const perp__fmu *f)
 /* Did a pair change its side in the last step: does it count on another than in the step before? */
 static int sides_changed(perp__fmu *f)
 {
-    perp_simulation_summary s = perp_simulation_get_summary(f->sim);
+    perp_simulation_summary s = {.size = sizeof s};
+    perp_simulation_get_summary(f->sim, &s);
     int changed = 0;
     for (int i = 0; i < s.pairs; i++) {
         int now = 0;
-        for (int k = 0; k < 4; k++) now |= (s.sides[i][k] > f->count[i][k]) << k;
+        for (int k = 0; k < 4; k++) now |= (s.modes[i][k] > f->count[i][k]) << k;
         changed |= f->side[i] && now && now != f->side[i];
         if (now) f->side[i] = now;
-        memcpy(f->count[i], s.sides[i], sizeof f->count[i]);
+        memcpy(f->count[i], s.modes[i], sizeof f->count[i]);
     }
     return changed;
 }
@@ -420,9 +422,9 @@ perp__fmu_status perp__fmu_step(perp__fmu *f, double t, double length, int early
     f->row[0] = (double)NAN;
     if (f->before)
         perp_simulation_snapshot(f->sim, f->before, perp_simulation_snapshot_size(f->sim));
-    if (!early) status = perp_simulation_advance(f->sim, to, NULL, &diag);
+    if (!early) status = perp__run_until(f->sim, to, NULL, &diag);
     while (early && status == PERP_OK && now < to - near) {
-        status = perp_simulation_advance(f->sim, fmin(now + f->o.step, to), NULL, &diag);
+        status = perp__run_until(f->sim, fmin(now + f->o.step, to), NULL, &diag);
         now = perp_simulation_time(f->sim);
         if (sides_changed(f)) break;
     }
