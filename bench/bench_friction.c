@@ -42,6 +42,7 @@ static void measure(const problem_fc *problem, const int *wanted, double tol, in
             contestant *c = &all[m];
             if (!c->solver || (!repeat && k && c->spent > 0.2)) continue;
             double start = cpu_now();
+            c->info.size = sizeof c->info;
             perp_fc_solve(c->solver, &problem->view, r, NULL, &c->info);
             double seconds = cpu_now() - start;
             times_add(&c->time, seconds);

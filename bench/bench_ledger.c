@@ -270,6 +270,7 @@ typedef struct planned {
 static void solve_plan(void *state)
 {
     planned *p = state;
+    p->result.size = sizeof p->result;
     perp_plan_solve(p->plan, &p->result, NULL);
 }
 
@@ -299,6 +300,7 @@ typedef struct fit {
 static void identify(void *state)
 {
     fit *f = state;
+    f->result.size = sizeof f->result;
     f->status = perp_identify(f->model, f->data, &f->options, &f->result, NULL);
 }
 

@@ -21,6 +21,7 @@ static void solve_once(const perp_model *m, const perp_plan_options *o, timed *t
     perp_plan *plan;
     if (perp_plan_create(m, o, &plan, NULL) != PERP_OK) return;
     double start = cpu_now();
+    t->result.size = sizeof t->result;
     perp_plan_solve(plan, &t->result, NULL);
     times_add(&t->time, cpu_now() - start);
     t->is_there = 1;

@@ -660,7 +660,10 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     }
     info->work = b->work;
     if (status == PERP_ERR_MEMORY && again.step) return perp__out_of_memory(diag, "bodies");
-    if (status == PERP_ERR_NO_SOLUTION) return PERP_OK; /* info has the outcome */
+    if (status == PERP_ERR_NO_SOLUTION) {
+        if (info->outcome == PERP_SOLVED) info->outcome = PERP_LIMIT;
+        return PERP_OK;
+    }
     if (status != PERP_OK) return status;
     if (again.step) perp_diag_clear(diag);
     info->time = b->time = (double)++b->steps * b->o.step;

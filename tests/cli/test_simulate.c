@@ -233,8 +233,8 @@ static void the_error_at_the_end_is_in_json(void **state)
                  {"--method backward-euler", "\"name\":\t\"x[1]\",", "\"error\":\tnull"},
                  {"--estimate none", "\"error_at_end\":\tnull", "x[1]"},
                  {"--quiet --estimate full", "\"name\":\t\"v[2]\",", "\"error_at_end\":\tnull"},
-                 {"", "\"parts\":\tnull", "\"unresolved\""},
-                 {"--tol 1e-6", "\"unresolved\":\t0", "\"parts\":\tnull"},
+                 {"", "\"substeps\":\tnull", "\"unresolved\""},
+                 {"--tol 1e-6", "\"unresolved\":\t0", "\"substeps\":\tnull"},
                  {"--set k=-40 --to 3", "\"states\":\t[]", "\"growth\":\tnull"},
                  {"--set k=-40 --to 3", "\"unknown\":\tnull", "\"below\""}};
     char file[1024], out[1024];

@@ -294,6 +294,7 @@ static double hold_pole(perp_status (*next)(perp_plan *plan, perp_plan_result *r
     for (int k = 0; k < PERIODS; k++) {
         assert_int_equal(perp_plan_shift(plan, k > 0), PERP_OK);
         for (int i = 0; i < 4; i++) set_state(plan, i, perp_simulation_state(sim, i));
+        found[k].size = sizeof found[k];
         assert_int_equal(next(plan, &found[k]), PERP_OK);
         assert_true(found[k].outcome != PERP_PLAN_LIMIT);
         if (k >= HELD) dearest = fmax(dearest, found[k].cost);

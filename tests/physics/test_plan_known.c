@@ -137,6 +137,7 @@ static answer solve(const char *text, const char *name)
     clock_gettime(CLOCK_MONOTONIC, &from);
     if (perp_plan_create(a.model, &o, &a.plan, &a.diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&a.diag));
+    a.result.size = sizeof a.result;
     assert_int_equal(perp_plan_solve(a.plan, &a.result, &a.diag), PERP_OK);
     clock_gettime(CLOCK_MONOTONIC, &to);
     a.seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);

@@ -28,6 +28,7 @@ static refined refine_by(const char *name, int nodes, double tol, int method)
     o.motion_tol = tol;
     if (perp_plan_create(u.model, &o, &u.plan, &u.diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&u.diag));
+    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     return u;
 }
@@ -48,6 +49,7 @@ static refined refine_with(const char *name, double tol, int most_steps, int rep
     o.most_steps = most_steps;
     o.replay = replay;
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     return u;
 }
@@ -244,6 +246,7 @@ static double broken_with_floor(const char *condition, double floor, double *cos
     assert_int_equal(perp_model_parse(text, strlen(text), "over", &u.model, &u.diag), PERP_OK);
     perp_plan_options o = perp_plan_options_default(u.model);
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     double between = u.r.between;
     *cost = u.r.cost;
@@ -291,7 +294,8 @@ static void what_lets_share_is_looked_at_once(void **state)
         assert_int_equal(perp_model_parse(text, strlen(text), "lets", &u.model, &u.diag), PERP_OK);
         perp_plan_options o = perp_plan_options_default(u.model);
         assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        u.r.size = sizeof u.r;
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
         if (k) {
             assert_true(near(u.r.between, broken_with_floor("z >= H", 0, &cost), 1e-5));
             assert_true(near(u.r.cost, cost, 1e-6));
@@ -317,7 +321,8 @@ static void a_pole_between_nodes_is_no_cost(void **state)
         assert_int_equal(perp_model_parse(text, strlen(text), "pole", &u.model, &u.diag), PERP_OK);
         perp_plan_options o = perp_plan_options_default(u.model);
         assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        u.r.size = sizeof u.r;
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
         assert_int_equal(u.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
         assert_true(u.r.on_mesh < PERP_PLAN_FEASIBLE_ON_MESH);
         assert_non_null(strstr(perp_diag_text(&u.diag), "integrals of the cost are another by"));
@@ -344,7 +349,8 @@ static void a_cost_that_swings_within_steps_is_not_counted(void **state)
         if (i == 0) o.method = PERP_PLAN_BACKWARD_EULER;
         o.motion_tol = tol[i];
         assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        u.r.size = sizeof u.r;
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
         assert_int_equal(u.r.outcome, i == 1 ? PERP_PLAN_GLOBAL : PERP_PLAN_FEASIBLE_ON_MESH);
         if (i == 0) assert_near(u.r.cost, -20.8, 1e-6);
         if (i > 0) assert_near(u.r.cost, known, 1e-3 * fabs(known));
@@ -511,12 +517,14 @@ static void inputs_that_swing_are_held(void **state)
     perp_plan_options o = perp_plan_options_default(u.model);
     o.nodes = 51;
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     assert_true(u.r.cost < -18551); /* no rocket flies so high */
     assert_true(u.r.cost_error > 1);
     perp_plan_destroy(u.plan);
     o.motion_tol = 1e-7;
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     assert_true(u.r.outcome <= PERP_PLAN_STATIONARY_S);
     assert_true(near(u.r.cost, -18550.8718638, 2e-3));
@@ -615,7 +623,8 @@ static void starts_beside_each_other_have_the_mesh(void **state)
         o.progress = look;
         o.context = &all[i];
         assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-        assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+        u.r.size = sizeof u.r;
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
         clear(&u);
     }
     assert_int_equal(all[0].n, all[1].n);

@@ -43,9 +43,8 @@ static void single_solves_have_the_bits_of_the_plain_kernels(void **state)
         perp_lcp_method method = methods[k % 4];
         int n = sizes[k / 4 % 3].n, seeds = sizes[k / 4 % 3].seeds;
         for (int seed = 1; seed <= seeds && (n == 40 || lcp_class_size(c, n) == n); seed++) {
+            perp_lcp_info info = {.size = sizeof info}, plain_info = {.size = sizeof plain_info};
             for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
-                perp_lcp_info info = {.size = sizeof info},
-                              plain_info = {.size = sizeof plain_info};
                 perp__isa_most = isa;
                 solve(c, method, n, seed, isa ? wide : plain, isa ? &info : &plain_info);
                 if (isa == 0) continue;

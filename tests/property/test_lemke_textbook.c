@@ -117,6 +117,7 @@ static both solve(int n, const double *M, const double *q)
     perp_lcp lcp = {n, M, n, q, NULL, NULL};
     perp_lcp_solver *solver;
     assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &solver), PERP_OK);
+    b.info.size = sizeof b.info;
     assert_int_equal(perp_lcp_solve(solver, &lcp, b.z, b.w, &b.info), PERP_OK);
     perp_lcp_solver_destroy(solver);
     b.textbook = textbook_lemke(n, M, q, b.z_textbook, &b.pivots);
