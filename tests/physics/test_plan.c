@@ -643,7 +643,7 @@ static void starts_give_the_same_answer_by_any_number_of_threads(void **state)
     static const char *const files[] = {"control/push_wall.perp", "control/hopper.perp"};
     for (int f = 0; f < 2; f++) {
         perp_model *m = load_model(files[f]);
-        perp_plan_result r[3];
+        perp_plan_result r[3] = {{.size = sizeof *r}, {.size = sizeof *r}, {.size = sizeof *r}};
         history h[3] = {{0}};
         double row[3][64];
         for (int i = 0; i < 3; i++) {

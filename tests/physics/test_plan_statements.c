@@ -58,7 +58,7 @@ static void a_table_is_followed(void **state)
     static const char *const plan[] = {TRACK("horizon 4", ""),
                                        TRACK("horizon free in [1, 6]", " - time")};
     for (int i = 0; i < 6; i++) {
-        perp_plan_result r[2];
+        perp_plan_result r[2] = {{.size = sizeof *r}, {.size = sizeof *r}};
         for (int k = 0; k < 2; k++) {
             char text[1024];
             snprintf(text, sizeof text, "input ref = %s\n%s%s}\n",
@@ -171,7 +171,7 @@ static void costs_stand_at_nodes(void **state)
         {"phases 2\nhorizon free in [0.5, 9]\nnodes 21\nminimize time^3 + integral(u^2)\n",
          "phases 2\nhorizon free in [0.5, 9]\nnodes 21\nminimize end(t^3) + integral(u^2)\n"}};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        perp_plan_result r[2];
+        perp_plan_result r[2] = {{.size = sizeof *r}, {.size = sizeof *r}};
         for (int k = 0; k < 2; k++) {
             char text[1024];
             snprintf(text, sizeof text, CART "plan {\n%sat end: x = 2, v = 0\n}\n", said[i][k]);
