@@ -19,7 +19,7 @@ static perp_status solve_or_not(const perp__lp *lp, double *x, perp__lp_end *end
 static int is_certified(const char *path)
 {
     perp_program *program;
-    perp_program_result r;
+    perp_program_result r = {.size = sizeof r};
     calls = 0;
     assert_int_equal(perp_program_read(path, &program, NULL), PERP_OK);
     assert_int_equal(perp_program_solve(program, NULL, &r, NULL), PERP_OK);
