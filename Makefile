@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build playground site dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fmt clean
+.PHONY: build playground site dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fuzz-corpora fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -122,7 +122,7 @@ experiments: setup-build
 	@experiments/run
 
 # Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; nl: programs; plan, identify, report: a model and a table;
-# robot: MJCF and URDF; mesh) for FUZZ_SECONDS, with sanitizers; needs clang and its libclang-rt-dev. New inputs go to out/fuzz. An input may take 20 s of the processor.
+# robot: MJCF and URDF; mesh; fclib: HDF5; fmu: settings of FMUs) for FUZZ_SECONDS, with sanitizers; needs clang and its libclang-rt-dev. New inputs go to out/fuzz. An input may take 20 s of the processor.
 FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:
@@ -130,6 +130,15 @@ fuzz:
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz -j $(JOBS) --target fuzz_$(FUZZ)
 	@build/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=600 -max_total_time=$(FUZZ_SECONDS) $(patsubst %,-dict=%,$(wildcard fuzz/$(FUZZ).dict)) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
+
+# Every harness over its corpus with clang's sanitizers, and the plain ones over cut and changed copies of it (VARIED of each input).
+VARIED ?= 200
+fuzz-corpora:
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS)
+	@for corpus in fuzz/corpus/*; do echo "fuzz_$${corpus##*/}"; build/fuzz/fuzz_$${corpus##*/} -runs=0 $$corpus 2>build/fuzz/log || { tail -30 build/fuzz/log; exit 1; }; done
+	@$(MAKE) build
+	@for corpus in fuzz/corpus/*; do (ulimit -v 4000000; build/tests/fuzz_$${corpus##*/} --vary $(VARIED) $$corpus/*) || exit 1; done
 
 fmt:
 	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c experiments/*/*.[ch] fuzz/*.[ch]

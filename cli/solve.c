@@ -177,7 +177,10 @@ static void print_marked(const char *what, const unsigned char *mark, int n)
         if (count < 24) printf(" %d", i + 1);
         count++;
     }
-    printf(count > 24 ? " ... (%d; --json prints all)\n" : count ? "\n" : "", count);
+    if (count > 24)
+        printf(" ... (%d; --json prints all)\n", count);
+    else if (count)
+        printf("\n");
 }
 
 /* What contradicts each other, or where there is no end. */

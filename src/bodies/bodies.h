@@ -255,7 +255,8 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 static inline double *perp__contact_value(const perp_bodies *b, int which)
 {
-    return b->c.value + (size_t)which * 3 * (size_t)b->c.n;
+    return b->c.n ? b->c.value + (size_t)which * 3 * (size_t)b->c.n
+                  : b->c.value; /* NULL + 0 is undefined */
 }
 
 /* Where moments begin in the friction problem: behind contacts and rows of joints. */
