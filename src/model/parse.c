@@ -697,26 +697,25 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind, int has
     return s;
 }
 
-/* A list of declared items; the statements are chained. A unit that stands only at the end of the
- * list is that of all its items: state x = 0, z = 1 "m". Returns where the chain ends. */
+/* A list of declared items; the statements are chained. A unit is that of its item, and of the items directly before it that have
+ * neither a value nor a unit: var fx, fy "N", but param n = 3, a = 0.05 "m". Returns where the chain ends. */
 static perp__statement **parse_declaration(parser *p, perp__statement_kind kind,
                                            perp__statement **tail)
 {
-    perp__statement **first = tail;
-    const char *unit = NULL;
-    int nunit = 0;
+    perp__statement **first = tail; /* of the items that may still get a unit */
     take(p);
     do {
         perp__statement *s = parse_item(p, kind, 1);
-        unit = s->unit;
-        nunit += unit != NULL;
+        int has_own = s->value || s->unit;
+        for (perp__statement *before = *first; s->unit && before; before = before->next)
+            before->unit = s->unit;
         if (p->bad) s->value = s->lo = s->hi = s->scale = NULL;
         if (s->name) { /* also when it is wrong, so that its name is known further on */
             *tail = s;
             tail = &s->next;
         }
+        if (has_own) first = tail;
     } while (!p->bad && take_symbol(p, ','));
-    for (perp__statement *s = *first; s && unit && nunit == 1; s = s->next) s->unit = unit;
     return tail;
 }
 

@@ -110,14 +110,29 @@ static void symbols_keep_units_ranges_and_places(void **state)
     assert_string_equal(mu.name, "mu");
     assert_string_equal(mu.unit, "1");
     assert_true(mu.lo == 0 && mu.hi == 2 && mu.line == 2 && mu.column == 7);
-    assert_string_equal(perp_model_symbol(model, PERP_STATE, 0).unit,
-                        "m"); /* one unit at the end is that of the list */
+    assert_string_equal(perp_model_symbol(model, PERP_STATE, 0).unit, ""); /* it has a value */
+    assert_string_equal(perp_model_symbol(model, PERP_STATE, 1).unit, "m");
     perp_symbol_kind kind;
     int index;
     assert_true(perp_model_find(model, "y", &kind, &index) && kind == PERP_STATE && index == 1);
     assert_false(perp_model_find(model, "z", NULL, NULL));
     assert_string_equal(perp_model_equation(model, 1).text, "der(y) = 1");
     assert_int_equal(perp_model_equation(model, 1).line, 5);
+    perp_model_destroy(model);
+}
+
+/* A number of parts is not in metres because the next parameter is; of names without a value the unit at the end is that of all. */
+static void a_unit_is_of_its_name_and_of_bare_names_before_it(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("param n = 3, a = 0.05 \"m\", b = 2\nvar f, g \"N\", p, k "
+                                    "\"W\", l\nstate x = 0\nder(x) = f\n"
+                                    "f = a\ng = n\np = b\nk = 1\nl = 2\n");
+    static const char *const param[] = {"", "m", ""}, *const var[] = {"N", "N", "W", "W", ""};
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(perp_model_symbol(model, PERP_PARAM, i).unit, param[i]);
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(perp_model_symbol(model, PERP_VAR, i).unit, var[i]);
     perp_model_destroy(model);
 }
 
@@ -804,6 +819,7 @@ int main(void)
         cmocka_unit_test(names_may_be_greek),
         cmocka_unit_test(parameters_follow_what_is_set),
         cmocka_unit_test(symbols_keep_units_ranges_and_places),
+        cmocka_unit_test(a_unit_is_of_its_name_and_of_bare_names_before_it),
         cmocka_unit_test(ranges_follow_parameters),
         cmocka_unit_test(a_scale_is_a_word_only_behind_a_declared_name),
         cmocka_unit_test(pre_is_the_value_before_the_step),
