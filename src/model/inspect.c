@@ -261,6 +261,39 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     return ok;
 }
 
+/* Jumps ----------------------------------------------------------------------------------------- */
+
+static int is_solved_for(const perp_model *m, int symbol)
+{
+    for (int i = 0; i < m->nitem[PERP_VAR]; i++)
+        if (m->item[PERP_VAR][i].symbol == symbol) return 1;
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        int of = symbol - m->item[PERP_STATE][i].symbol;
+        if (of >= PERP__NOW && of <= PERP__NEXT) return 1;
+    }
+    return 0;
+}
+
+int perp__find_jump(const perp_model *m)
+{
+    int nroot, n, found = -1;
+    perp_expr *roots = perp__condition_roots(m, &nroot);
+    int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
+    char *moves = reach ? malloc((size_t)n + 1) : NULL;
+    for (int k = 0; moves && k < n; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        int arity = perp__op_arity(node->op);
+        moves[k] = node->op == PERP__SYMBOL && is_solved_for(m, node->a);
+        for (int j = 0; j < arity; j++) moves[k] |= moves[perp__operand_place(reach, n, k, j)];
+        if (node->op == PERP__SIGN && moves[k] && node->source >= 0 && found < 0)
+            found = node->source;
+    }
+    free(moves);
+    free(reach);
+    free(roots);
+    return found;
+}
+
 /* Guards ---------------------------------------------------------------------------------------- */
 
 /* What is told of the expressions within a guard. A distance is a square, an even power, a size or a root, or a sum, product or multiple of such: it has no

@@ -28,6 +28,13 @@ perp_status perp__check_unit(const perp_trajectory *table, int column, const cha
 /* Divisions, roots and logarithms whose argument can leave the domain. */
 int perp__inspect_domains(const perp_model *model, perp__source *findings);
 
+/* sign(..) of what is solved for, in a condition: where the argument passes 0 the condition jumps, and no step may hold there. -1: none, or no memory;
+ * else where the first one stands in the source. */
+#define PERP__JUMP_CURE                                                                            \
+    "sign(..) of what is solved for jumps at 0, where no step may hold; Coulomb friction f of at " \
+    "most F against v is the pair -F <= f <= F perp v"
+int perp__find_jump(const perp_model *model);
+
 /* Parameters and inputs that nothing uses, and guards that never change. */
 int perp__inspect_unused(const perp_model *model, perp__source *findings);
 

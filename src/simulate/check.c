@@ -347,6 +347,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
         !perp__inspect_domains(model, &findings) || !perp__inspect_unused(model, &findings) ||
         !inspect_start(sim, &findings) || perp__source_lost(&findings))
         status = PERP_ERR_MEMORY;
+    int jump = perp__find_jump(model);
+    if (jump >= 0) perp__error(&findings, jump, jump, "warning: " PERP__JUMP_CURE);
     report->warnings = findings.nerror;
     int errors = diag ? diag->errors : 0;
     note_changing(sim, diag);

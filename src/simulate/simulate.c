@@ -714,6 +714,10 @@ static void say_diverged(const perp_simulation *sim, const perp__step_result *r,
     perp__diag_append(diag, "h/%d; the condition furthest off is\n", 1 << HALVINGS);
     say_worst(sim, r, diag);
     say_unscaled(r, diag);
+    int jump = perp__find_jump(sim->model);
+    if (jump >= 0)
+        perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__source_place(&sim->model->source, jump),
+                     PERP__JUMP_CURE "\n");
 }
 
 static void say_unverified(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)

@@ -277,6 +277,24 @@ static void warnings_in_parts_name_the_instance(void **state)
            "with the sum 'c.F' that it is added to: 'm s^-1' and 'm s^-2'; in s (", NULL);
 }
 
+/* Friction by sign(v): the cure stands in perp check and in the message of the step that fails. Of t, inputs and pre(..) it is none. */
+static void friction_by_sign_has_a_cure(void **state)
+{
+    (void)state;
+    static const char *const jumps[] = {"sign(v)", "2*sign(abs(v) - f)", "sign(der(v))"},
+                             *const none[] = {"sign(2 - t)", "sign(pre(v))", "sign(k)*abs(v)"};
+    const char *cure = "jumps at 0, where no step may hold; Coulomb friction";
+    char text[256];
+    for (int i = 0; i < 6; i++) {
+        snprintf(text, sizeof text, "param k = 1\nstate v = 1\nvar f\nder(v) = f\nf = -3*%s + k\n",
+                 i < 3 ? jumps[i] : none[i - 3]);
+        expect(text, i < 3 ? cure : "1 state", i < 3 ? NULL : cure);
+    }
+    cli_expect(
+        3, NULL, "sign.perp:2:13: sign(..) of what is solved for jumps at 0", "simulate '%s'",
+        cli_file("sign.perp", "state v = 1\nder(v) = -3*sign(v)\nsimulate to 1 step 0.01\n"));
+}
+
 /* A guard that holds only where something is 0 that is never below it; not one that is 0 in a region, or that changes its sign. */
 static void guards_that_only_touch_are_named(void **state)
 {
@@ -530,6 +548,7 @@ int main(void)
         cmocka_unit_test(a_guard_is_looked_through_once),
         cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
+        cmocka_unit_test(friction_by_sign_has_a_cure),
         cmocka_unit_test(directions_of_places_that_are_apart_are_no_warning),
         cmocka_unit_test(stops_that_are_apart_share_nothing),
         cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
