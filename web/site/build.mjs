@@ -43,7 +43,7 @@ const groups = [
             'friction-solvers',
         ],
     ],
-    ['Around', ['report', 'formats', 'json', 'export', 'python', 'compiled', 'scaling', 'scenes']],
+    ['Around', ['report', 'formats', 'json', 'export', 'python', 'c', 'compiled', 'scaling', 'scenes']],
     ['More', []],
 ].map(([name, list]) => [
     name,
