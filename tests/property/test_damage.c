@@ -385,7 +385,7 @@ static const language languages[] = {
 };
 
 static known_fault known_of_steps[] = {
-    {"step", "friction beyond its bound", "beside m v/h of its row, not |f| + F", 0},
+    {"step", "friction beyond its bound", "held to 300 tol: m v/h of its row is its scale, not |f| + F", 0},
     {"step", "friction within its bound", "the same", 0},
     {NULL, NULL, NULL, 0},
 };
