@@ -75,8 +75,7 @@ static inline perp_mcp_options perp_mcp_options_default(void)
 /// @param options  nullable: the defaults
 /// @param solver   out; NULL on error
 /// @return PERP_OK, PERP_ERR_ARG (unknown method, options out of range, a pattern that is not ascending or
-///         leaves the matrix; n above 2^15 with a dense J or josephy, which makes it dense), PERP_ERR_MEMORY,
-///         PERP_ERR_UNAVAILABLE (a pattern, and no sparse LU in this build)
+///         leaves the matrix; n above 2^15 with a dense J or josephy, which makes it dense), PERP_ERR_MEMORY
 PERP_API perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *shape,
                                             const perp_mcp_options *options,
                                             perp_mcp_solver **solver);

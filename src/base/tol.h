@@ -68,8 +68,8 @@
 /* A pivot below this times the largest entry of its row or block: what rounding leaves of 0 in a few hundred eliminations. */
 #define PERP_TOL_SINGULAR 1e-13
 
-/* A diagonal entry of a step's sparse LU is the pivot where it is not below this part of the largest. With the library's 0.001 the
- * torques of a table at rest were off by 1e-9. */
+/* Sparse LU: a diagonal entry is the pivot if it is at least this part of the largest of its row. With
+ * 0.001 the torques of a table at rest had errors of 1e-9. */
 #define PERP_PIVOT_SHARE 0.1
 
 /* Former pivots serve while no column of the factors exceeds that of the matrix by more than the inverse: three digits are lost,

@@ -1,7 +1,6 @@
 /* Velocities and multipliers leave the problem: K x = sign C r + g, u = W r + C' x + c, so that u = (W + sign C' inv(K) C) r + c + C' inv(K) g,
  * as blocks of the contacts that a connected part of K joins. */
 
-#include "base/tol.h"
 #include "fclib/fclib.h"
 #include "linalg/sparse_lu.h"
 
@@ -79,7 +78,7 @@ perp_status perp__fclib_system_create(perp__fclib_system *s, const perp_fclib_pr
     if (s->nx == 0) return PERP_OK;
     PERP_TAKE(arena, s->rest, s->nx);
     if (arena->failed) return PERP_ERR_MEMORY;
-    s->lu = perp__sparse_lu_create(s->nx, s->K.start, s->K.row, PERP_PIVOT_SHARE);
+    s->lu = perp__sparse_lu_create(s->nx, s->K.start, s->K.row);
     if (s->lu && perp__sparse_lu_factor(s->lu, s->K.value)) return PERP_OK;
     if (!s->lu || perp__sparse_lu_out_of_memory(s->lu)) return PERP_ERR_MEMORY;
     return perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL),

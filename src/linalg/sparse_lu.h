@@ -9,13 +9,10 @@
 typedef struct perp__sparse_lu perp__sparse_lu;
 typedef struct perp__sparse_zlu perp__sparse_zlu;
 
-/* Row i of the pattern has the columns column[start[i]] .. column[start[i+1]-1], each once. The
- * arrays must stay. The entry on the diagonal of the order is the pivot if it is at least
- * pivot_share (0 to 1) times the largest of its row. NULL: memory is out. */
-perp__sparse_lu *perp__sparse_lu_create(int n, const int *start, const int *column,
-                                        double pivot_share);
-perp__sparse_zlu *perp__sparse_zlu_create(int n, const int *start, const int *column,
-                                          double pivot_share);
+/* Row i of the pattern has the columns column[start[i]] .. column[start[i+1]-1], each once. The arrays
+ * must stay. NULL: memory is out. */
+perp__sparse_lu *perp__sparse_lu_create(int n, const int *start, const int *column);
+perp__sparse_zlu *perp__sparse_zlu_create(int n, const int *start, const int *column);
 void perp__sparse_lu_destroy(perp__sparse_lu *lu);
 void perp__sparse_zlu_destroy(perp__sparse_zlu *lu);
 
@@ -30,6 +27,10 @@ int perp__sparse_zlu_refactor(perp__sparse_zlu *lu, const double complex *value)
 /* Did the last factorisation fail for want of memory, not by the matrix? */
 int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu);
 int perp__sparse_zlu_out_of_memory(const perp__sparse_zlu *lu);
+
+/* Entries of the last factors: how sparse they are. */
+int perp__sparse_lu_fill(const perp__sparse_lu *lu);
+int perp__sparse_zlu_fill(const perp__sparse_zlu *lu);
 
 /* Solve A x = b for each of `count` columns of b (n x count), or A' x = b (not conjugated), in
  * place with the last factors. 0: there are none. */

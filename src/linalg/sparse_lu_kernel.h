@@ -8,7 +8,7 @@
 struct LU {
     int n, is_out_of_memory, has_pivots, is_factored, has_targets;
     const int *start, *column;
-    double share, growth; /* growth: the least quotient of the largest of a row of A and of L */
+    double growth; /* the least quotient of the largest of a row of A and of L */
     perp__arena arena;
     perp__sparse_order order;
     fill L, U;
@@ -39,11 +39,11 @@ static int LOCAL(take)(LU *lu)
     return !a->failed;
 }
 
-LU *NAME(_create)(int n, const int *start, const int *column, double pivot_share)
+LU *NAME(_create)(int n, const int *start, const int *column)
 {
     LU *lu = calloc(1, sizeof *lu);
     if (!lu) return NULL;
-    lu->n = n, lu->start = start, lu->column = column, lu->share = pivot_share;
+    lu->n = n, lu->start = start, lu->column = column;
     if (!LOCAL(take)(lu) || !perp__sparse_order_find(n, start, column, &lu->order)) {
         NAME(_destroy)(lu);
         return NULL;
@@ -173,7 +173,7 @@ static int LOCAL(choose)(const LU *lu, int i)
         if (!(size <= largest)) largest = size, best = t;
     }
     if (best < 0 || !isfinite(largest)) return -1;
-    return at_preferred > 0 && at_preferred >= lu->share * largest ? preferred : best;
+    return at_preferred > 0 && at_preferred >= PERP_PIVOT_SHARE * largest ? preferred : best;
 }
 
 /* Entry t of row i of U becomes the pivot and leaves the row, which is divided by it. The step that
@@ -344,6 +344,11 @@ int NAME(_refactor)(LU *lu, const SCALAR *value)
         }
     }
     return lu->is_factored = growth >= PERP_TOL_GROWTH * lu->growth;
+}
+
+int NAME(_fill)(const LU *lu)
+{
+    return lu->is_factored ? lu->L.used + lu->n + lu->U.used : 0;
 }
 
 int NAME(_out_of_memory)(const LU *lu)

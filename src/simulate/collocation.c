@@ -359,8 +359,7 @@ static int take_sparse(perp__collocation *a)
     PERP_TAKE(&a->arena, a->matrix.value, entries + 1);
     if (a->arena.failed) return 0;
     write_pattern(a, a->matrix.start, a->matrix.column);
-    a->matrix.lu =
-        perp__sparse_lu_create(a->n, a->matrix.start, a->matrix.column, PERP_PIVOT_SHARE);
+    a->matrix.lu = perp__sparse_lu_create(a->n, a->matrix.start, a->matrix.column);
     return a->matrix.lu != NULL;
 }
 

@@ -160,7 +160,7 @@ int perp__sparse_allocate(perp__step *s)
         mark_varying(s);
         find_forces(s);
         m->state = NO_FACTORS, m->norder = -1;
-        m->lu = perp__sparse_lu_create(s->ny, m->start, m->column, PERP_PIVOT_SHARE);
+        m->lu = perp__sparse_lu_create(s->ny, m->start, m->column);
         ok = m->lu != NULL;
     }
     free(seen);

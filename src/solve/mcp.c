@@ -91,7 +91,7 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
     if (!s->start || !s->column || !s->slot || !s->diagonal || !s->value) return PERP_ERR_MEMORY;
     transpose_pattern(s, p);
     if (s->method == PERP_MCP_JOSEPHY || s->method == PERP_MCP_MULTIGRID) return PERP_OK;
-    if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column, PERP_PIVOT_SHARE);
+    if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
     return s->lu || s->n == 0 ? PERP_OK : PERP_ERR_MEMORY;
 }
 

@@ -286,7 +286,7 @@ int perp__mcp_multigrid(perp_mcp_solver *s)
     if (s->out_of_memory || perp__mcp_judge(s) <= s->options.tol) return steps;
     if (perp__mcp_is_at_rounding(s)) return steps; /* what the judge wants cannot be had */
     if (s->start && !s->lu)
-        s->lu = perp__sparse_lu_create(s->n, s->start, s->column, PERP_PIVOT_SHARE);
+        s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
     if (s->start && !s->lu) return steps;
     steps += perp__mcp_min(s);
     return perp__mcp_judge(s) <= s->options.tol ? steps : steps + perp__mcp_fb(s);

@@ -96,7 +96,7 @@ int perp__mcp_factor(perp_mcp_solver *s, const double *dz, const double *dw)
 {
     if (!s->start) return factor_dense(s, dz, dw);
     if (!s->lu && s->factors) return factor_filled(s, dz, dw);
-    if (!s->lu) s->lu = perp__sparse_lu_create(s->n, s->start, s->column, PERP_PIVOT_SHARE);
+    if (!s->lu) s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
     return s->lu && factor_sparse(s, dz, dw);
 }
 

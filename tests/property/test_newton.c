@@ -156,7 +156,7 @@ static void refactored_pivots_are_watched(void **state)
     double good[] = {4, 1, 2, 1, 3, 1, 2, 1, 5}, similar[] = {3, 1, 1, 2, 4, 1, 1, 1, 4},
            small[] = {1e-9, 1, 2, 1, 1e-9, 1, 2, 1, 1e-9}, singular[] = {1, 1, 1, 1, 1, 1, 1, 1, 1},
            x[3] = {6, 8, 9};
-    perp__sparse_lu *lu = perp__sparse_lu_create(3, start, column, 1);
+    perp__sparse_lu *lu = perp__sparse_lu_create(3, start, column);
     assert_non_null(lu);
     assert_false(perp__sparse_lu_refactor(lu, good)); /* there are no pivots yet */
     assert_true(perp__sparse_lu_factor(lu, good));
