@@ -37,6 +37,10 @@ typedef struct fill {
 #define IS_FINITE(x)  isfinite(x)
 #include "linalg/sparse_lu_kernel.h"
 
+#ifndef CMPLX /* C11's; glibc's header has it for gcc alone */
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#endif
+
 /* Without the care for infinite parts that the operator takes. */
 static inline double complex product(double complex x, double complex y)
 {
