@@ -20,7 +20,8 @@ void perp__point_motion(const perp__link *l, int k, const double *point, double 
 
 static int add_entries(perp_bodies *b, int n)
 {
-    if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + n, sizeof *b->c.entry)) return 0;
+    /* one more: rows without entries begin somewhere, too, and NULL + 0 is undefined */
+    if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + n + 1, sizeof *b->c.entry)) return 0;
     b->c.nentry += n;
     return 1;
 }
