@@ -173,6 +173,7 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     perp__pass_longs(pass, &summary->worst_step, 1);
     perp__pass_doubles(pass, &summary->worst_residual, 1);
     perp__pass_doubles(pass, &summary->worst_error, 1);
+    if (pass->mode == PERP__LOAD) summary->outcome = PERP_SOLVED; /* a snapshot is of a verified step */
     perp__pass_longs(pass, sim->sides[0], 4 * npair);
     if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, pass);
     if (sim->events) perp__events_pass(sim->events, pass, pass_step);
