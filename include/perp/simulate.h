@@ -1,18 +1,18 @@
-/// perp/simulate.h - a model stepped through time, each step a complementarity problem that is
-/// solved and verified.
+/// perp/simulate.h - step a model through time. Each step is a complementarity problem, solved and verified.
 ///
-/// With backward Euler the unknowns of a step are y = (states at its end, vars); every equation and
-/// pair is taken at the end of the step, inputs included (their u_{k+1}):
+/// With backward Euler the unknowns of a step are y = (states at its end, vars). Every equation and pair is
+/// taken at the end of the step, inputs included (u_{k+1} of the references):
 ///
 ///     F(y) = 0,   0 <= a_i(y) perp b_i(y) >= 0,     der(x) = (x - pre(x)) / h
 ///
-/// After each step the conditions as they were written are evaluated by code that belongs to no
-/// solver, and a step that does not hold is refused. Typical use: options from the model, create,
-/// step until done, destroy; or perp_simulation_run.
+/// After each step, code that belongs to no solver evaluates the conditions as they were written. A step that
+/// does not hold is rejected. Typical use: options from the model, create, step until the end, destroy; or
+/// perp_simulation_run.
 ///
-/// A simulation is an object to be held in the hand: between its steps states, inputs and parameters are read and set, it
-/// ends where it is told, goes back to its start, is written to bytes and read again, and copied. States, inputs and parameters are
-/// named by their index in the model (perp_model_find), columns by theirs in a row (perp_simulation_find_column).
+/// A simulation is also a stepping interface. Between steps you read and set states, inputs and parameters,
+/// end a step at any time, reset, take and restore snapshots, and clone. States, inputs and parameters are
+/// named by their index in the model (perp_model_find), columns by their index in a row
+/// (perp_simulation_find_column).
 
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
@@ -40,12 +40,13 @@ typedef enum perp_integrator {
 PERP_API const char *perp_integrator_name(perp_integrator integrator);
 PERP_API perp_integrator perp_integrator_find(const char *name);
 
-/// Whether the expressions of a run become machine code: by cc or tcc, in a process of its own, kept in the user's cache folder
-/// ($XDG_CACHE_HOME/perp, ~/.cache/perp; made with mode 0700). Results are the same, bit for bit. docs/compiled.md
+/// Whether the expressions of a run are compiled to machine code: by cc or tcc in a process of its own. The
+/// code is kept in the user's cache folder ($XDG_CACHE_HOME/perp or ~/.cache/perp, mode 0700). Results are
+/// the same, bit for bit. docs/compiled.md
 typedef enum perp_jit {
-    PERP_JIT_OFF,  ///< they are interpreted: the library starts no process
-    PERP_JIT_AUTO, ///< where it pays, in runs of 100 000 steps or more; where there is no compiler they are interpreted
-    PERP_JIT_ON,   ///< they do, or creating fails
+    PERP_JIT_OFF,  ///< no: expressions are interpreted, and the library starts no process
+    PERP_JIT_AUTO, ///< in runs of 100 000 steps or more, if there is a compiler
+    PERP_JIT_ON,   ///< yes, or creating the simulation fails
     PERP_JIT_COUNT
 } perp_jit;
 
@@ -58,24 +59,24 @@ typedef struct perp_simulation_options {
         integrator; ///< default the model's, else backward Euler; see perp_simulation_recommend
     double theta;   ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
     perp_lcp_method solver; ///< for the complementarity problem of a step
-    double
-        tol; ///< a step is verified when each condition holds to tol on its own scale, the sum of its |terms|
-    ///< (docs/adr/008-verdicts.md): error <= tol; default 1e-9
-    const char *const *
-        input; ///< names of inputs that perp_simulation_set_input may set; nullable; read by create only
+    /// A step is verified if each condition holds to tol on its own scale, the sum of its |terms|
+    /// (docs/adr/008-verdicts.md): error <= tol. Default 1e-9.
+    double tol;
+    /// Names of the inputs that perp_simulation_set_input may set; nullable; read by create only.
+    const char *const *input;
     int ninput; ///< how many; PERP_ALL: every input of the model; default 0
-    const char *const *
-        parameter; ///< the same of parameters and perp_simulation_set_parameter: none that a size was computed from
-    int nparameter; ///< how many; PERP_ALL: every one whose value is a number (others follow from these); default 0
-    double
-        accuracy; ///< 0, the default: whole steps. Else each is taken in as many parts as keep the estimated error of a part, in each state, below accuracy
-    ///< times the largest that the state has been, or moves by in a step; all parts are verified. Below 1; 1e-6 is usual
+    /// Names of the parameters that perp_simulation_set_parameter may set; none that a size depends on.
+    const char *const *parameter;
+    int nparameter; ///< how many; PERP_ALL: every one whose value is a number; default 0
+    /// 0 (default): whole steps. Else each step is divided into substeps, so that the estimated error of a
+    /// substep in each state stays below accuracy times the size of the state: the largest value it had, or
+    /// its change in a step. All substeps are verified. Below 1; 1e-6 is usual.
+    double accuracy;
     perp_jit jit; ///< default PERP_JIT_OFF
-    int (*stop)(
-        void *
-            context); ///< nullable; asked before each part of a step, which may be many: 1 ends the step with PERP_ERR_STOPPED, and the run stays at the last
-    ///< whole one. Also asked by clones, and by the runs of perp_simulation_estimate
-    void *stop_context; ///< must be there as long as the simulation
+    /// Nullable; asked before each substep. 1 ends the step with PERP_ERR_STOPPED, and the run stays at the
+    /// last whole step. Clones and the runs of perp_simulation_estimate ask it, too.
+    int (*stop)(void *context);
+    void *stop_context; ///< must live as long as the simulation
 } perp_simulation_options;
 
 /// A count that stands for all there are.
@@ -124,29 +125,37 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
     return options;
 }
 
-/// The method that fits a model: radau5 where it can be had (no round friction cones, no condition that reads h) and is cheap (at
-/// most 12 pairs, 200 states and vars); else theta where there are neither pairs nor cones, else backward Euler, which discrete models, those with a plan block, and NULL get, too. What `perp simulate` takes where neither
-/// the model nor the command line names one; perp_simulation_options_default gives backward Euler then. docs/adr/026, docs/accuracy.md.
-/// PERP_INTEGRATOR_COUNT: memory is out.
+/// The method that fits a model, which `perp simulate` takes if neither the model nor the command line names
+/// one (perp_simulation_options_default gives backward Euler):
+///
+/// - radau5, if the model has no round friction cones, no condition that reads h, at most 12 pairs and at
+///   most 200 states and vars;
+/// - else theta, if the model has neither pairs nor cones;
+/// - else backward Euler, also for discrete models, models with a plan block, and NULL.
+///
+/// @return PERP_INTEGRATOR_COUNT: out of memory
+/// @see docs/adr/026, docs/accuracy.md
 PERP_API perp_integrator perp_simulation_recommend(const perp_model *model);
 
-/// Prepare a run: build the step problem, or take the one that the model keeps of an earlier simulation with the same step, method,
-/// parameters and inputs; check it at the initial state; allocate. Threads may create simulations of one model at once.
+/// Prepare a run: build the step problem and check it at the initial state. All memory is allocated here. A
+/// later simulation of the same model with the same step, method, parameters and inputs shares the problem.
+/// Threads may create simulations of one model at once.
 ///
 /// @param model  must outlive the simulation; later perp_model_set calls do not reach it
-/// @return PERP_OK, PERP_ERR_ARG (step or times out of range, or a name of the options is none of the model), PERP_ERR_MODEL (not affine, division by zero at the
-///         initial state, structurally singular), PERP_ERR_DATA (an input without a value, a table that ends before
-///         the run), PERP_ERR_UNAVAILABLE (PERP_JIT_ON, and nothing can be compiled here: diag says why), PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG (step or times out of range, a name of the options that the model lacks);
+///         PERP_ERR_MODEL (division by zero at the initial state, structurally singular); PERP_ERR_DATA (an
+///         input without a value, a table that ends before the run); PERP_ERR_UNAVAILABLE (PERP_JIT_ON, and
+///         nothing can be compiled here: diag says why); PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_create(const perp_model *model,
                                             const perp_simulation_options *options,
                                             perp_simulation **simulation, perp_diag *diag);
 PERP_API void perp_simulation_destroy(perp_simulation *simulation);
 
-/// What compiled the run's expressions, as it names itself; NULL: they are interpreted, or NULL was given.
+/// The name of the compiler that made the run's code; NULL: expressions are interpreted, or NULL was given.
 PERP_API const char *perp_simulation_compiler(const perp_simulation *simulation);
 
-/// Number of steps from `from` to `to`: the whole steps that fit; after a shorter one (perp_simulation_advance), those taken and the
-/// whole ones that fit from there.
+/// Number of whole steps that fit between `from` and `to`. After a shorter step (perp_simulation_advance): the
+/// steps taken so far and the whole ones that fit from there.
 PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 
 /// How this run steps time: the options' method. PERP_INTEGRATOR_COUNT for NULL.
@@ -174,14 +183,14 @@ PERP_API long perp_simulation_fallback_cause(const perp_simulation *simulation, 
 PERP_API long perp_simulation_substeps(const perp_simulation *simulation, double *shortest,
                                        long *unresolved);
 
-/// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
-/// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open;
-/// where sides change, sparse factors that fill more than any before).
+/// Take one step. Allocates nothing, with these exceptions: a message, room for an active set that the run
+/// meets first, the first solves with round friction cones or without open contacts, and sparse factors that
+/// fill more than any before.
 ///
-/// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
-///         PERP_ERR_DATA (an input is not finite); PERP_ERR_STOPPED (options.stop said so). A step without
-///         a verified solution is an outcome in info: diag names step, time, outcome and the pairs at fault,
-///         and the state stays at the last verified step
+/// @param info  its outcome is PERP_SOLVED, or the step is rejected: diag names step, time, outcome and the
+///              pairs at fault, and the state stays at the last verified step
+/// @return PERP_OK; PERP_ERR_ARG (NULL, info->size, or the run has ended: perp_simulation_steps were taken);
+///         PERP_ERR_MEMORY; PERP_ERR_DATA (an input is not finite); PERP_ERR_STOPPED (options.stop asked)
 PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info,
                                           perp_diag *diag);
 
@@ -193,29 +202,31 @@ PERP_API const char *perp_simulation_column_unit(const perp_simulation *simulati
 /// The column of this name, such as a force; -1: there is none, or NULL.
 PERP_API int perp_simulation_find_column(const perp_simulation *simulation, const char *name);
 
-/// The current row. At the start, and after perp_simulation_set_state: the states, NaN for what has no value yet. Allocates
-/// nothing.
+/// The current row. At the start and after perp_simulation_set_state: the states, NaN for what has no value
+/// yet. Allocates nothing.
 ///
 /// @param row  perp_simulation_columns entries
 PERP_API void perp_simulation_row(const perp_simulation *simulation, double *row);
 
-/// One entry of the current row; NaN outside the columns. States and vars cost nothing, an output the evaluation of all outputs.
-/// Allocates nothing.
+/// One entry of the current row; NaN outside the columns. States and vars cost nothing; an output costs the
+/// evaluation of all outputs. Allocates nothing.
 PERP_API double perp_simulation_value(const perp_simulation *simulation, int column);
 
-/// By the method moreau, in which impacts have a law: the impulse of a force over the last step, its mean (the column) times its length, summed over parts where the step was
-/// divided. What has one: a var that stands alone as a side of a pair, or is a force of friction(...), and that an equation with a derivative reads. Allocates nothing. See
-/// docs/adr/050.
+/// The impulse of a force over the last step (method moreau, whose impacts have a law): the mean force, which
+/// is the column, times the length of the step, summed over substeps. It exists for a var that is an
+/// expression of a pair by itself, or a force of friction(...), if an equation with a derivative reads it.
+/// Allocates nothing. See docs/adr/050.
 ///
 /// @param var      index among the model's vars (perp_model_find)
-/// @param impulse  nullable; out: impulse [unit of the var, times s]; NaN where no step was taken, or a state was set since
-/// @return 1; 0: this var has none, or the method is another
+/// @param impulse  nullable; out [unit of the var, times s]; NaN before the first step, or after a state was
+///                 set
+/// @return 1; 0: this var has no impulse, or the method is another
 PERP_API int perp_simulation_impulse(const perp_simulation *simulation, int var, double *impulse);
 
-/// Its unit: "N s" of a force in "N", "s kg m/s^2" of one in "kg m/s^2", since what stands behind a / divides.
+/// The unit of an impulse: "N s" for a force in "N", "s kg m/s^2" for one in "kg m/s^2".
 ///
-/// @param text  room for `size` bytes; the unit, cut where it is longer
-/// @return how long the unit is without the zero at its end; -1: that var has no impulse
+/// @param text  room for `size` bytes; a longer unit is cut
+/// @return the length of the unit without the final zero; -1: that var has no impulse
 PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int var, char *text,
                                           size_t size);
 
@@ -225,39 +236,48 @@ PERP_API double perp_simulation_time(const perp_simulation *simulation);
 /// A state now, by its index in the model, in its unit; NaN where there is none.
 PERP_API double perp_simulation_state(const perp_simulation *simulation, int state);
 
-/// From here the run goes on with this value of a state. Vars and outputs have no value until the next step; forces of the last step
-/// are its first guess. Allocates nothing.
+/// Set a state; the run continues from there. Vars and outputs have no value until the next step, which
+/// starts from the last forces. Allocates nothing.
 ///
 /// @return PERP_OK; PERP_ERR_ARG (no such state, or the value is not finite)
 PERP_API perp_status perp_simulation_set_state(perp_simulation *simulation, int state,
                                                double value);
 
-/// How many conditions do the states now break by themselves, whatever the forces: equations in which no var and no rate stands (a closed loop, rolling), the rates
-/// of those made of positions (velocities that do not fit a loop), gaps below 0 and positions outside their bounds. The next step would move the states there at
-/// once. Each is a warning in diag, with its place and by how much it is off. A velocity into a closed contact is an impact, and breaks nothing.
+/// Count the conditions that the present states violate whatever the forces are, and that the next step would
+/// repair by a jump:
+///
+/// - equations without vars and rates (a closed loop, rolling), and the rates of those made of positions;
+/// - negative gaps, and positions outside their bounds.
+///
+/// Each is a warning in diag, with its place and violation. A velocity into a closed contact is an impact and
+/// violates nothing.
 ///
 /// @param diag  nullable
-/// @return how many; -1: memory is out; 0 for NULL
+/// @return how many; -1: out of memory; 0 for NULL
 PERP_API int perp_simulation_inspect_start(const perp_simulation *simulation, perp_diag *diag);
 
-/// Move the states to the nearest ones that break no such condition: first positions, then, from there, velocities. Near is what has the least sum of squares, each state
-/// beside its declared scale, else beside the largest that a state of the same unit is. To be called at the start, or after perp_simulation_set_state. docs/adr/043.
+/// Move the states to the nearest ones that satisfy these conditions: first positions, then velocities. The
+/// distance is the sum of squares of changes, each relative to the declared scale of the state, else to the
+/// largest state of the same unit. Call it at the start or after perp_simulation_set_state. docs/adr/043.
 ///
-/// @param moved  nullable; a state each, by how much it was moved: 0 for all where nothing is broken
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION (none was found near them; diag names the conditions, and nothing was moved); PERP_ERR_MEMORY; PERP_ERR_ARG (NULL)
+/// @param moved  nullable; the change of each state, all 0 if nothing was violated
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (none was found nearby: diag names the conditions, and nothing
+///         moved); PERP_ERR_MEMORY; PERP_ERR_ARG (NULL)
 PERP_API perp_status perp_simulation_project(perp_simulation *simulation, double *moved,
                                              perp_diag *diag);
 
-/// The value that an input was set to; NaN: it is as the model says, or may not be set.
+/// The value that an input was set to; NaN: it follows the model, or may not be set.
 PERP_API double perp_simulation_input(const perp_simulation *simulation, int input);
 
-/// What an input is at the end of the next step, and from then on until it is set again. At the beginning of a step it is what it was at the
-/// end of the last, linear between them, as in a table: a run that is driven so is repeated by its own rows (perp simulate --input).
-/// Where the model gives none, the first value holds at the start, too. A method that locates events takes no function of time for an input
-/// that may be set: it must be set before the first step, unless it has a table or is a constant. Allocates nothing.
+/// Set the value of an input at the end of the next step, and from then on. Within the step the input is
+/// linear between its last value and this one, as in a table. So the rows of such a run repeat it
+/// (perp simulate --input). If the model gives no value, the first one set holds at the start, too.
 ///
-/// @param input  index in the model; one that the options name
-/// @param value  in the input's unit; NaN: as the model says again (its table or function of time)
+/// A method that locates events takes no function of time for an input that may be set. Set it before the
+/// first step, unless it has a table or is a constant. Allocates nothing.
+///
+/// @param input  index in the model, of an input that the options name
+/// @param value  in the input's unit; NaN: the input follows the model again
 /// @return PERP_OK; PERP_ERR_ARG (no input that may be set, or infinite)
 PERP_API perp_status perp_simulation_set_input(perp_simulation *simulation, int input,
                                                double value);
@@ -265,16 +285,16 @@ PERP_API perp_status perp_simulation_set_input(perp_simulation *simulation, int 
 /// The present value of a parameter that may be set; NaN for others.
 PERP_API double perp_simulation_parameter(const perp_simulation *simulation, int parameter);
 
-/// A parameter from here on, and what follows from it; initial values stay as they are. Matrices that the run keeps are made anew.
-/// Allocates nothing.
+/// Set a parameter from here on, and what follows from it. Initial values stay. Matrices that the run keeps
+/// are made again. Allocates nothing.
 ///
-/// @param parameter  index in the model; one that the options name
+/// @param parameter  index in the model, of a parameter that the options name
 /// @return PERP_OK; PERP_ERR_ARG (no parameter that may be set, or the value is not finite)
 PERP_API perp_status perp_simulation_set_parameter(perp_simulation *simulation, int parameter,
                                                    double value);
 
-/// Steps until time `to`: whole ones, then, where `to` lies between two, one that ends there; from then on whole steps are counted from
-/// `to`. Nothing to do where `to` is now, up to rounding. Allocates as perp_simulation_step.
+/// Step until time `to`: whole steps, then a shorter one if `to` lies between two. From then on whole steps are
+/// counted from `to`. Does nothing if `to` is now, up to rounding. Allocates as perp_simulation_step.
 ///
 /// @param to    not before the present time, nor after the options' `to` [s]
 /// @param info  of the last step; not PERP_SOLVED: the run is at the last verified step
@@ -282,54 +302,58 @@ PERP_API perp_status perp_simulation_set_parameter(perp_simulation *simulation, 
 PERP_API perp_status perp_simulation_advance(perp_simulation *simulation, double to,
                                              perp_step_info *info, perp_diag *diag);
 
-/// Back to the start: states, parameters and inputs are as after perp_simulation_create, the summary is empty, and what follows is
-/// what followed then, to the last bit. NULL: nothing. Allocates nothing.
+/// Go back to the start. States, parameters and inputs are those of perp_simulation_create, the summary is
+/// empty, and the run repeats itself to the last bit. NULL: nothing. Allocates nothing.
 PERP_API void perp_simulation_reset(perp_simulation *simulation);
 
-/// Bytes of a snapshot, the same at all times of a simulation; 0 for NULL.
+/// Size of a snapshot [bytes], the same at all times of a simulation; 0 for NULL.
 PERP_API size_t perp_simulation_snapshot_size(const perp_simulation *simulation);
 
-/// Write all that what follows depends on: time, states, vars, parameters, inputs that were set, the summary, and what the
-/// solvers begin with. Allocates nothing.
+/// Write everything that decides what follows: time, states, vars, parameters, inputs that were set, the
+/// summary, and the initial guesses of the solvers. Allocates nothing.
 ///
 /// @param bytes  at least perp_simulation_snapshot_size
 /// @return PERP_OK; PERP_ERR_ARG (size is too small)
 PERP_API perp_status perp_simulation_snapshot(const perp_simulation *simulation, void *bytes,
                                               size_t size);
 
-/// Go on from a snapshot of this simulation, or of another of the same model text with the same options, parameters that are numbers,
-/// input tables and names followed (`from` and `to` may differ): not a bit of what follows is another than after the snapshot. Bytes are for
-/// the same version of perp and kind of machine. A matrix that the run needs is made again. May allocate room for modes that this
-/// simulation has not met.
+/// Continue from a snapshot of this simulation, or of another one of the same model text with the same
+/// options, numeric parameters, input tables and followed names (`from` and `to` may differ). The run
+/// continues to the bit. A snapshot belongs to one version of perp and one kind of machine. Matrices are made
+/// again when they are needed. May allocate room for active sets that this simulation has not met.
 ///
-/// @return PERP_OK; PERP_ERR_DATA (diag says why these bytes are none of this simulation; nothing was changed); PERP_ERR_ARG (NULL);
-///         PERP_ERR_MEMORY (only perp_simulation_reset or another restore may follow)
+/// @return PERP_OK; PERP_ERR_DATA (diag says why the bytes do not fit; nothing was changed); PERP_ERR_ARG
+///         (NULL); PERP_ERR_MEMORY (only perp_simulation_reset or another restore may follow)
 PERP_API perp_status perp_simulation_restore(perp_simulation *simulation, const void *bytes,
                                              size_t size, perp_diag *diag);
 
-/// Another simulation at the same place, which goes on alone; the model is shared. Much cheaper than perp_simulation_create.
+/// Another simulation in the same state, which continues on its own; the model is shared. Much cheaper than
+/// perp_simulation_create.
 ///
 /// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_clone(const perp_simulation *simulation,
                                            perp_simulation **clone, perp_diag *diag);
 
-/// From now on, carry along how the run moves with parameters of the model, and initial values of states. Call before the first
-/// step. Methods with fixed steps: the derivatives of each solved step with its guards, and the side of every pair that is 0, as they are
-/// (a solved step is then a smooth function of the states before it and of the parameters). Methods that end steps at events: those of
-/// the run itself, the change of the events' times included (docs/derivatives.md).
+/// Propagate the derivatives of the run with respect to parameters and initial values of states, from now on.
+/// Call before the first step. With fixed steps these are the derivatives of each solved step with its guards
+/// and active set, a smooth function of the states before it and of the parameters. With methods that end
+/// steps at events they are those of the run, the change of the event times included (docs/derivatives.md).
 ///
 /// @param name  n names of parameters or states
-/// @return PERP_OK, PERP_ERR_ARG (a name that is neither, sets the model's size, or that a function of time depends on which is an
-///         input that may be set: named; steps were taken), PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG (diag names what cannot be followed: neither a parameter nor a state, one
+///         that sets the model's size, one that a function of time of a settable input depends on; or steps
+///         were taken); PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
                                             const char *const *name, perp_diag *diag);
 
-/// Derivatives of the current row (perp_simulation_row) with respect to what is followed. A state whose initial value was set does not
-/// depend on parameters at the start; one that is set on the way depends on nothing. Allocates nothing.
+/// Derivatives of the current row (perp_simulation_row) with respect to what is followed. A state whose initial
+/// value was set does not depend on parameters at the start; a state that is set later depends on nothing.
+/// Allocates nothing.
 ///
-/// @param derivative  perp_simulation_columns rows, a column for each name, column-major; NaN for what has no value
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION where the sides in force at a step did not determine it (redundant contacts), what ended a step
-///         does not move with time, or a step failed
+/// @param derivative  perp_simulation_columns rows, a column for each name, column-major; NaN for what has no
+///                    value
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (the active set of a step did not determine it, as with redundant
+///         contacts; what ended a step does not change with time; or a step was rejected)
 PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulation,
                                                  double *derivative);
 
