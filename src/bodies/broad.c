@@ -167,14 +167,14 @@ static void point_speed(const perp_bodies *b, int body, const double *point, dou
     perp__move3(u, 1, m->v, u);
 }
 
-/* Would the contact's law change the present velocities? */
-static int is_met(const perp_bodies *b, const perp_contact *t, double near)
+/* By how much the present velocities would violate the contact's constraint, over the step [m]. */
+static double excess(const perp_bodies *b, const perp_contact *t)
 {
     double u[3], w[3];
     point_speed(b, b->shape[t->shape[0]].body, t->point, u);
     point_speed(b, b->shape[t->shape[1]].body, t->point, w);
     perp__move3(w, -1, u, w);
-    return b->o.step * perp__dot3(w, t->normal) + fmax(0, t->gap) < -near;
+    return -b->o.step * perp__dot3(w, t->normal) - fmax(0, t->gap);
 }
 
 /* Is the contact's axis the wrong one where the two meet, at a time of the path? They are deep in each other along it then. */
@@ -190,17 +190,23 @@ static int is_early(const perp_bodies *b, const perp__path *path, const perp_con
  * the step will find. How many are left. */
 static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, int n)
 {
-    const double NEAR = 1e-8, FAR = 0.1; /* of the least half length */
+    const double NEAR = 1e-8, FAR = 0.1, ROUNDING = 1e-12; /* of the least half length */
     const int i = t->shape[0], j = t->shape[1];
-    double least = fmin(b->form[i].least, b->form[j].least), near = NEAR * least, when = 0;
+    double least = fmin(b->form[i].least, b->form[j].least), near = NEAR * least,
+           rounding = ROUNDING * least, when = 0;
     int met = 0, kept = 0, is_field = b->shape[j].kind == PERP_SHAPE_FIELD,
         is_far = !is_field && b->travel[i] + b->travel[j] > FAR * least;
-    for (int k = 0; k < n && !met; k++) met = is_met(b, &t[k], near);
+    for (int k = 0; k < n; k++) {
+        double by = excess(b, &t[k]);
+        if (!(by > rounding)) continue;
+        met = 1;
+        near = fmin(near, 0.5 * by); /* what touches is not taken for what passes */
+    }
     if (!met) return n;
     int is_clear = perp__sweep(b, path, i, j, near, NULL, is_far ? &when : NULL);
     if (!is_clear && !is_far) return n;
     for (int k = 0; k < n; k++)
-        if (!is_met(b, &t[k], near) || !(is_clear || is_early(b, path, &t[k], when)))
+        if (!(excess(b, &t[k]) > rounding) || !(is_clear || is_early(b, path, &t[k], when)))
             t[kept++] = t[k];
     return kept;
 }

@@ -309,7 +309,7 @@ static void seams_are_not_felt(void **state)
                     if (how == 2 && !is_round) continue;
                     if (n == 6 && f + k > 1 && !getenv("PERP_LONG")) continue; /* 12000 steps */
                     double off = slide_over(&s, &end);
-                    if (!(off <= 2e-6 * fmax(1, s.speed)))
+                    if (!(off <= 1e-6 * s.speed))
                         fail_msg("floor %d, kind %d, %g m/s, h = %g s, way %d: off by %g", f, k,
                                  s.speed, s.h, how, off);
                 }
