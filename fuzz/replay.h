@@ -43,9 +43,10 @@ static void run_varied(uint8_t *data, size_t size)
     uint8_t was[4];
     for (size_t i = 0; i < n; i++) {
         at[i] = draw() % size, was[i] = data[at[i]];
-        data[at[i]] = kind == 1   ? (uint8_t)(was[i] ^ (1u << draw() % 8))
-                      : kind == 2 ? (uint8_t)draw()
-                                  : data[draw() % size];
+        uint64_t byte = kind == 1   ? was[i] ^ (1u << draw() % 8)
+                        : kind == 2 ? draw()
+                                    : data[draw() % size];
+        data[at[i]] = (uint8_t)(byte & 0xff);
     }
     run_copy(data, size);
     while (n-- > 0) data[at[n]] = was[n];
