@@ -372,20 +372,22 @@ typedef enum perp_derivative_kind {
     PERP_DERIVATIVE_KIND_COUNT
 } perp_derivative_kind;
 
-/// "differentiable", "for an increase", ..; perp_derivative_kind_find gives PERP_DERIVATIVE_KIND_COUNT for an unknown word.
+/// "differentiable", "for an increase", ..; perp_derivative_kind_find gives PERP_DERIVATIVE_KIND_COUNT for an
+/// unknown word.
 PERP_API const char *perp_derivative_kind_name(perp_derivative_kind kind);
 PERP_API perp_derivative_kind perp_derivative_kind_find(const char *name);
 
-/// What the derivatives by the k-th name that is followed are now. Where both sides of a pair are 0 (a block that sticks at its bound, a contact without force) a
-/// motion may change one way with an increase and another way with a decrease; these are the derivatives of one of them. Allocates nothing.
+/// The kind of the derivatives with respect to the k-th followed name. Where both expressions of a pair are 0
+/// (a block at its friction bound, a contact without force), the motion may change one way with an increase
+/// and another way with a decrease; the derivatives are those of one direction. Allocates nothing.
 ///
-/// @param since  nullable; the time from which on they are that [s]; NaN for differentiable ones
+/// @param since  nullable; the time since when they are of this kind [s]; NaN for differentiable ones
 /// @return PERP_DERIVATIVE_KIND_COUNT: nothing is followed, or there is no such name
 PERP_API perp_derivative_kind perp_simulation_derivative_kind(const perp_simulation *simulation,
                                                               int k, double *since);
 
-/// The next steps of a simulation, of which derivatives are taken. They are taken from where it is, with its present parameters; each input listed is set before
-/// each step as by perp_simulation_set_input.
+/// A stretch: the next steps of a simulation, which are differentiated. It begins at the present state with the
+/// present parameters. Each listed input is set before each step, as by perp_simulation_set_input.
 typedef struct perp_run_stretch {
     size_t size;         ///< sizeof(perp_run_stretch)
     long steps;          ///< whole ones; 0, for perp_simulation_jvp alone: the row where the run is
@@ -395,43 +397,57 @@ typedef struct perp_run_stretch {
     int nparameter;      ///< how many parameters
     const int *parameter; ///< their indices in the model
     int every_row;        ///< 1: the rows after all steps count, 0: the last one
-    perp_derivative_kind *
-        kind; ///< nullable; perp_simulation_jvp writes what the derivatives of the last row are; an increase is one along the change. perp_simulation_vjp writes what the gradient is, see there
+    /// Nullable, out. perp_simulation_jvp: the kind of the derivatives of the last row along the change.
+    /// perp_simulation_vjp: the kind of the gradient, see there.
+    perp_derivative_kind *kind;
 } perp_run_stretch;
 
-/// By what a stretch is moved, or the gradient by it. The three are independent: initial values that follow from parameters do not move with these.
+/// A change of what a stretch begins with, or the gradient by it. The three are independent: initial values
+/// that follow from parameters do not change with them.
 typedef struct perp_run_change {
     double *state;     ///< at the beginning, one a state of the model; NULL: 0, or not wanted
     double *parameter; ///< one a parameter of the stretch; nullable
     double *value;     ///< of inputs, steps by ninput; nullable
 } perp_run_change;
 
-/// Take these steps, and the derivative of their rows along a change (a Jacobian times a vector), as perp_simulation_follow says: with fixed steps of the
-/// steps as they are, by methods that locate events of the run itself, where the stretch begins at a time that does not move. Costs a solve with
-/// the step's factors more for each step. What the simulation itself follows is not known behind a stretch through events.
+/// Take the steps of a stretch and the derivative of their rows along a change (Jacobian times vector), as
+/// perp_simulation_follow defines it. With fixed steps it is that of the steps as taken. With methods that
+/// locate events it is that of the run, and the stretch begins at a fixed time. Each step costs one more solve
+/// with its factors. After a stretch through events, what the simulation itself follows is unknown.
 ///
-/// With no steps the row where the run is: inputs are moved as they are there, and vars have no derivative (NaN), nor have outputs that these go into.
+/// With steps = 0: the derivative of the present row. Inputs change as they are there; vars, and outputs that
+/// read them, have no derivative (NaN).
 ///
-/// @param row  perp_simulation_columns entries, of the last row; with every_row steps times as many; NaN for what has no value
-/// @return PERP_OK; PERP_ERR_ARG (diag says why: steps in parts, an input that may not be set, more steps than there are);
-///         PERP_ERR_NO_SOLUTION (a step failed, or its sides did not determine it); PERP_ERR_DATA, PERP_ERR_MEMORY
+/// @param row  out, perp_simulation_columns entries of the last row; with every_row of each step; NaN for what
+///             has no value
+/// @return PERP_OK; PERP_ERR_ARG (diag says why: substeps, an input that may not be set, more steps than there
+///         are); PERP_ERR_NO_SOLUTION (a step was rejected, or its active set did not determine it);
+///         PERP_ERR_DATA; PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_jvp(perp_simulation *simulation,
                                          const perp_run_stretch *stretch,
                                          const perp_run_change *change, double *row,
                                          perp_diag *diag);
 
-/// Take these steps, and the gradient of the sum of weights times entries of their rows (a vector times a Jacobian), by going back through them. The simulation is then
-/// at their end. What steps were is kept while that is less than 16 MB; longer stretches keep the root of their number of snapshots, and
-/// records of one part at a time, which is run again. Two to three times the steps themselves, however many states, inputs and parameters there are.
+/// Take the steps of a stretch and the gradient of a weighted sum of their rows' entries (vector times
+/// Jacobian), by a reverse pass. The simulation is then at the end of the stretch. Up to 16 MB of steps are
+/// stored. Longer stretches store a number of snapshots, the square root of their steps, and run one part at a
+/// time again. The cost is two to three times the steps, whatever the number of states, inputs and parameters.
 ///
-/// With `kind` of the stretch it says what the gradient is. Differentiable: for changes of all that it is by, of either sign; of the steps: the same, with fixed
-/// steps, and a guard has switched. Where both sides of a pair were 0, or a guard was on its bound, and a change of what the gradient is by moves that, the gradient is that of the sides as
-/// they were. Then an increase says that it holds for a step along it, a decrease that it does for one against it, as a descent is; unknown direction, that it may hold for neither: ask
-/// perp_simulation_jvp along the change that is meant. Takes the stretch once or twice more, forward.
+/// `kind` of the stretch tells where the gradient holds:
 ///
-/// @param weight    perp_simulation_columns entries, those of the time and the residual are not read; of the last row, with every_row of all
-/// @param gradient  what is not NULL is written
-/// @return as perp_simulation_jvp; after a failure the simulation may be anywhere within the stretch, and the gradient by inputs has no meaning
+/// - differentiable: for changes of either sign;
+/// - of the steps: the same, with fixed steps, and a guard has switched;
+/// - for an increase, for a decrease: both expressions of a pair were 0, or a guard was on its bound, and the
+///   gradient holds for a step along it, or against it (a descent);
+/// - of unknown direction: it may hold for neither; ask perp_simulation_jvp along the change you mean.
+///
+/// Finding the kind takes the stretch once or twice more, forward.
+///
+/// @param weight    perp_simulation_columns entries of the last row, with every_row of all; those of time and
+///                  residual are not read
+/// @param gradient  out; what is not NULL is written
+/// @return as perp_simulation_jvp; after a failure the simulation may be anywhere within the stretch, and the
+///         gradient with respect to inputs is undefined
 PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
                                          const perp_run_stretch *stretch, const double *weight,
                                          const perp_run_change *gradient, perp_diag *diag);
@@ -441,18 +457,22 @@ PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
 PERP_API perp_status perp_simulation_get_summary(const perp_simulation *simulation,
                                                  perp_simulation_summary *summary);
 
-/// How far the states now are from those of the motion. Where radau5 fits the model (no round friction cones, no condition that reads h, at most 12 pairs and 200 states and vars) beside
-/// runs by radau7 with steps as long as an accuracy allows, each more accurate than the last; else beside the same run with longer steps. For runs from the
-/// model's initial state, in which nothing was set; the model as it is now. Allocates; the same numbers on every call.
+/// Estimate the error of the present states, as their distance to the exact motion. The estimate compares the
+/// run with reference solutions. If radau5 fits the model (perp_simulation_recommend), these are runs by radau7
+/// with an accuracy, each more accurate than the last. Else it is the same run with longer steps. The run must
+/// start at the model's initial state, with nothing set. Allocates. Repeated calls give the same numbers.
 ///
-/// @param part    the other runs may cost about 1/part of what this one did, 10 is usual. In any case 1e7 multiplications (10 ms on one core) together with this one, and
-///                a first of them 3.2e7 with it, or half of this one's up to 6e7; below 10: 6e7. Counted, not timed
-/// @param error   a state each, in its unit: an estimate where it is more than three times `unsure`, else the error is below the sum of both
-/// @param unsure  a state each: the most that the estimate may itself be off by
-/// @param growth  nullable: by how much a difference between two motions grows until now, each state on its own scale. Beyond 1e4 or so no
-///                estimate says much, as none of the other runs follows the motion
-/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, inputs that may be set,
-///         states that were set or restored, too few steps); PERP_ERR_NO_SOLUTION (another run would cost more than that, or failed: diag); PERP_ERR_MEMORY
+/// @param part    budget: the reference solutions may cost 1/part of this run; 10 is usual. Budgets are counted
+///                in multiplications. Below them, 1e7 (about 10 ms) together with the run are always allowed,
+///                3.2e7 for a first reference solution, and 6e7 with part below 10
+/// @param error   a state each, in its unit: an estimate if it exceeds three times `unsure`; else the error is
+///                below the sum of both
+/// @param unsure  a state each: the largest error of the estimate
+/// @param growth  nullable; how much a difference of two motions grows until now, each state on its own scale.
+///                Above 1e4 or so no estimate is useful, since no reference solution follows the motion
+/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known: a discrete model, inputs that may be set,
+///         states that were set or restored, too few steps); PERP_ERR_NO_SOLUTION (a reference solution would
+///         exceed the budget, or was rejected: diag); PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation, int part,
                                               double *error, double *unsure, double *growth,
                                               perp_diag *diag);
@@ -472,23 +492,25 @@ PERP_API perp_status perp_simulation_run(perp_simulation *simulation, perp_row_f
 
 /// What perp_check found out about a model without running it.
 typedef struct perp_check_report {
-    size_t size;   ///< sizeof of this struct, set by the caller
-    int unknowns;  ///< of a step: new states, vars, and two for each two-sided pair
-    int equations; ///< of a step
-    int pairs;     ///< of a step, one-sided
-    int cones;     ///< round friction cones of a step; they are not in M
-    int affine;    ///< 1 if a step is affine in its unknowns; else Newton's method is used
-    int constant;  ///< 1 if its coefficients stay the same during a run
-    int coefficients,
-        changing;     ///< nonzero coefficients of a step, and those that change from step to step
+    size_t size;      ///< sizeof of this struct, set by the caller
+    int unknowns;     ///< of a step: new states, vars, and two for each two-sided pair
+    int equations;    ///< of a step
+    int pairs;        ///< of a step, one-sided
+    int cones;        ///< round friction cones of a step; they are not in M
+    int affine;       ///< 1 if a step is affine in its unknowns; else Newton's method is used
+    int constant;     ///< 1 if its coefficients stay the same during a run
+    int coefficients; ///< nonzero coefficients of a step
+    int changing;     ///< of these, those that change from step to step
     int active;       ///< size of M: the pairs, all guards taken as on; -1 if M could not be formed
     perp_lcp_class M; ///< class of the matrix of the complementarity problem at the initial state
     int warnings;     ///< number of warnings in diag
-    int unique; ///< 1 if the (linearised) step has exactly one solution whatever its data, two-sided pairs taken as what they are, at the
-        ///< lower bound, between, or at the upper one; 0 if not; -1 if that was not decided: cones, bounds that are solved for, or
-        ///< more than 12 pairs
-    int index; ///< of the equations and pairs that read states alone: 1 more than the derivatives until a force is seen in them, by what they
-        ///< read: 2 of speeds, 3 of positions; 0: there are none
+    /// 1 if the (linearised) step has exactly one solution whatever its data, with two-sided pairs at the lower
+    /// bound, between, or at the upper one; 0 if not; -1 if undecided: cones, bounds that are solved for, or
+    /// more than 12 pairs.
+    int unique;
+    /// Of the equations and pairs that read states alone: one more than the number of derivatives until a force
+    /// appears, through what they read: 2 for speeds, 3 for positions; 0: there are none.
+    int index;
     int held_equations, held_pairs; ///< those of that index
 } perp_check_report;
 
@@ -501,7 +523,8 @@ typedef struct perp_check_report {
 PERP_API perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
                                 perp_check_report *report, perp_diag *diag);
 
-/// What goes like exp(a t) of a linear motion: it swings where the imaginary part of a is the larger, else it decays or grows.
+/// The kind of a mode exp(a t) of the linearised motion. It swings if the imaginary part of a is the larger one,
+/// else it decays or grows.
 typedef enum perp_motion_kind {
     PERP_MOTION_NONE,
     PERP_MOTION_SWING,
@@ -512,36 +535,40 @@ typedef enum perp_motion_kind {
 typedef struct perp_time_scale {
     perp_motion_kind kind;
     double time; ///< the period of a swing, else 1/|a| [s]; NaN: there is none
-    int pair; ///< -1: on the sides of the first step; else with this pair of the model alone on its other side, as a contact that closes
+    int pair; ///< -1: in the contact mode of the first step; else with this pair of the model alone in its
+        ///< other mode, as a contact that closes
 } perp_time_scale;
 
-/// A method, and the steps that follow a model's time scales.
+/// A method, and the steps that resolve a model's time scales.
 typedef struct perp_step_advice {
     double
-        step; ///< the longest of 1, 2 or 5 times a power of ten by which each scale is changed by 1 % at most, and 1/100 of the run [s]
-    perp_time_scale asks; ///< what asks for it; of no kind: the length of the run does
+        step; ///< the longest of 1, 2 or 5 times a power of ten that changes each scale by at most
+              ///< 1 % and is at most 1/100 of the run [s]
+    perp_time_scale asks; ///< the scale that asks for it; of no kind: the length of the run does
     double
-        error; ///< the part by which options.step changes a scale, the largest of all; 1: one is not followed
-    perp_time_scale worst; ///< which
+        error; ///< the largest relative change of a scale by options.step; 1: a scale is not resolved
+    perp_time_scale worst; ///< that scale
 } perp_step_advice;
 
-/// The time scales of a model, linearised at its first step: what is known of the smooth parts of its motion there. Impacts, functions of
-/// time, and what the model becomes later are not in it.
+/// The time scales of a model, linearised at its first step: what is known of the smooth parts of its motion
+/// there. Impacts, functions of time, and later changes of the model are not in it.
 typedef struct perp_time_scales {
     size_t size;         ///< sizeof of this struct, set by the caller
     const char *unknown; ///< NULL; else why nothing is known, and the rest is NaN and of no kind
     perp_time_scale swing, decay, growth; ///< the fastest of each kind
     perp_time_scale
-        passed; ///< the fastest decay that is over within 1/1000 of the run: methods but theta may pass over it
+        passed; ///< the fastest decay that is over within 1/1000 of the run; methods but theta may
+                ///< step over it
     double horizon; ///< of the run [s]; NaN: not given
-    int reads_time; ///< 1: the model has inputs or functions of time, with scales of their own
+    int reads_time; ///< 1: the model has inputs or functions of time, with time scales of their own
     perp_step_advice of[PERP_INTEGRATOR_COUNT];
 } perp_time_scales;
 
-/// What steps of each method do to a motion exp(a t): backward Euler changes it by (|a| h) |a| T / 2 within the time T that it lasts, theta = 1/2 by
-/// (|a| h)^2 |a| T / 12, Radau's methods of s points by s! (s-1)! / ((2s)! (2s-1)!) (|a| h)^(2s-1) |a| T (Hairer, Wanner, Solving Ordinary Differential
-/// Equations II, IV.3). The numbers a come from how the states after one step of backward Euler move with those before it, taken with two steps:
-/// only those are believed that both find, with |a| h below 1e4.
+/// The change that steps of each method make to a motion exp(a t) within the time T that it lasts: backward Euler
+/// (|a| h) |a| T / 2; theta = 1/2 (|a| h)^2 |a| T / 12; Radau with s points
+/// s! (s-1)! / ((2s)! (2s-1)!) (|a| h)^(2s-1) |a| T (Hairer, Wanner, Solving Ordinary Differential Equations II,
+/// IV.3). The numbers a come from the derivative of a step of backward Euler, taken with two step lengths. Only
+/// numbers that both find, with |a| h below 1e4, are believed.
 ///
 /// @param options  nullable: the model's; a missing step is taken as 1e-3
 /// @return PERP_OK, also where nothing is known; PERP_ERR_ARG, PERP_ERR_MEMORY
