@@ -17,7 +17,7 @@ typedef struct refined {
 /* The problem of tests/data/plans with the steps of `nodes`, 0: its own, by a method, -1: its own. */
 static refined refine_by(const char *name, int nodes, double tol, int method)
 {
-    refined u = {0};
+    refined u = {.r = {.size = sizeof u.r}};
     char path[1024];
     snprintf(path, sizeof path, "%s/tests/data/plans/%s.perp", PERP_SOURCE_DIR, name);
     if (perp_model_load(path, &u.model, &u.diag) != PERP_OK)
@@ -28,7 +28,6 @@ static refined refine_by(const char *name, int nodes, double tol, int method)
     o.motion_tol = tol;
     if (perp_plan_create(u.model, &o, &u.plan, &u.diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&u.diag));
-    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     return u;
 }
@@ -40,7 +39,7 @@ static refined refine(const char *name, int nodes, double tol)
 
 static refined refine_with(const char *name, double tol, int most_steps, int replay)
 {
-    refined u = {0};
+    refined u = {.r = {.size = sizeof u.r}};
     char path[1024];
     snprintf(path, sizeof path, "%s/tests/data/plans/%s.perp", PERP_SOURCE_DIR, name);
     assert_int_equal(perp_model_load(path, &u.model, &u.diag), PERP_OK);
@@ -49,7 +48,6 @@ static refined refine_with(const char *name, double tol, int most_steps, int rep
     o.most_steps = most_steps;
     o.replay = replay;
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     return u;
 }
@@ -237,7 +235,7 @@ static void what_is_broken_between_nodes_is_seen(void **state)
 static double broken_with_floor(const char *condition, double floor, double *cost)
 {
     char text[512];
-    refined u = {0};
+    refined u = {.r = {.size = sizeof u.r}};
     snprintf(text, sizeof text,
              "model over\nparam H = %.17g\ninput a in [-40, 40]\nstate x = 0, z = %.17g, v = -5\n"
              "der(x) = 1\nder(z) = v\nder(v) = a - 10\nplan {\nhorizon 1\nnodes 4\nmethod radau3\n"
@@ -246,7 +244,6 @@ static double broken_with_floor(const char *condition, double floor, double *cos
     assert_int_equal(perp_model_parse(text, strlen(text), "over", &u.model, &u.diag), PERP_OK);
     perp_plan_options o = perp_plan_options_default(u.model);
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     double between = u.r.between;
     *cost = u.r.cost;
@@ -285,7 +282,7 @@ static void what_lets_share_is_looked_at_once(void **state)
     }
     char text[8192];
     for (int k = 0; k < 2; k++) { /* kept, and broken between two nodes */
-        refined u = {0};
+        refined u = {.r = {.size = sizeof u.r}};
         snprintf(text, sizeof text,
                  "model lets\ninput a in [-40, 40]\nstate z = 0.6, v = -5\n%sder(z) = v\n"
                  "der(v) = a - 10\nplan {\nhorizon 1\nnodes 4\nmethod radau3\ninputs held\n"
@@ -313,7 +310,7 @@ static void a_pole_between_nodes_is_no_cost(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
         char text[256];
-        refined u = {0};
+        refined u = {.r = {.size = sizeof u.r}};
         snprintf(text, sizeof text,
                  "model pole\ninput F in [-10, 10]\nstate q = 0\nder(q) = F\nplan {\nhorizon 1\n"
                  "nodes 5\nminimize integral(%s + 0.01*F^2)\nat end: q = 1\n}\n",
@@ -342,7 +339,7 @@ static void a_cost_that_swings_within_steps_is_not_counted(void **state)
     const double known = -25 / (8 * acos(-1) * acos(-1));
     (void)state;
     for (int i = 0; i < 3; i++) {
-        refined u = {0};
+        refined u = {.r = {.size = sizeof u.r}};
         assert_int_equal(perp_model_parse(text, strlen(text), "swings", &u.model, &u.diag),
                          PERP_OK);
         perp_plan_options o = perp_plan_options_default(u.model);
@@ -451,7 +448,7 @@ static void little_that_is_broken_between_nodes_is_noted(void **state)
     (void)state;
     for (int k = 0; k < 5; k++) {
         char text[512];
-        refined u = {0};
+        refined u = {.r = {.size = sizeof u.r}};
         snprintf(
             text, sizeof text,
             "model top\ninput u\nstate x = 0, v = 1, w = 0\nder(x) = v\nder(v) = -2\nder(w) = u\n"
@@ -504,7 +501,7 @@ static void inputs_that_swing_are_held(void **state)
 {
     (void)state;
     char path[1024], text[4096] = "", *hold;
-    refined u = {0};
+    refined u = {.r = {.size = sizeof u.r}};
     snprintf(path, sizeof path, "%s/tests/data/plans/goddard.perp", PERP_SOURCE_DIR);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
@@ -517,14 +514,12 @@ static void inputs_that_swing_are_held(void **state)
     perp_plan_options o = perp_plan_options_default(u.model);
     o.nodes = 51;
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     assert_true(u.r.cost < -18551); /* no rocket flies so high */
     assert_true(u.r.cost_error > 1);
     perp_plan_destroy(u.plan);
     o.motion_tol = 1e-7;
     assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
-    u.r.size = sizeof u.r;
     assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
     assert_true(u.r.outcome <= PERP_PLAN_STATIONARY_S);
     assert_true(near(u.r.cost, -18550.8718638, 2e-3));
@@ -611,7 +606,7 @@ static void starts_beside_each_other_have_the_mesh(void **state)
     (void)state;
     seen all[2] = {{0}};
     for (int i = 0; i < 2; i++) {
-        refined u = {0};
+        refined u = {.r = {.size = sizeof u.r}};
         assert_int_equal(perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/puck_behind.perp",
                                          &u.model, &u.diag),
                          PERP_OK);
