@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint64_t HASH_OF_NOTHING = 0xcbf29ce484222325u;
 
@@ -26,14 +27,14 @@ int cli_fingerprint(const char *path, char text[17])
     unsigned char bytes[1 << 14];
     uint64_t hash = HASH_OF_NOTHING;
     const char *why;
-    FILE *file;
-    int ok = perp__input_open(path, PERP__REGULAR, SIZE_MAX, &file, &why) == PERP_OK;
-    for (size_t n; ok && (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
-        hash = take_bytes(hash, bytes, n);
-    ok = ok && !ferror(file);
-    perp__input_close(file);
+    int file; /* no stream: memory may be out, and the file is there */
+    ssize_t n = -1;
+    if (perp__input_descriptor(path, PERP__REGULAR, SIZE_MAX, &file, &why) == PERP_OK) {
+        while ((n = read(file, bytes, sizeof bytes)) > 0) hash = take_bytes(hash, bytes, (size_t)n);
+        close(file);
+    }
     snprintf(text, 17, "%016llx", (unsigned long long)hash);
-    return ok;
+    return n == 0;
 }
 
 void cli_fingerprint_data(const perp_dataset *data, char text[17])

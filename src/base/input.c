@@ -39,21 +39,32 @@ static perp_status look(int fd, perp__input_kind kind, size_t most, const char *
     return PERP_ERR_FILE;
 }
 
-perp_status perp__input_open(const char *path, perp__input_kind kind, size_t most, FILE **file,
-                             const char **why)
+perp_status perp__input_descriptor(const char *path, perp__input_kind kind, size_t most, int *fd,
+                                   const char **why)
 {
     /* without O_NONBLOCK a pipe is waited for, until somebody writes */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (kind == PERP__STREAM ? 0 : O_NONBLOCK);
+    *fd = open(path, flags);
+    if (*fd < 0) return refuse(errno, why);
+    perp_status status = look(*fd, kind, most, why);
+    if (status != PERP_OK) close(*fd), *fd = -1;
+    return status;
+}
+
+perp_status perp__input_open(const char *path, perp__input_kind kind, size_t most, FILE **file,
+                             const char **why)
+{
+    int fd;
     *file = NULL;
     if (kind == PERP__STREAM && strcmp(path, "-") == 0) {
         *file = stdin;
         return PERP_OK;
     }
-    int fd = open(path, flags);
-    if (fd < 0) return refuse(errno, why);
-    perp_status status = look(fd, kind, most, why);
-    if (status == PERP_OK && !(*file = fdopen(fd, "rb"))) status = refuse(errno, why);
-    if (status != PERP_OK) close(fd);
+    perp_status status = perp__input_descriptor(path, kind, most, &fd, why);
+    if (status == PERP_OK && !(*file = fdopen(fd, "rb"))) {
+        status = refuse(errno, why);
+        close(fd);
+    }
     return status;
 }
 

@@ -18,6 +18,10 @@ perp_status perp__input_open(const char *path, perp__input_kind kind, size_t mos
                              const char **why);
 void perp__input_close(FILE *file); /* NULL is fine */
 
+/* The same without a stream, which would need memory; -1 where it is refused. */
+perp_status perp__input_descriptor(const char *path, perp__input_kind kind, size_t most, int *fd,
+                                   const char **why);
+
 /* The whole file in malloc'ed memory, which the caller frees in every case. With `is_text` reading stops soon after a zero byte: what has one is no
  * text, and a device may have no end. Statuses and `why` as above. */
 perp_status perp__input_read(const char *path, perp__input_kind kind, size_t most, int is_text,
