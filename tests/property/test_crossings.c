@@ -305,6 +305,10 @@ static int is_free(const scene *s, int k, const double *q, const double *v)
 {
     place mine, other;
     place_of(s, k, q, v, 0, &mine);
+    for (int i = 0; i < s->solid[k].n; i++) /* a wall is thinner than the way between two points */
+        for (int d = 0; d < 3; d++)
+            if (fabs(mine.p[d] + dot(mine.R + 3 * d, s->solid[k].point[i])) > 0.99 * s->room)
+                return 0;
     for (int i = 0; i < STATIC + s->nbody; i++) {
         if (i == k) continue;
         place_of(s, i, q, v, 0, &other);
