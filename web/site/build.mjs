@@ -55,9 +55,15 @@ function sources() {
         readdirSync(join(root, folder))
             .filter(f => f.endsWith('.md'))
             .map(f => `${folder}/${f}`);
-    return ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...of('docs'), ...of('docs/explain'), ...of('docs/adr')].filter(
-        f => existsSync(join(root, f)),
-    );
+    return [
+        'README.md',
+        'CHANGELOG.md',
+        'CONTRIBUTING.md',
+        'SECURITY.md',
+        ...of('docs'),
+        ...of('docs/explain'),
+        ...of('docs/adr'),
+    ].filter(f => existsSync(join(root, f)));
 }
 
 const files = sources(),

@@ -248,7 +248,7 @@ async function outcomeIsFirst() {
 async function planIsToldFirst() {
     const page = await open(planPage),
         text = await page.locator('main section').first().innerText();
-    check('plan: status', /plan\s+stationary/.test(text), text);
+    check('plan: status', /plan\s+S-stationary/.test(text), text);
     check('plan: cost and horizon', /cost\s+0.65\b/.test(text) && /horizon\s+0.65 s/.test(text), text);
     const label = await page
         .locator('section', {hasText: 'Iterations'})
