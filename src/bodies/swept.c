@@ -428,7 +428,7 @@ static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *sh
         const int i = t ? t->shape[0] : pair->shape[0], j = t ? t->shape[1] : pair->shape[1];
         double way = perp__travel(b, i, path->h) + perp__travel(b, j, path->h), when,
                tol = PERP__CROSSED * fmin(b->form[i].least, b->form[j].least);
-        if ((perp__is_midpoint(b) ? 1.5 : 1) * way <= perp__room(b, pair)) continue;
+        if (way <= perp__room(b, pair)) continue;
         if (!t && (perp__bodies_are_far(b, i, j, way) || !perp__bodies_may_touch(b, i, j)))
             continue;
         if (perp__sweep(b, path, i, j, tol, t ? t->normal : NULL, &when)) continue;
@@ -440,10 +440,15 @@ static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *sh
 
 int perp__step_is_clear(perp_bodies *b, double *at, int *shape)
 {
-    const perp__path path =
-        perp__path_of(b, b->q, perp__is_midpoint(b) ? b->mean : b->next, b->o.step);
-    if ((perp__is_midpoint(b) ? 3 : 2) * way_of_all(b, path.v, path.h) <= b->room) return 1;
-    return perp__bodies_reach_pairs(b, path.v, path.h) ? are_clear(b, &path, at, shape) : -1;
+    const int halfway = perp__is_midpoint(b); /* contacts are not those of the begin */
+    const perp__path path = perp__path_of(b, b->q, halfway ? b->mean : b->next, b->o.step);
+    double way = way_of_all(b, path.v, path.h);
+    if (halfway) way += way_of_all(b, b->v, b->half);
+    if (2 * way <= b->room) return 1;
+    if (!(halfway ? perp__bodies_near_pairs(b, path.q, path.v, path.h)
+                  : perp__bodies_reach_pairs(b, path.v, path.h)))
+        return -1;
+    return are_clear(b, &path, at, shape);
 }
 
 int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape)
