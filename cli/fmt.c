@@ -286,15 +286,13 @@ char *cli_format(const char *text, size_t *n)
 /* The whole file, with a zero behind it; *code says why not. The caller frees it. */
 static char *read_file(const char *path, int *code)
 {
-    char *text, *ended;
+    char *text;
     const char *why;
     size_t n;
     perp_status status = perp__input_read(path, PERP__STREAM, MOST_BYTES, 1, &text, &n, &why);
     if (status == PERP_OK && memchr(text, 0, n)) status = PERP_ERR_DATA, why = "not a text file";
-    if (status == PERP_OK && !(ended = realloc(text, n + 1))) status = PERP_ERR_MEMORY;
     if (status == PERP_ERR_FILE || status == PERP_ERR_DATA) cli_say("%s: %s\n", path, why);
     if (status != PERP_OK) *code = cli_exit_code(status);
-    if (status == PERP_OK) text = ended, text[n] = 0;
     return text;
 }
 

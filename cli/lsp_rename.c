@@ -54,16 +54,14 @@ static void add(spots *s, const char *path, int at, int end)
 static void add_file(family *f, const char *path)
 {
     char *uri = lsp_uri_of_path(path);
-    char *text = NULL, *ended = NULL;
+    char *text = NULL;
     const char *why;
     size_t n = 0;
     perp_status status = uri && !lsp_find(&f->texts, uri)
                              ? perp__input_read(path, PERP__REGULAR, MOST_BYTES, 1, &text, &n, &why)
                              : PERP_ERR_FILE;
-    if (status == PERP_OK && !(ended = realloc(text, n + 1))) status = PERP_ERR_MEMORY;
     if (status == PERP_ERR_MEMORY) cli_exit_code(status);
-    if (ended) text = ended, text[n] = 0;
-    if (ended && !memchr(text, 0, n)) lsp_open(&f->texts, uri, text);
+    if (status == PERP_OK && !memchr(text, 0, n)) lsp_open(&f->texts, uri, text);
     free(text);
     free(uri);
 }

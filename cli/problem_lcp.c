@@ -49,7 +49,7 @@ static perp_status not_json(const char *path, const char *text, const char *end,
 /* The text of a file with a zero behind it, or NULL after saying what is wrong. */
 static char *read_text(const char *path, perp_status *status, perp_diag *diag)
 {
-    char *text, *longer = NULL;
+    char *text;
     size_t length;
     perp__place place = perp__in(path);
     const char *why;
@@ -58,14 +58,11 @@ static char *read_text(const char *path, perp_status *status, perp_diag *diag)
         perp__refuse(diag, *status, place, "%s\n", why);
     else if (*status == PERP_OK && length && memchr(text, 0, length))
         *status = perp__refuse(diag, PERP_ERR_DATA, place, "not a text file: it has a zero byte\n");
-    if (*status == PERP_OK) longer = realloc(text, length + 1);
-    if (longer)
-        longer[length] = 0;
-    else
-        free(text);
-    if (*status == PERP_ERR_MEMORY || (*status == PERP_OK && !longer))
-        *status = perp__out_of_memory(diag, path);
-    return longer;
+    else if (*status == PERP_ERR_MEMORY)
+        perp__out_of_memory(diag, path);
+    if (*status == PERP_OK) return text;
+    free(text);
+    return NULL;
 }
 
 void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)

@@ -73,16 +73,17 @@ void perp__input_close(FILE *file)
     if (file && file != stdin) fclose(file);
 }
 
-/* One byte more than `most` shows that there are more. */
+/* One byte more than `most` shows that there are more; the zero behind them has its own. */
 static perp_status read_all(FILE *file, size_t most, int is_text, char **bytes, size_t *n,
                             const char **why)
 {
     size_t capacity = 0, limit = most < SIZE_MAX ? most + 1 : most;
-    for (int goes_on = 1; goes_on && !feof(file);) {
+    int goes_on;
+    do {
         if (*n == capacity) {
             capacity = capacity < limit / 2 ? 2 * capacity + 8192 : limit;
             if (capacity > limit) capacity = limit;
-            char *more = realloc(*bytes, capacity);
+            char *more = realloc(*bytes, capacity + 1);
             if (!more) return PERP_ERR_MEMORY;
             *bytes = more;
         }
@@ -92,7 +93,8 @@ static perp_status read_all(FILE *file, size_t most, int is_text, char **bytes, 
         goes_on = !is_text || !memchr(*bytes + *n, 0, got);
         *n += got;
         if (*n > most) return refuse_size(most, why);
-    }
+    } while (goes_on && !feof(file));
+    (*bytes)[*n] = 0;
     return PERP_OK;
 }
 

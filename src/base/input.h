@@ -22,7 +22,7 @@ void perp__input_close(FILE *file); /* NULL is fine */
 perp_status perp__input_descriptor(const char *path, perp__input_kind kind, size_t most, int *fd,
                                    const char **why);
 
-/* The whole file in malloc'ed memory, which the caller frees in every case. With `is_text` reading stops soon after a zero byte: what has one is no
+/* The whole file in malloc'ed memory, which the caller frees in every case, and a zero behind its n bytes. With `is_text` reading stops soon after a zero byte: what has one is no
  * text, and a device may have no end. Statuses and `why` as above. */
 perp_status perp__input_read(const char *path, perp__input_kind kind, size_t most, int is_text,
                              char **bytes, size_t *n, const char **why);
