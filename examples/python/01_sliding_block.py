@@ -1,7 +1,8 @@
 """Four ways to write a block that sticks
 
-The LCP notes of 2019 state the same sliding block with dry friction in one line, traditionally, directly and mixed. A force of 4 sin 2t N
-pushes it. All formulations give one motion; where the block sticks its speed is 0 to the last bit, not a creep.
+The LCP notes of 2019 state the same sliding block with dry friction in one line, traditionally,
+directly and mixed. A force of 4 sin 2t N pushes it. All formulations give one motion. Where the
+block sticks its speed is exactly 0: there is no slip drift.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """A particle falls, slides and stops
 
-The blog's particle of 10 kg is thrown from a height of 1 m. On the ground, Coulomb friction stops it, and it stays where it is. Twelve
-coefficients of friction are run as copies, stepped at once; energy is only ever lost.
+The blog's particle of 10 kg is thrown from a height of 1 m. On the ground Coulomb friction stops
+it, and it stays there. Twelve coefficients of friction are copies of one run, stepped at once.
+Energy never grows.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Painleve's rod
 
-A rod slides on a rough table, inclined against its motion. G is the normal acceleration that a unit of normal force makes. Where it is
-negative no bounded force holds the rod off the table (IROS 2011, V.B): the contact stops at once by an impulse, at any step length.
+A rod slides on a rough table, inclined against its motion. G is the normal acceleration caused by a
+unit of normal force. Where G is negative, no bounded force keeps the rod out of the table (IROS
+2011, V.B). An impulse then stops the contact at once, at any step length.
 """
 
 from pathlib import Path

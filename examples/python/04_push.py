@@ -1,7 +1,8 @@
 """A plan and its replay
 
-The gallery page of opty: a block is pushed 10 m and back through Coulomb friction in the shortest time, with a force of at most 400 N. The
-plan's force drives a run of the same model with steps of its own, and ends where the plan ends.
+The gallery page of opty: a block moves 10 m and back through Coulomb friction in the shortest time,
+with a force of at most 400 N. The plan's force drives a run of the same model with its own steps.
+The run ends at the end of the plan.
 """
 
 from pathlib import Path

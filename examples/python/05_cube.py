@@ -1,7 +1,8 @@
 """A tossed cube
 
-The cube of the ContactNets data set tumbles on a table: eight corners, each a contact with friction in eight directions, solved in each
-step as one problem. Every step is verified; the picture shows the heights of the corners and the forces on them.
+The cube of the ContactNets data set tumbles on a table. Each of its eight corners is a contact with
+friction in eight directions, and each step solves them as one problem. Every step is verified. The
+picture shows the heights of the corners and their contact forces.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """A controller in the loop
 
-A block with dry friction is to follow a slow sine. A PD controller, called between steps, lags and sticks; the same with the friction
-that its desired motion meets added in advance follows. `sim.step(u=...)` costs half a microsecond above C.
+A block with dry friction follows a slow sine. A PD controller, called between steps, lags and
+sticks. A second controller adds the friction of the desired motion in advance, and follows.
+`sim.step(u=...)` costs half a microsecond more than C.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Parameters with intervals
 
-Mass and coefficient of friction of a block from 3 s of noisy positions and speeds. The interval of each is checked by fits beside the best
-one; 40 repetitions with new noise show how often the truth lies within.
+Mass and friction coefficient of a block from 3 s of noisy positions and speeds. Fits beside the
+best one check the interval of each. 40 repetitions with new noise show how often the interval
+contains the truth.
 """
 
 from pathlib import Path

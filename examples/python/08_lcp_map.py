@@ -1,7 +1,8 @@
 """A map of complementarity problems
 
-All problems of a plane of q at once: for each of three matrices, 90 000 problems of two pairs are solved and verified in one call. Colours
-say which of the two z are positive. A P-matrix has one solution for each q; the last matrix has none in half of the plane.
+All problems of a plane of q at once. For each of three matrices, one call solves and verifies 90
+000 problems of two pairs. Colours show which of the two z are positive. A P-matrix has one solution
+for each q; the last matrix has none in half of the plane.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """Learning a friction law through the simulator
 
-Blocks slide to rest on a surface whose friction falls with speed. From 100 recorded motions (noise of 0.1 mm) a small network learns the
-law: it gives the coefficient at 13 speeds, the model interpolates, steps with Coulomb's law, and torch takes the gradient back through all
-steps.
+Blocks slide to rest on a surface whose friction falls with speed. A small network learns the law
+from 100 recorded motions (noise of 0.1 mm). It gives the coefficient at 13 speeds, and the model
+interpolates and steps with Coulomb's law. torch takes the gradient back through all steps.
 """
 
 import matplotlib.pyplot as plt

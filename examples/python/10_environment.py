@@ -1,7 +1,7 @@
 """An environment of Gymnasium
 
-A cart that slides on a rough floor is to stop at 0, with a push between -10 and 10 N. The environment is a run in the hand: reset, step,
-observe. A search over the two gains of a controller learns to stop it in spite of friction.
+A cart slides on a rough floor and is to stop at 0, with a push between -10 and 10 N. The
+environment is a simulation object. A search finds the two gains of a controller that stops it.
 """
 
 import gymnasium

@@ -221,13 +221,15 @@ static void whole_runs(const run *perp)
     take_run(&r[4], perp);
     draw(r);
     draw_floor(r);
-    study_text("\nThe program of the blog in its time loop, h = 1e-3 s, beside perp's step. Each "
-               "step may take %d iterations of IPOPT here (2000 in "
-               "the post, which the single steps above may take); *failed*: IPOPT does not say "
-               "solved; *wrong*: contact or "
-               "friction, with the state after the step, violated by more than 1e-3 (m, N); *speed "
-               "at rest*: the largest |vx| in the last 0.1 s. "
-               "Exact: x = 0.609684 m, speed 0. In flight the program is ill-posed, and the steps "
+    study_text("\nThe program of the blog in its time loop, h = 1e-3 s, beside perp's step.\n\n"
+               "- Each step may take %d iterations of IPOPT (2000 in the post, and in the single "
+               "steps above).\n"
+               "- *failed*: IPOPT does not report success.\n"
+               "- *wrong*: contact or friction, with the state after the step, is violated by more "
+               "than 1e-3 (m, N).\n"
+               "- *speed at rest*: the largest |vx| in the last 0.1 s.\n\n"
+               "Exact are x = 0.609684 m and speed 0. In flight the program is ill-posed, and the "
+               "steps "
                "that fail there push the block.\n\n"
                "| | steps | ms a step | failed | wrong | final x [m] | speed at rest [m/s] |\n| "
                "--- | --- | --- | --- | --- | --- | --- |\n",

@@ -76,8 +76,8 @@ void smoothed_law(void)
           "blog-creep.svg", "%.4g, %.4g, %.4g m/s for eps = 0.1, 0.01, 0.001 m/s: as said to %.0e",
           creep[0], creep[1], creep[2], off);
     study_text(
-        "\nFinal place of the blog's particle at 2 s under the smoothed law: %.5f, %.5f, %.5f "
-        "m for eps = 0.1, 0.01, 0.001 m/s; exact law, same step: %.5f m.\n",
+        "\nFinal position of the blog's particle at 2 s under the smoothed law: %.5f, %.5f, %.5f "
+        "m for eps = 0.1, 0.01, 0.001 m/s. Exact law, same step: %.5f m.\n",
         last(&fall[0], "x"), last(&fall[1], "x"), last(&fall[2], "x"), last(&fall[3], "x"));
     for (int k = 0; k < LAWS; k++) free_run(&fall[k]), free_run(&push[k]);
 }

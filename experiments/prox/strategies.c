@@ -97,9 +97,8 @@ static void strategy_table(const contacts *c, int solved[PERP_RHO_COUNT])
 {
     static const char *const names[] = {"fixed, r W_nn = 1", "local", "trace", "spectral",
                                         "adaptive"};
-    study_text("\nIterations of perp's prox to a relative residual of 1e-6, by the strategy for r; "
-               "*no* marks those that do not get there "
-               "in %d iterations, with their last residual:\n\n| strategy | %s | %s | %s | %s, "
+    study_text("\nIterations of perp's prox to a relative residual of 1e-6, by the strategy for r. "
+               "*no* marks runs that do not converge in %d iterations, with their last residual:\n\n| strategy | %s | %s | %s | %s, "
                "contacts one by one | %s, one by one |\n"
                "| --- | --- | --- | --- | --- | --- |\n",
                LIMIT, c[0].name, c[1].name, c[2].name, c[1].name, c[2].name);

@@ -163,8 +163,8 @@ int main(int argc, char **argv)
     study_begin("Time of a step: pivoting, prox, nonlinear program", argc, argv);
     int count = make_problems(s), pivoting = 0, all = 0;
     double least = (double)INFINITY;
-    study_text("Microseconds a problem, solved from scratch (a run of a model keeps its mode from "
-               "step to step and is quicker); *k/n*: solved k of n\n\n| problem | n ");
+    study_text("Microseconds a problem, solved from scratch. A run of a model keeps its mode from "
+               "step to step and is faster. *k/n*: solved k of n.\n\n| problem | n ");
     for (int m = 0; m < METHODS; m++) study_text("| %s ", perp_lcp_method_name(methods[m]));
     study_text("|\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int k = 0; k < count; k++) {
