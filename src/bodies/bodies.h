@@ -38,11 +38,11 @@ static inline int perp__is_single(const perp__link *l)
 }
 
 /* A contact's rows of J, (normal, t1, t2), at the velocities that move it. */
-typedef struct perp__rows {
+typedef struct perp__contact_rows {
     int n, first; /* how many entries; where they begin in `entry` */
     int tip[2];   /* of a contact: the last velocities that move its bodies */
     int tree[2];  /* roots of the trees of its two bodies, 0: the world */
-} perp__rows;
+} perp__contact_rows;
 
 typedef struct perp__entry {
     int at;            /* which velocity */
@@ -57,10 +57,10 @@ typedef struct perp__moment {
     double own; /* of W: the mean of its tangents */
 } perp__moment;
 
-typedef struct perp__pair {
+typedef struct perp__shape_pair {
     int shape[2];
     double gap; /* they are no nearer where the step begins; 0: not known */
-} perp__pair;
+} perp__shape_pair;
 
 typedef struct perp__box {
     double low[3], high[3];
@@ -70,7 +70,7 @@ typedef struct perp__box {
 /* Pairs of boxes that meet. */
 typedef struct perp__broad {
     perp__box *box; /* n; their order and axes change */
-    perp__pair *pair;
+    perp__shape_pair *pair;
     int n, npair, cpair;
 } perp__broad;
 
@@ -101,7 +101,7 @@ typedef struct perp__ends {
 
 /* The friction problem of a step. */
 typedef struct perp__contact_problem {
-    perp__rows *rows;
+    perp__contact_rows *rows;
     perp__entry *entry;
     int n; /* contacts, then rows of joints, then moments of contacts */
     perp__moment *moment;
@@ -313,7 +313,7 @@ void perp__motions(perp_bodies *b, const double *v, double h);
 double perp__travel(const perp_bodies *b, int shape, double h);
 perp__path perp__path_of(perp_bodies *b, const double *q, const double *v, double h);
 /* The relative way that a pair may have within a step whose ends are apart, and not be crossed: what is more than the gap goes in and out. */
-double perp__room(const perp_bodies *b, const perp__pair *pair);
+double perp__room(const perp_bodies *b, const perp__shape_pair *pair);
 /* Along a path whose motions are those found last, does the pair stay apart, but for a penetration of tol, or that of the begin? n: an axis that may
  * show it, nullable. 0: no, or it is not known, from *at on, if that is asked for. */
 int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, double tol,

@@ -17,7 +17,7 @@ static int by_low(const void *x, const void *y)
 
 static int by_shapes(const void *x, const void *y)
 {
-    const perp__pair *a = x, *b = y;
+    const perp__shape_pair *a = x, *b = y;
     return a->shape[0] != b->shape[0] ? a->shape[0] - b->shape[0] : a->shape[1] - b->shape[1];
 }
 
@@ -71,7 +71,7 @@ int perp__broad_pairs(perp__broad *b)
                 continue;
             if (!perp__grow(&b->pair, &b->cpair, b->npair + 1, sizeof *b->pair)) return 0;
             int x = box[i].which, y = box[j].which, swap = x > y;
-            b->pair[b->npair++] = (perp__pair){{swap ? y : x, swap ? x : y}, 0};
+            b->pair[b->npair++] = (perp__shape_pair){{swap ? y : x, swap ? x : y}, 0};
         }
     return 1;
 }
@@ -151,7 +151,7 @@ static int find_pairs(perp_bodies *b)
             if (b->shape[j].kind == PERP_SHAPE_PLANE) continue;
             if (!perp__grow(&broad->pair, &broad->cpair, broad->npair + 1, sizeof *broad->pair))
                 return 0;
-            broad->pair[broad->npair++] = (perp__pair){{i < j ? i : j, i < j ? j : i}, 0};
+            broad->pair[broad->npair++] = (perp__shape_pair){{i < j ? i : j, i < j ? j : i}, 0};
         }
     if (broad->npair) sort(broad->pair, (size_t)broad->npair, sizeof *broad->pair, by_shapes);
     return 1;
@@ -211,7 +211,7 @@ static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, 
     return kept;
 }
 
-static int touch_pair(perp_bodies *b, const perp__path *path, perp__pair *pair)
+static int touch_pair(perp_bodies *b, const perp__path *path, perp__shape_pair *pair)
 {
     int swap = b->shape[pair->shape[0]].kind > b->shape[pair->shape[1]].kind, i = pair->shape[swap],
         j = pair->shape[!swap]; /* in the order of the kinds */

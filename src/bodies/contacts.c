@@ -48,7 +48,7 @@ static int merge(const perp_bodies *b, int x, int y, int n, perp__entry *at)
 }
 
 /* Y = inv(L)' J' of one contact. */
-static void reduce(perp_bodies *b, const perp__rows *row)
+static void reduce(perp_bodies *b, const perp__contact_rows *row)
 {
     int pairs = 0;
     perp__entry *e = b->c.entry + row->first;
@@ -70,7 +70,7 @@ static void reduce(perp_bodies *b, const perp__rows *row)
 }
 
 /* What moves the first body counts less, what moves both not at all. of: NULL, or the moment. */
-static void move_entries(perp_bodies *b, perp__rows *row, const perp_contact *t,
+static void move_entries(perp_bodies *b, perp__contact_rows *row, const perp_contact *t,
                          const perp__moment *of, int body, double sign)
 {
     const double LEVEL = 1e-15; /* the cosine of two axes at right angles, rounded */
@@ -99,9 +99,9 @@ static void move_entries(perp_bodies *b, perp__rows *row, const perp_contact *t,
 enum { NO_TIP = -2 }; /* of rows that are no contacts */
 
 /* The entries of two chains, without J; often they are those of the row before. */
-static int add_chains(perp_bodies *b, perp__rows *row, const int *tip)
+static int add_chains(perp_bodies *b, perp__contact_rows *row, const int *tip)
 {
-    const perp__rows *last = row > b->c.rows ? row - 1 : row; /* its tips are none yet */
+    const perp__contact_rows *last = row > b->c.rows ? row - 1 : row; /* its tips are none yet */
     int is_like = last->tip[0] == tip[0] && last->tip[1] == tip[1];
     row->tip[0] = tip[0], row->tip[1] = tip[1];
     row->n = is_like ? last->n : merge(b, tip[0], tip[1], 0, NULL);
@@ -113,7 +113,8 @@ static int add_chains(perp_bodies *b, perp__rows *row, const int *tip)
     return 1;
 }
 
-static int add_touch(perp_bodies *b, perp__rows *row, const perp_contact *t, const perp__moment *of)
+static int add_touch(perp_bodies *b, perp__contact_rows *row, const perp_contact *t,
+                     const perp__moment *of)
 {
     int body[2], tip[2];
     for (int side = 0; side < 2; side++) {
@@ -142,7 +143,7 @@ static int mark_tendon(perp_bodies *b, const perp__strand *s)
 }
 
 /* The row of a tendon. */
-static int add_tendon(perp_bodies *b, perp__rows *row, const perp__law *law)
+static int add_tendon(perp_bodies *b, perp__contact_rows *row, const perp__law *law)
 {
     const perp__strand *s = perp__strand_of(&b->joints, law->tendon);
     double *dense = b->joints.dense;
@@ -160,7 +161,7 @@ static int add_tendon(perp_bodies *b, perp__rows *row, const perp__law *law)
 }
 
 /* The row of a joint: all velocities above it have a part in Y. */
-static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
+static int add_law(perp_bodies *b, perp__contact_rows *row, const perp__law *law)
 {
     row->tree[1] = law->tendon > 0 ? 0 : b->link[law->body].root;
     if (law->tendon) return add_tendon(b, row, law);
@@ -172,7 +173,7 @@ static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
 }
 
 /* The mean diagonal of W of a moment. */
-static double moment_own(const perp_bodies *b, const perp__rows *row, const perp__moment *m)
+static double moment_own(const perp_bodies *b, const perp__contact_rows *row, const perp__moment *m)
 {
     double sum = 0;
     for (int k = 0; k < row->n; k++) {
@@ -182,7 +183,7 @@ static double moment_own(const perp_bodies *b, const perp__rows *row, const perp
     return m->rolls ? 0.5 * sum : sum;
 }
 
-static int add_row(perp_bodies *b, perp__rows *row, int i)
+static int add_row(perp_bodies *b, perp__contact_rows *row, int i)
 {
     if (i < b->ntouch) return add_touch(b, row, &b->touch[i], NULL);
     if (i < perp__first_moment(b)) return add_law(b, row, &b->joints.row[i - b->ntouch]);
@@ -195,8 +196,8 @@ static int make_rows(perp_bodies *b)
     b->c.nentry = 0;
     if (!perp__grow(&b->c.rows, &b->c.crows, b->c.n, sizeof *b->c.rows)) return 0;
     for (int i = 0; i < b->c.n; i++) {
-        perp__rows *row = &b->c.rows[i];
-        *row = (perp__rows){.first = b->c.nentry, .tip = {NO_TIP, NO_TIP}};
+        perp__contact_rows *row = &b->c.rows[i];
+        *row = (perp__contact_rows){.first = b->c.nentry, .tip = {NO_TIP, NO_TIP}};
         if (!add_row(b, row, i)) return 0;
         reduce(b, row);
     }
@@ -206,7 +207,8 @@ static int make_rows(perp_bodies *b)
 }
 
 /* One block of W; how many velocities the contacts share. */
-static int make_block(const perp_bodies *b, const perp__rows *x, const perp__rows *y, double *block)
+static int make_block(const perp_bodies *b, const perp__contact_rows *x,
+                      const perp__contact_rows *y, double *block)
 {
     const perp__entry *p = b->c.entry + x->first, *pend = p + x->n, *q = b->c.entry + y->first,
                       *qend = q + y->n;
@@ -230,7 +232,7 @@ static int make_block(const perp_bodies *b, const perp__rows *x, const perp__row
 }
 
 /* The same of a contact with itself. */
-static int make_own_block(const perp_bodies *b, const perp__rows *x, double *block)
+static int make_own_block(const perp_bodies *b, const perp__contact_rows *x, double *block)
 {
     const perp__entry *e = b->c.entry + x->first;
     double sum[6] = {0};
@@ -244,7 +246,7 @@ static int make_own_block(const perp_bodies *b, const perp__rows *x, double *blo
     return x->n;
 }
 
-static int may_share(const perp__rows *x, const perp__rows *y)
+static int may_share(const perp__contact_rows *x, const perp__contact_rows *y)
 {
     for (int i = 0; i < 2; i++)
         if (x->tree[i] && (x->tree[i] == y->tree[0] || x->tree[i] == y->tree[1])) return 1;
@@ -380,7 +382,7 @@ static void guess(const perp_bodies *b, int i, double *impulse)
 /* q = J v + shift; the normal speed before the step. */
 static double add_speed(const perp_bodies *b, int i, const double *v, double *q)
 {
-    const perp__rows *row = &b->c.rows[i];
+    const perp__contact_rows *row = &b->c.rows[i];
     double before = 0;
     for (int k = 0; k < row->n; k++) {
         const perp__entry *e = &b->c.entry[row->first + k];
@@ -392,7 +394,7 @@ static double add_speed(const perp_bodies *b, int i, const double *v, double *q)
 
 double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u)
 {
-    const perp__rows *row = &b->c.rows[i];
+    const perp__contact_rows *row = &b->c.rows[i];
     double terms[3];
     memcpy(u, perp__contact_value(b, PERP__SHIFT) + 3 * i, 3 * sizeof *u);
     for (int d = 0; d < 3; d++) terms[d] = fabs(u[d]);

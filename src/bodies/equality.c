@@ -349,7 +349,7 @@ void perp__equality_begin(perp_bodies *b)
 }
 
 /* Of one contact: Z = inv(F) Y of the kept rows times its own. */
-static void reduce(const perp_bodies *b, const perp__rows *rows, double *Z)
+static void reduce(const perp_bodies *b, const perp__contact_rows *rows, double *Z)
 {
     const perp__equalities *e = &b->equal;
     size_t n = (size_t)e->rows;

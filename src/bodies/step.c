@@ -85,7 +85,7 @@ void perp__bodies_take_impulses(perp_bodies *b)
     b->work += 3.0 * b->c.nentry;
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
     for (int i = 0; i < b->c.n; i++) {
-        const perp__rows *row = &b->c.rows[i];
+        const perp__contact_rows *row = &b->c.rows[i];
         if (i >= first_moment) {
             perp__moment_take(b, i - first_moment);
         } else if (i >= b->ntouch) {
@@ -110,7 +110,7 @@ static int is_blocked(const perp_bodies *b)
 {
     const double *q = perp__contact_value(b, PERP__Q);
     for (int i = 0; i < b->ntouch; i++) {
-        const perp__rows *row = &b->c.rows[i];
+        const perp__contact_rows *row = &b->c.rows[i];
         int moves = 0;
         for (int k = 0; k < row->n && !moves; k++) {
             const perp__entry *e = &b->c.entry[row->first + k];

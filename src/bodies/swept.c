@@ -399,7 +399,7 @@ static const perp_contact *touch_of(const perp_bodies *b, const int *shape, int 
     return found;
 }
 
-double perp__room(const perp_bodies *b, const perp__pair *pair)
+double perp__room(const perp_bodies *b, const perp__shape_pair *pair)
 {
     const int *s = pair->shape;
     return fmax(0, pair->gap) + 2 * PERP__CROSSED * fmin(b->form[s[0]].least, b->form[s[1]].least);
@@ -423,7 +423,7 @@ static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *sh
 {
     int k = 0, clear = 1;
     for (int p = 0; p < b->broad.npair; p++) {
-        const perp__pair *pair = &b->broad.pair[p];
+        const perp__shape_pair *pair = &b->broad.pair[p];
         const perp_contact *t = touch_of(b, pair->shape, &k);
         const int i = t ? t->shape[0] : pair->shape[0], j = t ? t->shape[1] : pair->shape[1];
         double way = perp__travel(b, i, path->h) + perp__travel(b, j, path->h), when,

@@ -92,7 +92,7 @@ void *perp__library_open(const char *path)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static perp_status load(const char *name, size_t count, const perp__symbol *symbol)
+static perp_status load(const char *name, size_t count, const perp__library_symbol *symbol)
 {
     char path[PERP__PATH_ROOM];
     const char *place = *name == '/' ? name : perp__library_find(name, path);
@@ -114,7 +114,7 @@ static perp_status load(const char *name, size_t count, const perp__symbol *symb
     return PERP_OK;
 }
 
-perp_status perp__library_load(const char *name, size_t count, const perp__symbol *symbol,
+perp_status perp__library_load(const char *name, size_t count, const perp__library_symbol *symbol,
                                int *state)
 {
     enum { IS_LOADED = 1, IS_NOT_THERE };

@@ -9,14 +9,14 @@
 
 #include <stddef.h>
 
-typedef struct perp__symbol {
+typedef struct perp__library_symbol {
     const char *name;
     void *function; /* out: where the pointer to it is stored */
-} perp__symbol;
+} perp__library_symbol;
 
 /* PERP_OK: the library (an absolute name, or its file's name, which perp__library_find looks for) is loaded, for good, and all symbols are found.
  * PERP_ERR_UNAVAILABLE: not; it is not tried again. PERP_ERR_MEMORY: it is, by the next call. *state begins as 0. */
-perp_status perp__library_load(const char *name, size_t count, const perp__symbol *symbol,
+perp_status perp__library_load(const char *name, size_t count, const perp__library_symbol *symbol,
                                int *state);
 
 /* The absolute name under which a file's name is found: in absolute folders of LD_LIBRARY_PATH, in those of the build, in the system's. The

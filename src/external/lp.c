@@ -29,19 +29,19 @@ static struct {
 static perp_status load(void)
 {
     static int state;
-    const perp__symbol symbol[] = {{"Clp_newModel", &clp.create},
-                                   {"Clp_deleteModel", &clp.destroy},
-                                   {"Clp_setLogLevel", &clp.set_log_level},
-                                   {"Clp_loadProblem", &clp.load},
-                                   {"Clp_setOptimizationDirection", &clp.set_direction},
-                                   {"Clp_setMaximumIterations", &clp.set_most},
-                                   {"Clp_primal", &clp.primal},
-                                   {"Clp_initialSolve", &clp.reduced},
-                                   {"Clp_status", &clp.status},
-                                   {"Clp_getColSolution", &clp.solution},
-                                   {"Clp_getRowPrice", &clp.price},
-                                   {"Clp_unboundedRay", &clp.unbounded},
-                                   {"Clp_freeRay", &clp.free_ray}};
+    const perp__library_symbol symbol[] = {{"Clp_newModel", &clp.create},
+                                           {"Clp_deleteModel", &clp.destroy},
+                                           {"Clp_setLogLevel", &clp.set_log_level},
+                                           {"Clp_loadProblem", &clp.load},
+                                           {"Clp_setOptimizationDirection", &clp.set_direction},
+                                           {"Clp_setMaximumIterations", &clp.set_most},
+                                           {"Clp_primal", &clp.primal},
+                                           {"Clp_initialSolve", &clp.reduced},
+                                           {"Clp_status", &clp.status},
+                                           {"Clp_getColSolution", &clp.solution},
+                                           {"Clp_getRowPrice", &clp.price},
+                                           {"Clp_unboundedRay", &clp.unbounded},
+                                           {"Clp_freeRay", &clp.free_ray}};
     return perp__library_load(PERP_HAVE_CLP, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 

@@ -28,13 +28,13 @@ static const char NAME[] = "IPOPT";
 static perp_status load(void)
 {
     static int state;
-    const perp__symbol symbol[] = {{"CreateIpoptProblem", &ipopt.create},
-                                   {"FreeIpoptProblem", &ipopt.destroy},
-                                   {"AddIpoptStrOption", &ipopt.set_word},
-                                   {"AddIpoptNumOption", &ipopt.set_number},
-                                   {"AddIpoptIntOption", &ipopt.set_integer},
-                                   {"SetIntermediateCallback", &ipopt.set_progress},
-                                   {"IpoptSolve", &ipopt.solve}};
+    const perp__library_symbol symbol[] = {{"CreateIpoptProblem", &ipopt.create},
+                                           {"FreeIpoptProblem", &ipopt.destroy},
+                                           {"AddIpoptStrOption", &ipopt.set_word},
+                                           {"AddIpoptNumOption", &ipopt.set_number},
+                                           {"AddIpoptIntOption", &ipopt.set_integer},
+                                           {"SetIntermediateCallback", &ipopt.set_progress},
+                                           {"IpoptSolve", &ipopt.solve}};
     return perp__library_load(PERP_HAVE_IPOPT, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 

@@ -12,7 +12,7 @@ perp_status perp__petsc_begin(const perp__petsc **petsc, perp_diag *diag)
 {
     static int state;
     static const perp__petsc *(*begin)(void);
-    const perp__symbol symbol = {"perp_petsc_table", &begin};
+    const perp__library_symbol symbol = {"perp_petsc_table", &begin};
     perp_status status = PERP_OK;
     if (!table && !is_over) {
         status = perp__plugin_load("petsc", "PETSc (petsc-dev)", 1, &symbol, &state, diag);

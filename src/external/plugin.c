@@ -15,7 +15,7 @@
 static perp_status look(const char *path, const char **why)
 {
     const char *version = NULL;
-    const perp__symbol symbol = {"perp_plugin_version", &version};
+    const perp__library_symbol symbol = {"perp_plugin_version", &version};
     int state = 0;
     perp_status status = perp__library_load(path, 1, &symbol, &state);
     *why = status == PERP_ERR_UNAVAILABLE ? dlerror() : "it is of another version of perp";
@@ -24,7 +24,7 @@ static perp_status look(const char *path, const char **why)
 }
 
 perp_status perp__plugin_load(const char *name, const char *package, size_t count,
-                              const perp__symbol *symbol, int *state, perp_diag *diag)
+                              const perp__library_symbol *symbol, int *state, perp_diag *diag)
 {
     char file[64], path[PERP__PATH_ROOM];
     const char *why;

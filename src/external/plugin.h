@@ -10,6 +10,6 @@
 /* Load libperp-NAME.so of this version of perp, for good, and find its functions. PERP_ERR_UNAVAILABLE: diag says what is missing, and that a build
  * with `package` has it. *state begins as 0. */
 perp_status perp__plugin_load(const char *name, const char *package, size_t count,
-                              const perp__symbol *symbol, int *state, perp_diag *diag);
+                              const perp__library_symbol *symbol, int *state, perp_diag *diag);
 
 #endif

@@ -38,7 +38,7 @@ static perp_status load(int (**begin)(int *, int *), perp_diag *diag)
     static int state;
     static int (*mpi_begin)(int *, int *);
     static perp__speech mpi;
-    const perp__symbol symbol[] = {
+    const perp__library_symbol symbol[] = {
         {"perp_mpi_begin", &mpi_begin},   {"perp_mpi_end", &mpi.end},
         {"perp_mpi_abort", &mpi.abort},   {"perp_mpi_send", &mpi.send},
         {"perp_mpi_probe", &mpi.probe},   {"perp_mpi_receive", &mpi.receive},

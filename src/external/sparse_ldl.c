@@ -18,7 +18,7 @@ static struct {
 static perp_status load(void)
 {
     static int state;
-    const perp__symbol symbol[] = {{"dmumps_c", &mumps.call}};
+    const perp__library_symbol symbol[] = {{"dmumps_c", &mumps.call}};
     return perp__library_load(PERP_HAVE_MUMPS, 1, symbol, &state);
 }
 

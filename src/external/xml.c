@@ -67,18 +67,18 @@ static struct {
 static perp_status load(void)
 {
     static int state;
-    const perp__symbol symbol[] = {{"XML_ParserCreate", &expat.create},
-                                   {"XML_ParserFree", &expat.destroy},
-                                   {"XML_Parse", &expat.parse},
-                                   {"XML_SetUserData", &expat.set_data},
-                                   {"XML_SetElementHandler", &expat.set_elements},
-                                   {"XML_SetEntityDeclHandler", &expat.set_entities},
-                                   {"XML_StopParser", &expat.stop},
-                                   {"XML_GetErrorCode", &expat.code},
-                                   {"XML_ErrorString", &expat.words},
-                                   {"XML_GetCurrentLineNumber", &expat.line},
-                                   {"XML_GetCurrentColumnNumber", &expat.column},
-                                   {"XML_GetCurrentByteIndex", &expat.offset}};
+    const perp__library_symbol symbol[] = {{"XML_ParserCreate", &expat.create},
+                                           {"XML_ParserFree", &expat.destroy},
+                                           {"XML_Parse", &expat.parse},
+                                           {"XML_SetUserData", &expat.set_data},
+                                           {"XML_SetElementHandler", &expat.set_elements},
+                                           {"XML_SetEntityDeclHandler", &expat.set_entities},
+                                           {"XML_StopParser", &expat.stop},
+                                           {"XML_GetErrorCode", &expat.code},
+                                           {"XML_ErrorString", &expat.words},
+                                           {"XML_GetCurrentLineNumber", &expat.line},
+                                           {"XML_GetCurrentColumnNumber", &expat.column},
+                                           {"XML_GetCurrentByteIndex", &expat.offset}};
     return perp__library_load(PERP_HAVE_EXPAT, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 

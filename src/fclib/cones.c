@@ -13,7 +13,7 @@ typedef struct iterate {
     double *x, *v, *z, *y, *x_try, *v_try;
 } iterate;
 
-static int take(const perp__cones *s, perp__arena *arena, iterate *at, perp__cones_run *run)
+static int take(const perp__fclib_cones *s, perp__arena *arena, iterate *at, perp__cones_run *run)
 {
     PERP_TAKE(arena, at->x, s->m + 1);
     PERP_TAKE(arena, at->z, s->m + 1);
@@ -32,7 +32,7 @@ static int is_over(const perp__cones_run *run)
 }
 
 /* Rounds of ADMM, each longer than the last, and Newton's method from what they found: a step of it costs as much as dozens of theirs. */
-static perp_status go(perp__cones *s, perp__cones_run *run, iterate *at)
+static perp_status go(perp__fclib_cones *s, perp__cones_run *run, iterate *at)
 {
     double rho = 1;
     perp_status status = PERP_OK;
@@ -48,7 +48,7 @@ static perp_status go(perp__cones *s, perp__cones_run *run, iterate *at)
     return status;
 }
 
-static perp_status solve(perp__cones *s, perp__cones_run *run, perp__arena *arena, double *r,
+static perp_status solve(perp__fclib_cones *s, perp__cones_run *run, perp__arena *arena, double *r,
                          double *v, double *l)
 {
     iterate at;
@@ -74,7 +74,7 @@ perp_status perp__cones_solve(const perp_fclib_problem *p, const perp_pile *pile
                               const perp_fclib_options *o, double *r, double *v, double *l,
                               perp_fclib_info *info, const char **why)
 {
-    perp__cones s;
+    perp__fclib_cones s;
     perp__arena arena = {0};
     perp__cones_run run = {.max_iter = o->max_iter > 0 ? o->max_iter : MOST,
                            .tol = o->tol,

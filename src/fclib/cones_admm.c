@@ -15,8 +15,8 @@ typedef struct sums {
 } sums;
 
 /* One item: x and z from velocities u. */
-static void project(const perp__cones *s, int i, double rho, const double *u, double *x, double *z,
-                    sums *to)
+static void project(const perp__fclib_cones *s, int i, double rho, const double *u, double *x,
+                    double *z, sums *to)
 {
     const perp__cones_item *t = s->item + i;
     double hat[3] = {0}, old[3] = {0}, y[3] = {0}, p[3] = {0}, shift = 0;
@@ -43,7 +43,7 @@ static void project(const perp__cones *s, int i, double rho, const double *u, do
     }
 }
 
-static perp_status set_penalty(perp__cones *s, perp__cones_run *run, double rho)
+static perp_status set_penalty(perp__fclib_cones *s, perp__cones_run *run, double rho)
 {
     memset(s->weight, 0, 9 * ((size_t)s->nc + (size_t)s->nl) * sizeof *s->weight);
     for (int i = 0; i < s->nc + s->nl; i++)
@@ -54,7 +54,7 @@ static perp_status set_penalty(perp__cones *s, perp__cones_run *run, double rho)
 }
 
 /* One iteration. 0: no solution. */
-static int iterate(perp__cones *s, double *x, double *v, double *z, double *y, sums *to)
+static int iterate(perp__fclib_cones *s, double *x, double *v, double *z, double *y, sums *to)
 {
     for (int i = 0; i < s->nc + s->nl; i++)
         for (int j = s->item[i].row; j < s->item[i].row + s->item[i].d; j++)
@@ -80,7 +80,7 @@ static int balance(const sums *at, double *rho)
     return 1;
 }
 
-perp_status perp__cones_admm(perp__cones *s, perp__cones_run *run, int limit, double *rho,
+perp_status perp__cones_admm(perp__fclib_cones *s, perp__cones_run *run, int limit, double *rho,
                              double *x, double *v, double *z, double *y)
 {
     enum { FIRST_BALANCE = 10, LOOK = 10 };

@@ -12,7 +12,7 @@
 enum { BASIS = 30, STEPS = 12 };
 
 typedef struct newton {
-    perp__cones *s;
+    perp__fclib_cones *s;
     const double *x;                 /* m */
     double *rho, *p, *y, *room;      /* items; m each */
     double *full, *F, *step, *trial; /* 9 x items; nv each */
@@ -22,7 +22,7 @@ typedef struct newton {
 /* P(y) of item i, and its derivative times rho: Q, and what is symmetric of it. */
 static void law(const newton *w, int i, const double *y, double *p, double *Q, double *symmetric)
 {
-    const perp__cones *s = w->s;
+    const perp__fclib_cones *s = w->s;
     int d = s->item[i].d;
     double rho = w->rho[i], mu = i < s->nc ? s->p->mu[i] : 0, *of[2] = {Q, symmetric};
     for (int k = 0; k < 2 && Q; k++) memset(of[k], 0, 9 * sizeof *Q);
@@ -48,7 +48,7 @@ static void law(const newton *w, int i, const double *y, double *p, double *Q, d
 /* F = M v - f - B P(x - rho (B' v + c)), and P; with derivatives. Returns |F| in the units of the diagonal of M. */
 static double gap(newton *w, const double *v, double *F, int derive)
 {
-    perp__cones *s = w->s;
+    perp__fclib_cones *s = w->s;
     double norm = 0;
     perp__cones_velocities(s, v, w->y);
     for (int i = 0; i < s->nc + s->nl; i++) {
@@ -196,7 +196,7 @@ static int take(newton *w, perp__arena *arena)
     return !arena->failed;
 }
 
-perp_status perp__cones_newton(perp__cones *s, perp__cones_run *run, int limit, double *x,
+perp_status perp__cones_newton(perp__fclib_cones *s, perp__cones_run *run, int limit, double *x,
                                double *v)
 {
     newton w = {.s = s, .x = x};

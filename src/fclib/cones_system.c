@@ -32,7 +32,7 @@ static void product_piece(void *context, int thread, int piece)
     }
 }
 
-static void multiply(const perp__cones *s, const perp_fclib_matrix *A, const double *x,
+static void multiply(const perp__fclib_cones *s, const perp_fclib_matrix *A, const double *x,
                      const double *c, double *y)
 {
     product of = {A, x, c, y};
@@ -40,22 +40,22 @@ static void multiply(const perp__cones *s, const perp_fclib_matrix *A, const dou
     perp__parallel(pieces < 8 ? 1 : s->threads, pieces, product_piece, &of);
 }
 
-void perp__cones_velocities(const perp__cones *s, const double *v, double *y)
+void perp__cones_velocities(const perp__fclib_cones *s, const double *v, double *y)
 {
     multiply(s, &s->B, v, s->c, y);
 }
 
-void perp__cones_forces(const perp__cones *s, const double *x, double *F)
+void perp__cones_forces(const perp__fclib_cones *s, const double *x, double *F)
 {
     multiply(s, &s->rows, x, s->p->f, F);
 }
 
-void perp__cones_momentum(const perp__cones *s, const double *v, double *y)
+void perp__cones_momentum(const perp__fclib_cones *s, const double *v, double *y)
 {
     multiply(s, &s->M, v, NULL, y);
 }
 
-void perp__cones_push(const perp__cones *s, const double *weight, const double *v, double *y,
+void perp__cones_push(const perp__fclib_cones *s, const double *weight, const double *v, double *y,
                       double *room)
 {
     multiply(s, &s->B, v, NULL, room);
@@ -75,7 +75,7 @@ void perp__cones_push(const perp__cones *s, const double *weight, const double *
 /* Matrices -------------------------------------------------------------------------------------- */
 
 /* [H G] by columns, sums made, and by rows. */
-static int merge(perp__cones *s, perp__arena *arena)
+static int merge(perp__fclib_cones *s, perp__arena *arena)
 {
     const perp_fclib_problem *p = s->p;
     int *start, *row, nh = p->H.start[s->n], ng = s->nl ? p->G.start[s->nl] : 0;
@@ -96,7 +96,7 @@ static int merge(perp__cones *s, perp__arena *arena)
 }
 
 /* M with its sums made; 0: memory, or it is not symmetric. */
-static int take_masses(perp__cones *s, perp__arena *arena, const char **why)
+static int take_masses(perp__fclib_cones *s, perp__arena *arena, const char **why)
 {
     perp_fclib_matrix T;
     if (!perp__fclib_transpose(&s->p->M, arena, &T) || !perp__fclib_transpose(&T, arena, &s->M))
@@ -121,7 +121,7 @@ static int take_masses(perp__cones *s, perp__arena *arena, const char **why)
 }
 
 /* Items: which velocities, in the order of first sight; entries of a dense block. 0: memory, or too many. */
-static int take_items(perp__cones *s, perp__arena *arena)
+static int take_items(perp__fclib_cones *s, perp__arena *arena)
 {
     int *place, entries = s->B.start[s->m], ntouch = 0, items = s->nc + s->nl;
     size_t nentry = 0;
@@ -156,7 +156,7 @@ static int take_items(perp__cones *s, perp__arena *arena)
 }
 
 /* Places of the entries of M + B Q B' in one triangle, from 1. */
-static int take_entries(perp__cones *s, perp__arena *arena, const char **why)
+static int take_entries(perp__fclib_cones *s, perp__arena *arena, const char **why)
 {
     double count = s->M.start[s->nv];
     for (int i = 0; i < s->nc + s->nl; i++) count += 0.5 * s->item[i].k * (s->item[i].k + 1.0);
@@ -180,17 +180,18 @@ static int take_entries(perp__cones *s, perp__arena *arena, const char **why)
     return 1;
 }
 
-perp_status perp__cones_create(perp__cones *s, const perp_fclib_problem *p, const perp_pile *pile,
-                               int threads, perp__arena *arena, const char **why)
+perp_status perp__cones_create(perp__fclib_cones *s, const perp_fclib_problem *p,
+                               const perp_pile *pile, int threads, perp__arena *arena,
+                               const char **why)
 {
-    *s = (perp__cones){.p = p,
-                       .d = p->dimension,
-                       .nc = p->nc,
-                       .n = p->nc * p->dimension,
-                       .nv = perp_fclib_velocities(p),
-                       .nl = perp_fclib_multipliers(p),
-                       .threads = threads,
-                       .pile = pile};
+    *s = (perp__fclib_cones){.p = p,
+                             .d = p->dimension,
+                             .nc = p->nc,
+                             .n = p->nc * p->dimension,
+                             .nv = perp_fclib_velocities(p),
+                             .nl = perp_fclib_multipliers(p),
+                             .threads = threads,
+                             .pile = pile};
     s->m = s->n + s->nl;
     *why = "it is local: it has W and no masses";
     if (!perp__fclib_is_global(p)) return PERP_ERR_DATA;
@@ -213,7 +214,7 @@ perp_status perp__cones_create(perp__cones *s, const perp_fclib_problem *p, cons
     return size < 0 ? PERP_ERR_MEMORY : size > MOST_ENTRIES ? PERP_ERR_DATA : PERP_OK;
 }
 
-void perp__cones_clear(perp__cones *s)
+void perp__cones_clear(perp__fclib_cones *s)
 {
     if (s->ldl) perp__sparse_ldl_destroy(s->ldl);
     s->ldl = NULL;
@@ -222,7 +223,7 @@ void perp__cones_clear(perp__cones *s)
 /* Factors --------------------------------------------------------------------------------------- */
 
 /* The triangle of D' Q D of item i, D d x k. */
-static double *add_block(const perp__cones *s, int i, double *to)
+static double *add_block(const perp__fclib_cones *s, int i, double *to)
 {
     const perp__cones_item *t = s->item + i;
     const double *D = s->entry + t->entry, *Q = s->weight + 9 * (size_t)i;
@@ -239,7 +240,7 @@ static double *add_block(const perp__cones *s, int i, double *to)
     return to;
 }
 
-perp_status perp__cones_factor(perp__cones *s)
+perp_status perp__cones_factor(perp__fclib_cones *s)
 {
     double *to = s->value;
     int negative;
@@ -253,7 +254,7 @@ perp_status perp__cones_factor(perp__cones *s)
 }
 
 /* v = inv(M + G Q G') b with a refinement, with s->weight as factored; the last change in work[3]. */
-static int solve_refined(perp__cones *s, const double *b, double *v)
+static int solve_refined(perp__fclib_cones *s, const double *b, double *v)
 {
     double *rest = s->work[2], *change = s->work[3];
     size_t bytes = (size_t)s->nv * sizeof *v;
@@ -271,7 +272,7 @@ static int solve_refined(perp__cones *s, const double *b, double *v)
 }
 
 /* Multipliers by the method of multipliers: each step takes a thousandth or less of what is left. */
-perp_status perp__cones_motion(perp__cones *s, const double *r, double *v, double *l)
+perp_status perp__cones_motion(perp__fclib_cones *s, const double *r, double *v, double *l)
 {
     enum { STEPS = 60 };
     double *F = s->work[0], *b = s->work[1], *x = s->terms;

@@ -12,7 +12,7 @@
 /* Data ------------------------------------------------------------------------------------------ */
 
 /* What an impulse at row a of contact i moves there, over what the diagonal of M alone says. */
-static int softness(perp__cones *s, int i, double *most)
+static int softness(perp__fclib_cones *s, int i, double *most)
 {
     const perp__cones_item *t = s->item + i;
     double *x = s->work[4];
@@ -29,7 +29,7 @@ static int softness(perp__cones *s, int i, double *most)
 }
 
 /* The diagonals of W: those of the diagonal of M, times the most by which a sample of contacts has them larger. */
-static int take_diagonals(perp__cones *s)
+static int take_diagonals(perp__fclib_cones *s)
 {
     enum { SAMPLE = 12 };
     double most = 1;
@@ -49,7 +49,7 @@ static int raise(double *to, double from, double most)
 }
 
 /* One pass: data along couplings, of which each lets through its share of the largest. */
-static int carry(const perp__cones *s, double *data, double *carried, double largest,
+static int carry(const perp__fclib_cones *s, double *data, double *carried, double largest,
                  int is_backward)
 {
     int changed = 0;
@@ -82,7 +82,7 @@ static int carry(const perp__cones *s, double *data, double *carried, double lar
 }
 
 /* Of the first `rows` of each contact. */
-static void take_data(const perp__cones *s, int rows, double *data, double *carried)
+static void take_data(const perp__fclib_cones *s, int rows, double *data, double *carried)
 {
     enum { PASSES = 100 };
     double largest = 0;
@@ -98,7 +98,7 @@ static void take_data(const perp__cones *s, int rows, double *data, double *carr
     for (int i = 0; i < s->nc; i++) data[i] *= s->diagonal[i] > 0 ? sqrt(s->diagonal[i]) : 1;
 }
 
-perp_status perp__cones_scales(perp__cones *s, perp__arena *arena)
+perp_status perp__cones_scales(perp__fclib_cones *s, perp__arena *arena)
 {
     double *none, *l;
     PERP_TAKE(arena, s->S, s->n + 1);
@@ -125,7 +125,7 @@ perp_status perp__cones_scales(perp__cones *s, perp__arena *arena)
 /* Judging --------------------------------------------------------------------------------------- */
 
 /* The terms of u: what is there without contacts, and what forces make of it, or at least those of its own velocities. */
-static void take_terms(const perp__cones *s, const double *r, const double *u)
+static void take_terms(const perp__fclib_cones *s, const double *r, const double *u)
 {
     double *size = s->work[6];
     for (int j = 0; j < s->nv; j++) {
@@ -141,13 +141,13 @@ static void take_terms(const perp__cones *s, const double *r, const double *u)
     }
 }
 
-static perp__fc_scale scale_of(const perp__cones *s, int i)
+static perp__fc_scale scale_of(const perp__fclib_cones *s, int i)
 {
     size_t at = (size_t)(i * s->d);
     return perp__fc_scale_of(s->d, s->p->mu[i], s->S + at, s->q + at, s->normal[i], s->data[i]);
 }
 
-static int open_contacts(const perp__cones *s, double tol, double *r, const double *u)
+static int open_contacts(const perp__fclib_cones *s, double tol, double *r, const double *u)
 {
     int opened = 0;
     for (int i = 0; i < s->nc; i++) {
@@ -162,7 +162,7 @@ static int open_contacts(const perp__cones *s, double tol, double *r, const doub
     return opened;
 }
 
-double perp__cones_error(perp__cones *s, double tol, const double *r, const double *u)
+double perp__cones_error(perp__fclib_cones *s, double tol, const double *r, const double *u)
 {
     double worst = 0;
     int which;
@@ -181,7 +181,7 @@ double perp__cones_error(perp__cones *s, double tol, const double *r, const doub
 }
 
 /* Is what the last refinement changed in u a part of what is asked? */
-static int is_decided(const perp__cones *s, double tol)
+static int is_decided(const perp__fclib_cones *s, double tol)
 {
     for (int i = 0; i < s->n; i++) {
         double change = 0;
@@ -194,7 +194,7 @@ static int is_decided(const perp__cones *s, double tol)
     return 1;
 }
 
-perp_status perp__cones_judge(perp__cones *s, double tol, double *r, double *v, double *l,
+perp_status perp__cones_judge(perp__fclib_cones *s, double tol, double *r, double *v, double *l,
                               double *error)
 {
     int worst;
@@ -215,7 +215,7 @@ perp_status perp__cones_judge(perp__cones *s, double tol, double *r, double *v, 
     return PERP_OK;
 }
 
-perp_status perp__cones_look(perp__cones *s, perp__cones_run *run, const double *x, double *v)
+perp_status perp__cones_look(perp__fclib_cones *s, perp__cones_run *run, const double *x, double *v)
 {
     double error;
     size_t bytes = (size_t)s->m * sizeof *x;

@@ -15,7 +15,7 @@
 /* Rows of a step, affine in y: equations, then sides a and b of each pair. */
 typedef struct perp__inner {
     const perp__study *study;
-    perp__builder b;
+    perp__sample_builder b;
     int ny, nequation, npair, nrow, nslack, nlcp, nstep;
     int *unknown;    /* symbol of each y */
     char *solved;    /* symbol -> is it a y? */

@@ -347,7 +347,7 @@ static int allocate(kkt *k)
 
 static perp_status check_affine(const kkt *k)
 {
-    const perp__builder *b = &k->inner.b;
+    const perp__sample_builder *b = &k->inner.b;
     for (int i = 0; i < b->nroot; i++) {
         int degree = perp__degree(&b->model->graph, b->root[i], b->column, NULL);
         if (degree < 0) return PERP_ERR_MEMORY;

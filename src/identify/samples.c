@@ -20,13 +20,13 @@ void perp__samples_clear(perp__samples *x)
 /* Symbols ------------------------------------------------------------------------------------- */
 
 /* An input that has no column is what the model says it is. */
-static int is_measured(const perp__builder *b, int input)
+static int is_measured(const perp__sample_builder *b, int input)
 {
     return b->study->run[0].input[input] || b->model->item[PERP_INPUT][input].expr < 0;
 }
 
 /* The step from a row to the next, by backward Euler: measured values are symbols, and so are the parameters to estimate. */
-static int make_instant(perp__builder *b)
+static int make_instant(perp__sample_builder *b)
 {
     perp_model *m = b->model;
     perp__graph *g = &m->graph;
@@ -56,7 +56,7 @@ static int make_instant(perp__builder *b)
     return 1;
 }
 
-static int prepare_maps(perp__builder *b)
+static int prepare_maps(perp__sample_builder *b)
 {
     perp_model *m = b->model;
     size_t n = (size_t)m->nsymbol;
@@ -73,12 +73,12 @@ static int prepare_maps(perp__builder *b)
 
 /* Conditions ---------------------------------------------------------------------------------- */
 
-perp_expr perp__in_samples(perp__builder *b, perp_expr e)
+perp_expr perp__in_samples(perp__sample_builder *b, perp_expr e)
 {
     return perp__instant_read(&b->at, e, PERP__AT_POINT, 0);
 }
 
-static perp_status not_affine(const perp__builder *b, const perp_statement *s)
+static perp_status not_affine(const perp__sample_builder *b, const perp_statement *s)
 {
     return perp__refuse(b->study->diag, PERP_ERR_MODEL,
                         (perp__place){perp_model_file(b->study->model), s->line, s->column},
@@ -88,7 +88,7 @@ static perp_status not_affine(const perp__builder *b, const perp_statement *s)
 }
 
 /* Add the condition `side` (perp other, or = 0) if it contains a parameter. */
-static perp_status add_condition(perp__builder *b, perp__samples *x, perp_expr side,
+static perp_status add_condition(perp__sample_builder *b, perp__samples *x, perp_expr side,
                                  perp_expr other, int is_equation, perp_statement s)
 {
     perp__graph *g = &b->model->graph;
@@ -110,7 +110,7 @@ static perp_status add_condition(perp__builder *b, perp__samples *x, perp_expr s
     return ok && !g->failed ? PERP_OK : PERP_ERR_MEMORY;
 }
 
-static perp_status add_pair(perp__builder *b, perp__samples *x, int i)
+static perp_status add_pair(perp__sample_builder *b, perp__samples *x, int i)
 {
     const perp__pair *p = &b->model->pair[i];
     perp_statement s = perp_model_pair(b->study->model, i);
@@ -128,7 +128,7 @@ static perp_status add_pair(perp__builder *b, perp__samples *x, int i)
     return first > 0 ? add_condition(b, x, a, e, 0, s) : add_condition(b, x, e, a, 0, s);
 }
 
-static perp_status collect_conditions(perp__builder *b, perp__samples *x)
+static perp_status collect_conditions(perp__sample_builder *b, perp__samples *x)
 {
     const perp_model *m = b->model;
     size_t most = (size_t)(m->nequation + m->npair);
@@ -151,7 +151,7 @@ static perp_status collect_conditions(perp__builder *b, perp__samples *x)
 /* Data ---------------------------------------------------------------------------------------- */
 
 /* Values of one step, from row i - 1 to row i; NaN where nothing was measured. */
-void perp__fill_step(const perp__builder *b, const perp__recording *r, int i, double *symbol,
+void perp__fill_step(const perp__sample_builder *b, const perp__recording *r, int i, double *symbol,
                      int stride)
 {
     const perp_model *m = b->model;
@@ -176,7 +176,7 @@ void perp__fill_step(const perp__builder *b, const perp__recording *r, int i, do
 }
 
 /* The first quantity that the conditions need and no run has. */
-static const char *find_unmeasured(const perp__builder *b, const double *ws, int n,
+static const char *find_unmeasured(const perp__sample_builder *b, const double *ws, int n,
                                    const int *reach, int count)
 {
     const perp_model *m = b->model;
@@ -200,7 +200,7 @@ static const char *find_unmeasured(const perp__builder *b, const double *ws, int
     return NULL;
 }
 
-perp_status perp__check_measured(const perp__builder *b, const double *ws, int n)
+perp_status perp__check_measured(const perp__sample_builder *b, const double *ws, int n)
 {
     int count;
     int *reach = perp__graph_reach(&b->model->graph, b->root, b->nroot, &count);
@@ -215,8 +215,8 @@ perp_status perp__check_measured(const perp__builder *b, const double *ws, int n
 }
 
 /* Keep the steps whose values are all numbers. */
-static void keep_complete(const perp__builder *b, const perp__tape *tape, const double *ws, int n,
-                          perp__samples *x)
+static void keep_complete(const perp__sample_builder *b, const perp__tape *tape, const double *ws,
+                          int n, perp__samples *x)
 {
     for (int s = 0; s < n; s++) {
         int complete = 1;
@@ -242,7 +242,7 @@ static void keep_complete(const perp__builder *b, const perp__tape *tape, const 
     }
 }
 
-static perp_status evaluate_steps(perp__builder *b, perp__samples *x)
+static perp_status evaluate_steps(perp__sample_builder *b, perp__samples *x)
 {
     const perp__study *s = b->study;
     perp__tape tape = {0};
@@ -271,28 +271,28 @@ static perp_status evaluate_steps(perp__builder *b, perp__samples *x)
     return status;
 }
 
-perp_status perp__builder_create(const perp__study *study, perp__builder *b)
+perp_status perp__builder_create(const perp__study *study, perp__sample_builder *b)
 {
-    *b = (perp__builder){.study = study};
+    *b = (perp__sample_builder){.study = study};
     perp_status status = perp__model_clone(study->model, &b->model);
     if (status == PERP_OK && !prepare_maps(b)) status = PERP_ERR_MEMORY;
     if (status != PERP_OK) perp__builder_clear(b);
     return status;
 }
 
-void perp__builder_clear(perp__builder *b)
+void perp__builder_clear(perp__sample_builder *b)
 {
     perp__instant_clear(&b->at);
     free(b->zero);
     free(b->column);
     free(b->root);
     perp_model_destroy(b->model);
-    *b = (perp__builder){.study = NULL};
+    *b = (perp__sample_builder){.study = NULL};
 }
 
 perp_status perp__samples_create(const perp__study *study, perp__samples *x)
 {
-    perp__builder b;
+    perp__sample_builder b;
     *x = (perp__samples){.np = study->np};
     perp_status status = perp__builder_create(study, &b);
     if (status != PERP_OK) return status;

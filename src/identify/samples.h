@@ -11,7 +11,7 @@
 #include "model/instant.h"
 
 /* A model of one's own, whose graph may grow, and what its symbols become. */
-typedef struct perp__builder {
+typedef struct perp__sample_builder {
     const perp__study *study;
     perp_model *model;
     perp__instant
@@ -21,19 +21,19 @@ typedef struct perp__builder {
     const char *solved; /* symbol -> 1 where it is solved for and need not be measured; nullable */
     perp_expr *root;
     int nroot;
-} perp__builder;
+} perp__sample_builder;
 
-perp_status perp__builder_create(const perp__study *study, perp__builder *builder);
-void perp__builder_clear(perp__builder *builder);
-perp_expr perp__in_samples(perp__builder *builder, perp_expr e);
+perp_status perp__builder_create(const perp__study *study, perp__sample_builder *builder);
+void perp__builder_clear(perp__sample_builder *builder);
+perp_expr perp__in_samples(perp__sample_builder *builder, perp_expr e);
 
 /* Values of the model's symbols over one step, from row i - 1 to row i of a run, `stride` apart; NaN where nothing was
  * measured. */
-void perp__fill_step(const perp__builder *builder, const perp__recording *run, int i,
+void perp__fill_step(const perp__sample_builder *builder, const perp__recording *run, int i,
                      double *symbol, int stride);
 
 /* PERP_ERR_DATA, with the name, if the roots need a quantity that was measured at none of n steps. */
-perp_status perp__check_measured(const perp__builder *builder, const double *ws, int n);
+perp_status perp__check_measured(const perp__sample_builder *builder, const double *ws, int n);
 
 typedef struct perp__condition {
     int is_equation;

@@ -3,10 +3,11 @@
 
 #include "linalg/eigenvalues.h"
 
+#include <complex.h>
 #include <float.h>
 #include <math.h>
 
-#define AT(i, j) A[(i) + (j)*n]
+#define AT(i, j) A[(i) + (j) * n]
 
 /* The unitary rotation of rows p and q of columns from .. to-1 that makes entry (q, from) zero; c and s are kept. */
 static void rotate_rows(int n, double complex *A, int p, int q, int from, int to, double *c,

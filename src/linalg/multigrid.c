@@ -16,10 +16,10 @@ static const double DAMPING =
     4.0 / 3; /* over the largest eigenvalue: the smoother of the indicators */
 
 typedef struct level {
-    const perp__rows *A;
-    perp__rows own, P; /* A of the levels below 0; interpolation from the next */
-    double *inverse;   /* of the diagonal */
-    double *x, *b, *r; /* n each */
+    const perp__row_matrix *A;
+    perp__row_matrix own, P; /* A of the levels below 0; interpolation from the next */
+    double *inverse;         /* of the diagonal */
+    double *x, *b, *r;       /* n each */
 } level;
 
 struct perp__multigrid {
@@ -31,16 +31,16 @@ struct perp__multigrid {
 
 /* Matrices -------------------------------------------------------------------------------------- */
 
-static void clear_rows(perp__rows *a)
+static void clear_rows(perp__row_matrix *a)
 {
     free(a->start);
     free(a->column);
     free(a->value);
-    *a = (perp__rows){0};
+    *a = (perp__row_matrix){0};
 }
 
 /* Room for the entries counted in start[1..n], which become where rows begin. */
-static int take_entries(perp__rows *a)
+static int take_entries(perp__row_matrix *a)
 {
     for (int i = 0; i < a->n; i++) a->start[i + 1] += a->start[i];
     size_t entries = (size_t)a->start[a->n] + 1;
@@ -49,14 +49,14 @@ static int take_entries(perp__rows *a)
     return a->column && a->value;
 }
 
-static int begin_rows(perp__rows *a, int n, int ncolumn)
+static int begin_rows(perp__row_matrix *a, int n, int ncolumn)
 {
-    *a = (perp__rows){.n = n, .ncolumn = ncolumn};
+    *a = (perp__row_matrix){.n = n, .ncolumn = ncolumn};
     a->start = calloc((size_t)n + 1, sizeof *a->start);
     return a->start != NULL;
 }
 
-static int transpose(const perp__rows *a, perp__rows *t)
+static int transpose(const perp__row_matrix *a, perp__row_matrix *t)
 {
     if (!begin_rows(t, a->ncolumn, a->n)) return 0;
     for (int e = 0; e < a->start[a->n]; e++) t->start[a->column[e] + 1]++;
@@ -72,7 +72,7 @@ static int transpose(const perp__rows *a, perp__rows *t)
 }
 
 /* c = a b. Two passes: count the entries, fill them in. */
-static int multiply(const perp__rows *a, const perp__rows *b, perp__rows *c)
+static int multiply(const perp__row_matrix *a, const perp__row_matrix *b, perp__row_matrix *c)
 {
     int *place = malloc(((size_t)b->ncolumn + 1) * sizeof *place), n = 0;
     int ok = begin_rows(c, a->n, b->ncolumn) && place;
@@ -102,7 +102,8 @@ static int multiply(const perp__rows *a, const perp__rows *b, perp__rows *c)
     return ok;
 }
 
-void perp__rows_add(const perp__rows *A, double sign, const double *x, const double *b, double *r)
+void perp__rows_add(const perp__row_matrix *A, double sign, const double *x, const double *b,
+                    double *r)
 {
     for (int i = 0; i < A->n; i++) {
         double sum = 0;
@@ -126,7 +127,7 @@ static int is_strong(const level *l, int i, int e, double strong)
 static int aggregate(const level *l, double strong, int *of)
 {
     enum { NONE = -1, LEFT = -2 };
-    const perp__rows *A = l->A;
+    const perp__row_matrix *A = l->A;
     int count = 0;
     for (int i = 0; i < A->n; i++) of[i] = LEFT;
     for (int i = 0; i < A->n; i++) {
@@ -186,8 +187,8 @@ static double lumped_diagonal(const level *l, int i, double strong, double *stro
 /* P = (I - omega D^-1 A) T for the indicators T; omega by Gershgorin's bound of the spectrum. */
 static int interpolate(level *l, double strong, const int *of, int count)
 {
-    const perp__rows *A = l->A;
-    perp__rows *P = &l->P;
+    const perp__row_matrix *A = l->A;
+    perp__row_matrix *P = &l->P;
     int *place = malloc(((size_t)count + 1) * sizeof *place), n = 0;
     double radius = 1, strongs;
     int ok = begin_rows(P, A->n, count) && place;
@@ -236,7 +237,7 @@ static int prepare_level(level *l)
 static int coarsen(perp__multigrid *m, double strong)
 {
     level *l = &m->level[m->nlevel - 1], *next = l + 1;
-    perp__rows product = {0}, transposed = {0};
+    perp__row_matrix product = {0}, transposed = {0};
     int *of = malloc(((size_t)l->A->n + 1) * sizeof *of), done = -1;
     int count = of ? aggregate(l, strong, of) : 0;
     if (of && (count == 0 || count > 0.9 * l->A->n)) done = 0;
@@ -254,7 +255,7 @@ static int coarsen(perp__multigrid *m, double strong)
 
 static int factor_last(perp__multigrid *m)
 {
-    const perp__rows *A = m->level[m->nlevel - 1].A;
+    const perp__row_matrix *A = m->level[m->nlevel - 1].A;
     size_t n = (size_t)A->n;
     if (A->n > MOST_DENSE) return 1;
     m->dense = calloc(n * n + 1, sizeof *m->dense);
@@ -269,7 +270,7 @@ static int factor_last(perp__multigrid *m)
     return 1;
 }
 
-perp__multigrid *perp__multigrid_create(const perp__rows *A)
+perp__multigrid *perp__multigrid_create(const perp__row_matrix *A)
 {
     perp__multigrid *m = calloc(1, sizeof *m);
     double strong = STRONG;
@@ -308,12 +309,12 @@ int perp__multigrid_levels(const perp__multigrid *m)
     return m->nlevel;
 }
 
-const perp__rows *perp__multigrid_matrix(const perp__multigrid *m, int k)
+const perp__row_matrix *perp__multigrid_matrix(const perp__multigrid *m, int k)
 {
     return m->level[k].A;
 }
 
-const perp__rows *perp__multigrid_interpolation(const perp__multigrid *m, int k)
+const perp__row_matrix *perp__multigrid_interpolation(const perp__multigrid *m, int k)
 {
     return &m->level[k].P;
 }
@@ -352,7 +353,7 @@ static void cycle(perp__multigrid *m, int k)
     memset(l->x, 0, (size_t)n * sizeof *l->x);
     for (int s = 0; s < (is_last ? SWEEPS_WITHOUT_FACTORS : 1); s++) sweep_down(l);
     if (!is_last) {
-        const perp__rows *P = &l->P;
+        const perp__row_matrix *P = &l->P;
         perp__rows_add(l->A, -1, l->x, l->b, l->r);
         memset(next->b, 0, (size_t)P->ncolumn * sizeof *next->b);
         for (int i = 0; i < n; i++)

@@ -7,6 +7,7 @@
 #include "linalg/simd.h"
 #include "linalg/sparse_order.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,6 @@
 #ifndef PERP_SRC_SPARSE_LU_H
 #define PERP_SRC_SPARSE_LU_H
 
-#include <complex.h>
-
 typedef struct perp__sparse_lu perp__sparse_lu;
 typedef struct perp__sparse_zlu perp__sparse_zlu;
 
@@ -18,11 +16,11 @@ void perp__sparse_zlu_destroy(perp__sparse_zlu *lu);
 
 /* Factor the matrix with these values; pivots are chosen. 0: it is singular, or memory is out. */
 int perp__sparse_lu_factor(perp__sparse_lu *lu, const double *value);
-int perp__sparse_zlu_factor(perp__sparse_zlu *lu, const double complex *value);
+int perp__sparse_zlu_factor(perp__sparse_zlu *lu, const double _Complex *value);
 
 /* The same with the pivots of the last factors. 0: they do not serve, or there are none. */
 int perp__sparse_lu_refactor(perp__sparse_lu *lu, const double *value);
-int perp__sparse_zlu_refactor(perp__sparse_zlu *lu, const double complex *value);
+int perp__sparse_zlu_refactor(perp__sparse_zlu *lu, const double _Complex *value);
 
 /* Did the last factorisation fail for want of memory, not by the matrix? */
 int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu);
@@ -35,8 +33,8 @@ int perp__sparse_zlu_fill(const perp__sparse_zlu *lu);
 /* Solve A x = b for each of `count` columns of b (n x count), or A' x = b (not conjugated), in
  * place with the last factors. 0: there are none. */
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b, int count);
-int perp__sparse_zlu_solve(perp__sparse_zlu *lu, double complex *b, int count);
+int perp__sparse_zlu_solve(perp__sparse_zlu *lu, double _Complex *b, int count);
 int perp__sparse_lu_solve_transposed(perp__sparse_lu *lu, double *b);
-int perp__sparse_zlu_solve_transposed(perp__sparse_zlu *lu, double complex *b);
+int perp__sparse_zlu_solve_transposed(perp__sparse_zlu *lu, double _Complex *b);
 
 #endif

@@ -82,7 +82,7 @@ static void set_row(const perp__program *g, const perp__bounds *b, int row, doub
     }
 }
 
-void perp__program_treat_cones(perp__program *g, perp__cones as)
+void perp__program_treat_cones(perp__program *g, perp__cone_law as)
 {
     int is_soft = as == PERP__CONES_SOFT;
     double any = is_soft ? (double)INFINITY : 0, more = is_soft ? (double)INFINITY : 0;

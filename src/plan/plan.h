@@ -51,13 +51,13 @@ typedef struct perp__gains {
 } perp__gains;
 
 /* For other sides, a few iterations in each step of a plan in a loop (spread.c). */
-typedef struct perp__search {
+typedef struct perp__plan_search {
     int is_on, calls;
     int has_ended;     /* in this call */
     double relaxation; /* that it goes on from */
     double cost; /* of the plan beside it when it was last looked at; infinite: it had no step */
     perp__answer at;
-} perp__search;
+} perp__plan_search;
 
 /* Of a plan that is solved again. */
 typedef struct perp__again {
@@ -66,7 +66,7 @@ typedef struct perp__again {
     int is_on;         /* a search goes on from it */
     int budget;        /* of iterations; 0: none */
     double cost;       /* the least since sides were searched */
-    perp__search search;
+    perp__plan_search search;
     double *seen; /* the model's states and parameters when they were looked at; NULL: no model */
     perp__multipliers *multipliers; /* once asked for */
     perp__gains *gains;             /* the same */

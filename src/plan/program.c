@@ -14,7 +14,7 @@ enum {
     CHUNK = 64,
     MAX_STEPS = 1000000,
     MAX_TABLE = 10000 /* rows of an input's table, each of which is a term */
-};                    /* stages evaluated at once: their workspace stays in cache */
+}; /* stages evaluated at once: their workspace stays in cache */
 
 static size_t at(const perp__program *g, int i, int k)
 {
@@ -419,7 +419,7 @@ static int push_root(roots *list, const perp__graph *graph, perp_expr e, double 
 }
 
 /* Append the derivatives in a sparse row, which stand in this row of the matrix. 0 when memory is out. */
-static int push_entries(perp__program *g, perp__entries *to, roots *list,
+static int push_entries(perp__program *g, perp__stage_entries *to, roots *list,
                         const perp__sparse_row *from, int row)
 {
     for (int k = 0; k < from->count; k++) {
@@ -440,7 +440,7 @@ static int push_entries(perp__program *g, perp__entries *to, roots *list,
 }
 
 /* Entry n of `to` is added to by functions of the caller, whose value here is 0. */
-static int push_external(perp__program *g, perp__entries *to, int row, int col)
+static int push_external(perp__program *g, perp__stage_entries *to, int row, int col)
 {
     perp_expr zero = perp__const(&g->tape.graph, 0);
     const perp__sparse_row entry = {.count = 1, .column = &col, .entry = &zero};
@@ -755,7 +755,7 @@ void perp__program_values(perp__program *g, const perp__pairing *pairing, const 
 }
 
 /* Copy the roots of a kind of derivative to their entries; constants are filled in. */
-static void store(const perp__program *g, const perp__entries *of, int k0, int n, double *to)
+static void store(const perp__program *g, const perp__stage_entries *of, int k0, int n, double *to)
 {
     for (int e = 0; e < of->n; e++) {
         if (of->root[e] < 0)

@@ -69,11 +69,11 @@ typedef struct perp__plan_bounded {
 } perp__plan_bounded;
 
 /* Entries of a sparse matrix, or of a gradient (row 0), each a root of the derivatives' tape, or -1 and constant. */
-typedef struct perp__entries {
+typedef struct perp__stage_entries {
     int n, capacity;
     int *row, *col, *root;
     double *value; /* where constant */
-} perp__entries;
+} perp__stage_entries;
 
 /* Items of the model that the plan chooses, and where their values are in p. */
 typedef struct perp__chosen {
@@ -200,10 +200,10 @@ typedef struct perp__program {
         perp__tape derivatives; /* changing entries of J, gradient of the cost, Hessian of L */
         double *ws;             /* of a chunk of stages */
     } tape;
-    perp__entries jac, grad, hess; /* hess.row >= hess.col */
-    perp__external *external;      /* or NULL */
-    int is_affine, is_quadratic;   /* the rows; then the cost, in all unknowns together */
-    int has_kinks;                 /* rows or cost have a corner or a jump somewhere */
+    perp__stage_entries jac, grad, hess; /* hess.row >= hess.col */
+    perp__external *external;            /* or NULL */
+    int is_affine, is_quadratic;         /* the rows; then the cost, in all unknowns together */
+    int has_kinks;                       /* rows or cost have a corner or a jump somewhere */
     perp__arena arena;
 } perp__program;
 
@@ -247,8 +247,8 @@ int perp__program_guess_cones(perp__program *program, double eps, double *w, con
 void perp__program_close_corners(perp__program *program, double *w, const double *p, double *r);
 int perp__program_has_cones(const perp__program *program);
 /* What relaxed cones are (cones.c), by the program's bounds. */
-typedef enum perp__cones { PERP__CONES_SMOOTH, PERP__CONES_SOFT } perp__cones;
-void perp__program_treat_cones(perp__program *program, perp__cones as);
+typedef enum perp__cone_law { PERP__CONES_SMOOTH, PERP__CONES_SOFT } perp__cone_law;
+void perp__program_treat_cones(perp__program *program, perp__cone_law as);
 
 /* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and its rows at a guess. 0: memory. */
 int perp__program_size_conditions(perp__program *program, const double *w, const double *p,

@@ -27,7 +27,7 @@ void perp__plan_swap_search(perp_plan *plan)
 
 void perp__plan_watch_cost(perp_plan *plan, int has_step, double cost)
 {
-    perp__search *s = &plan->again.search;
+    perp__plan_search *s = &plan->again.search;
     int is_dearer = !(cost <= plan->again.cost + DEARER * fabs(plan->again.cost));
     s->cost = has_step ? cost : (double)INFINITY;
     if (s->has_ended || cost < plan->again.cost) plan->again.cost = cost;
@@ -45,7 +45,7 @@ void perp__plan_watch_cost(perp_plan *plan, int has_step, double cost)
 
 int perp__plan_search_part(perp_plan *plan)
 {
-    perp__search *s = &plan->again.search;
+    perp__plan_search *s = &plan->again.search;
     if (!s->is_on) return 0;
     perp__pairing was = plan->pairing;
     perp__plan_swap_search(plan);

@@ -67,7 +67,7 @@ static int by_place(const void *a, const void *b)
 
 /* Cells from rows, in order of x; y less `centre`, which keeps squares from cancelling. Only the fullest cells stay: in the others a job is
  * missing. */
-static int gather(const perp__jobs *jobs, const double *x, const double *y, double centre, cell *c)
+static int gather(const perp__draws *jobs, const double *x, const double *y, double centre, cell *c)
 {
     int n = 0, m = 0, kept = 0, fullest = 0;
     for (int i = 0; i < jobs->n; i++) {
@@ -168,7 +168,7 @@ static void take_effect(perp__effect *e, const cell *c, int n, const int *class,
     e->n = kept;
 }
 
-static perp__index find_index(const perp__jobs *jobs, int is_drawn, const cell *c, int n,
+static perp__index find_index(const perp__draws *jobs, int is_drawn, const cell *c, int n,
                               const int *class, int classes)
 {
     double sums[PARTS * MOST_SUMS] = {0};
@@ -198,7 +198,7 @@ static double mean_of(const double *y, int n)
     return count ? sum / count : 0;
 }
 
-int perp__effect_find(const perp__jobs *jobs, const double *x, int is_drawn, const double *y,
+int perp__effect_find(const perp__draws *jobs, const double *x, int is_drawn, const double *y,
                       perp__effect *effect, perp__index *first)
 {
     double centre = mean_of(y, jobs->n);

@@ -7,12 +7,12 @@
 enum { PERP__CLASSES = 32 };
 
 /* How the jobs of a sweep hang together: those of the same job modulo `samples` have the same draws. */
-typedef struct perp__jobs {
+typedef struct perp__draws {
     const double *job;
     int n;       /* rows */
     int samples; /* 0: nothing is drawn */
     int is_even; /* the draws fill the space evenly: Sobol's sequence */
-} perp__jobs;
+} perp__draws;
 
 /* Means of y over classes of x: its values where it takes points, or there are few of them, else ranks. */
 typedef struct perp__effect {
@@ -29,7 +29,7 @@ typedef struct perp__index {
 
 /* What y owes to x, an axis of points or (is_drawn) of draws. A sample of which a row is missing or not finite at an x does not
  * count there. 0: memory. */
-int perp__effect_find(const perp__jobs *jobs, const double *x, int is_drawn, const double *y,
+int perp__effect_find(const perp__draws *jobs, const double *x, int is_drawn, const double *y,
                       perp__effect *effect, perp__index *first);
 
 /* Is a row one of about `most` that are drawn? No design is in step with them. */

@@ -20,7 +20,7 @@ static double step_of(const perp_trajectory *run)
     return step;
 }
 
-static int find_columns(perp__rows *r)
+static int find_columns(perp__evaluation *r)
 {
     static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT};
     const perp_model *m = r->model;
@@ -43,7 +43,7 @@ static double after_alone(const void *context, perp_symbol_kind kind, int i, int
 }
 
 /* Comparisons make a number of a NaN, so what is not known has to be found by name. */
-static int find_needs(perp__rows *r, const perp_expr *expressions)
+static int find_needs(perp__evaluation *r, const perp_expr *expressions)
 {
     const perp__graph *g = &r->model->graph;
     perp__numbers after = {.start = NAN, .time = 0, .h = 1, .theta = 1, .value = after_alone};
@@ -62,7 +62,7 @@ static int find_needs(perp__rows *r, const perp_expr *expressions)
 }
 
 /* The inputs that are functions of time share the workspace, behind the expressions. */
-static int compile(perp__rows *r, const perp_expr *expressions, int n)
+static int compile(perp__evaluation *r, const perp_expr *expressions, int n)
 {
     const perp_model *m = r->model;
     int nu = m->nitem[PERP_INPUT];
@@ -86,19 +86,19 @@ static int compile(perp__rows *r, const perp_expr *expressions, int n)
     return 1;
 }
 
-int perp__rows_make(perp__rows *r, const perp_model *model, const perp_trajectory *run, int time,
-                    perp__reading reading, const perp_expr *expressions, int n)
+int perp__rows_make(perp__evaluation *r, const perp_model *model, const perp_trajectory *run,
+                    int time, perp__reading reading, const perp_expr *expressions, int n)
 {
-    *r = (perp__rows){.model = model,
-                      .run = run,
-                      .reading = reading,
-                      .n = n,
-                      .time = perp_trajectory_column(run, time),
-                      .step = step_of(run)};
+    *r = (perp__evaluation){.model = model,
+                            .run = run,
+                            .reading = reading,
+                            .n = n,
+                            .time = perp_trajectory_column(run, time),
+                            .step = step_of(run)};
     return find_columns(r) && compile(r, expressions, n) && find_needs(r, expressions);
 }
 
-void perp__rows_clear(perp__rows *r)
+void perp__rows_clear(perp__evaluation *r)
 {
     perp__tape_clear(&r->tape);
     perp__tape_clear(&r->inputs);
@@ -114,7 +114,7 @@ static double at_row(const double *column, int i)
 }
 
 /* Inputs at row i: the run's where it has them as columns, as a plan does, else those of their function or table at time t. */
-static void find_inputs(perp__rows *r, double t, int i, double *input)
+static void find_inputs(perp__evaluation *r, double t, int i, double *input)
 {
     const perp_model *m = r->model;
     r->ws[PERP__SYM_T] = t;
@@ -130,7 +130,7 @@ static void find_inputs(perp__rows *r, double t, int i, double *input)
 
 static double value_at(const void *context, perp_symbol_kind kind, int i, int is_before)
 {
-    const perp__rows *r = context;
+    const perp__evaluation *r = context;
     if (kind == PERP_INPUT) return r->input[is_before ? r->model->nitem[PERP_INPUT] + i : i];
     if (kind == PERP_VAR && i >= r->model->nvar) return NAN;
     return at_row(r->column[kind][i], is_before ? r->last : r->row);
@@ -139,12 +139,12 @@ static double value_at(const void *context, perp_symbol_kind kind, int i, int is
 /* By the rows' own times, which rounding keeps from being the step apart. */
 static double slope_at(const void *context, int i)
 {
-    const perp__rows *r = context;
+    const perp__evaluation *r = context;
     return (value_at(r, PERP_STATE, i, 0) - value_at(r, PERP_STATE, i, 1)) /
            (r->time[r->row] - at_row(r->time, r->row - 1));
 }
 
-void perp__rows_get(perp__rows *r, int i, double *values)
+void perp__rows_get(perp__evaluation *r, int i, double *values)
 {
     double t = r->time[i], before = at_row(r->time, i - 1), h = t - before;
     int is_step = isnan(r->step) || fabs(h - r->step) <= PERP_TOL_SAME_STEP * r->step;

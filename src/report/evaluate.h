@@ -7,7 +7,7 @@
 #include "model/tape.h"
 #include "perp/trajectory.h"
 
-typedef struct perp__rows {
+typedef struct perp__evaluation {
     const perp_model *model;
     const perp_trajectory *run;
     perp__reading reading;
@@ -21,15 +21,15 @@ typedef struct perp__rows {
     int n;
     unsigned char *needs_before; /* per expression: it needs the step before */
     int hint;
-} perp__rows;
+} perp__evaluation;
 
 /* Prepare n expressions; clear in every case. 0 when memory is out. */
-int perp__rows_make(perp__rows *rows, const perp_model *model, const perp_trajectory *run, int time,
-                    perp__reading reading, const perp_expr *expressions, int n);
-void perp__rows_clear(perp__rows *rows);
+int perp__rows_make(perp__evaluation *rows, const perp_model *model, const perp_trajectory *run,
+                    int time, perp__reading reading, const perp_expr *expressions, int n);
+void perp__rows_clear(perp__evaluation *rows);
 
 /* Their values at row i; NaN where something they need is not known: at the first row what was
  * before it, and in a run of which not every row was kept. */
-void perp__rows_get(perp__rows *rows, int i, double *values);
+void perp__rows_get(perp__evaluation *rows, int i, double *values);
 
 #endif

@@ -89,8 +89,9 @@ static int add_law(finder *f, const char *label, int is_planar)
     perp__modes *out = f->out;
     size_t bytes = (size_t)out->rows * sizeof(double) + 1;
     if (out->nlaw == PERP__MAX_LAWS) return -1;
-    perp__law *law = &out->law[out->nlaw];
-    *law = (perp__law){.label = label, .f_unit = "", .v_unit = "", .is_planar = is_planar};
+    perp__friction_curve *law = &out->law[out->nlaw];
+    *law =
+        (perp__friction_curve){.label = label, .f_unit = "", .v_unit = "", .is_planar = is_planar};
     law->v = perp__arena_alloc(&out->arena, bytes);
     law->f = perp__arena_alloc(&out->arena, bytes);
     law->bound = perp__arena_alloc(&out->arena, bytes);
@@ -254,7 +255,7 @@ static int walk(finder *f, const perp_trajectory *run, int time)
 {
     const perp_model *m = f->model;
     perp__modes *out = f->out;
-    perp__rows rows = {0};
+    perp__evaluation rows = {0};
     double *value = malloc(((size_t)f->nroot + 1) * sizeof *value);
     size_t bytes = (size_t)out->rows * sizeof(double) + 1;
     out->violation = perp__arena_alloc(&out->arena, bytes);

@@ -20,18 +20,18 @@ typedef struct perp__mode_row {
 
 /* A contact with Coulomb friction: -bound <= f <= bound against the velocity of slip; in the plane
  * their lengths. Columns as long as the run. */
-typedef struct perp__law {
+typedef struct perp__friction_curve {
     const char *label, *f_unit, *v_unit; /* "" where the model does not tell */
     int is_planar;
     double *v, *f, *bound;
-} perp__law;
+} perp__friction_curve;
 
 typedef struct perp__modes {
     perp__arena arena;
     int rows, nstrip, nlaw;
     int left_out; /* rows of the strip that are too many to show */
     perp__mode_row strip[PERP__MAX_STRIPS];
-    perp__law law[PERP__MAX_LAWS];
+    perp__friction_curve law[PERP__MAX_LAWS];
     double *violation, *product; /* largest over the pairs: natural map, and a*b; NULL: no pair */
 } perp__modes;
 

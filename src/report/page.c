@@ -148,7 +148,7 @@ static void put_laws(perp__text *out, sheet *s)
 {
     perp__text_put(out, ",\"laws\":[");
     for (int k = 0; k < s->modes.nlaw; k++) {
-        const perp__law *law = &s->modes.law[k];
+        const perp__friction_curve *law = &s->modes.law[k];
         perp__text_format(out, "%s{\"planar\":%s", k ? "," : "", law->is_planar ? "true" : "false");
         put_string(out, "label", law->label);
         put_string(out, "fUnit", law->f_unit);
@@ -220,7 +220,7 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     perp_expr *e = malloc(((size_t)n + 1) * sizeof *e);
     double *value = malloc(((size_t)n + 1) * (size_t)(frames + 1) * sizeof *value);
     double *at = malloc(((size_t)n + 1) * sizeof *at);
-    perp__rows r = {0};
+    perp__evaluation r = {0};
     int ok = e && value && at;
     for (int s = 0, k = 0; s < d->nshape && ok; k += d->shape[s++].n)
         memcpy(e + k, d->shape[s].e, (size_t)d->shape[s].n * sizeof *e);

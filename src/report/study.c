@@ -20,7 +20,7 @@ typedef struct study {
     int *result;              /* their columns, `shown` of them chosen */
     int is_paired;            /* Saltelli's design, whole */
     char *is_drawn;           /* of each axis */
-    perp__jobs jobs;
+    perp__draws jobs;
     perp__effect *effect; /* [shown x naxis] */
     perp__index *first, *total;
 } study;
@@ -137,10 +137,10 @@ static perp_status find_effects(study *s)
     s->is_paired = is_paired(s);
     double each = samples ? perp_number_read(samples, NULL) : 0;
     if (s->is_paired) each *= s->naxis + 2; /* no two of a sample's jobs are alike */
-    s->jobs = (perp__jobs){.job = column(s, 0),
-                           .n = s->rows,
-                           .samples = drawn && each >= 1 && each < 2e9 ? (int)each : 0,
-                           .is_even = is_design(s, "\"sobol\"")};
+    s->jobs = (perp__draws){.job = column(s, 0),
+                            .n = s->rows,
+                            .samples = drawn && each >= 1 && each < 2e9 ? (int)each : 0,
+                            .is_even = is_design(s, "\"sobol\"")};
     for (int r = 0; r < s->shown; r++) {
         const double *y = column(s, s->result[r]);
         for (int a = 0; a < s->naxis; a++) {

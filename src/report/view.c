@@ -141,7 +141,7 @@ static int collect_columns(perp__view *v, const perp_report_options *o)
                 continue;
             }
             if (!perp__grow(&v->shown, &v->cshown, v->nshown + 1, sizeof *v->shown)) return 0;
-            v->shown[v->nshown++] = (perp__shown){name, unit, -1};
+            v->shown[v->nshown++] = (perp__shown_column){name, unit, -1};
         }
     }
     return 1;

@@ -8,20 +8,20 @@
 #include "base/text.h"
 
 /* A name that at least one run has a column of. */
-typedef struct perp__shown {
+typedef struct perp__shown_column {
     const char *name, *unit;
     int group;
-} perp__shown;
+} perp__shown_column;
 
 typedef struct perp__view {
     perp__arena arena;
     int nruns;
     const perp_report_run *runs;
     const perp_motion *const *motion; /* nullable, entries too */
-    int *time;            /* per run: its column of times, or -1 */
-    const char **problem; /* per run: why it cannot be drawn, or NULL */
-    const char **name;    /* per run */
-    perp__shown *shown;
+    int *time;                        /* per run: its column of times, or -1 */
+    const char **problem;             /* per run: why it cannot be drawn, or NULL */
+    const char **name;                /* per run */
+    perp__shown_column *shown;
     int nshown, cshown;
     int left_out; /* columns that are not shown because there are too many */
     int ngroup;

@@ -5,6 +5,7 @@
 #include "simulate/run.h"
 #include "simulate/stepping.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

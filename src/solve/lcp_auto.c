@@ -18,7 +18,8 @@ enum { SEARCH_UP_TO = 8, PROVE_UP_TO = 32 };
 static const struct {
     perp_lcp_method method;
     const perp__solver *solver;
-} rest[] = {{PERP_LCP_BPP, &perp__bpp}, {PERP_LCP_IPM, &perp__ipm}, {PERP_LCP_FB, &perp__fb}};
+} rest[] = {
+    {PERP_LCP_BPP, &perp__lcp_bpp}, {PERP_LCP_IPM, &perp__lcp_ipm}, {PERP_LCP_FB, &perp__lcp_fb}};
 
 enum { NREST = sizeof rest / sizeof *rest };
 
@@ -32,14 +33,14 @@ static size_t auto_doubles(int n)
 {
     size_t size = 0;
     for (int k = 0; k < NREST; k++) size = larger(size, rest[k].solver->doubles(n));
-    return perp__lemke.doubles(n) + size;
+    return perp__lcp_lemke.doubles(n) + size;
 }
 
 static size_t auto_ints(int n)
 {
     size_t size = 0;
     for (int k = 0; k < NREST; k++) size = larger(size, rest[k].solver->ints(n));
-    return perp__lemke.ints(n) + size;
+    return perp__lcp_lemke.ints(n) + size;
 }
 
 /* 1 where that settles it: solved, or proved to have no solution. */
@@ -48,8 +49,8 @@ static int run(perp_lcp_solver *s, perp_lcp_method method, const perp__solver *s
 {
     double *work = s->work;
     int *index = s->index;
-    if (solver != &perp__lemke)
-        s->work += perp__lemke.doubles(s->n_max), s->index += perp__lemke.ints(s->n_max);
+    if (solver != &perp__lcp_lemke)
+        s->work += perp__lcp_lemke.doubles(s->n_max), s->index += perp__lcp_lemke.ints(s->n_max);
     *outcome = perp__lcp_run(s, solver, lcp, iterations);
     s->work = work, s->index = index;
     s->answered = method;
@@ -67,13 +68,13 @@ static perp_outcome auto_solve(perp_lcp_solver *s, const perp_lcp *lcp, int atte
     perp_outcome outcome, other;
     double best;
     (void)attempt;
-    if (run(s, PERP_LCP_LEMKE, &perp__lemke, lcp, iterations, &outcome, &best)) return outcome;
+    if (run(s, PERP_LCP_LEMKE, &perp__lcp_lemke, lcp, iterations, &outcome, &best)) return outcome;
     if (lcp->n <= PROVE_UP_TO && perp__lcp_prove(s, lcp, 1)) return PERP_INFEASIBLE;
     for (int k = 0; k < NREST; k++) {
         if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other, &best)) return other;
     }
     if (lcp->n <= SEARCH_UP_TO &&
-        run(s, PERP_LCP_ENUMERATE, &perp__enumerate, lcp, iterations, &other, &best))
+        run(s, PERP_LCP_ENUMERATE, &perp__lcp_enumerate, lcp, iterations, &other, &best))
         return other;
     s->answered = PERP_LCP_LEMKE;
     s->has_basis = 0;
@@ -81,7 +82,7 @@ static perp_outcome auto_solve(perp_lcp_solver *s, const perp_lcp *lcp, int atte
     return outcome;
 }
 
-const perp__solver perp__auto = {
+const perp__solver perp__lcp_auto = {
     .doubles = auto_doubles,
     .ints = auto_ints,
     .solve = auto_solve,

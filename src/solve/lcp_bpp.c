@@ -120,7 +120,7 @@ static perp_outcome bpp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     return outcome;
 }
 
-const perp__solver perp__bpp = {
+const perp__solver perp__lcp_bpp = {
     .doubles = bpp_doubles,
     .ints = bpp_ints,
     .solve = bpp_solve,

@@ -461,7 +461,7 @@ static perp_outcome enumerate_first(perp_lcp_solver *s, const perp_lcp *lcp, int
     return p.have ? PERP_SOLVED : PERP_RAY;
 }
 
-const perp__solver perp__enumerate = {
+const perp__solver perp__lcp_enumerate = {
     .doubles = no_doubles,
     .ints = one_int,
     .solve = enumerate_first,

@@ -156,7 +156,7 @@ static perp_outcome ipm_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__ipm = {
+const perp__solver perp__lcp_ipm = {
     .doubles = ipm_doubles,
     .ints = ipm_ints,
     .solve = ipm_solve,

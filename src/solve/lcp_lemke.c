@@ -442,7 +442,7 @@ static perp_outcome lemke_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
     return follow_path(s, lcp, attempt, iterations);
 }
 
-const perp__solver perp__lemke = {
+const perp__solver perp__lcp_lemke = {
     .doubles = lemke_doubles,
     .ints = lemke_ints,
     .solve = lemke_solve,

@@ -72,7 +72,7 @@ static perp_outcome murty_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
     return outcome;
 }
 
-const perp__solver perp__murty = {
+const perp__solver perp__lcp_murty = {
     .doubles = murty_doubles,
     .ints = murty_ints,
     .solve = murty_solve,

@@ -91,7 +91,8 @@ static void run(perp_lcp_solver *s, const perp_lcp *lcp, perp__ncp kind, double 
     dense d = {s, lcp};
     perp__newton_problem p = {lcp->n,    lcp->lo, lcp->hi, &d,        evaluate,
                               linearize, factor,  solve,   transposed};
-    *iterations += perp__newton(&p, kind, target * perp__lcp_scale(lcp), limit, s->z, s->work);
+    *iterations +=
+        perp__newton_solve(&p, kind, target * perp__lcp_scale(lcp), limit, s->z, s->work);
 }
 
 /* The second attempt goes on where the first ended: its basis did not hold. */
@@ -115,7 +116,7 @@ static perp_outcome min_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__fb = {
+const perp__solver perp__lcp_fb = {
     .doubles = newton_doubles,
     .ints = newton_ints,
     .solve = fb_solve,
@@ -123,7 +124,7 @@ const perp__solver perp__fb = {
     .attempts = 3,
     .takes_bounds = 1,
 };
-const perp__solver perp__min = {
+const perp__solver perp__lcp_min = {
     .doubles = newton_doubles,
     .ints = newton_ints,
     .solve = min_solve,

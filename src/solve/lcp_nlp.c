@@ -172,7 +172,7 @@ static perp_outcome nlp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__nlp = {
+const perp__solver perp__lcp_nlp = {
     .doubles = nlp_doubles,
     .ints = nlp_ints,
     .solve = nlp_solve,

@@ -158,7 +158,7 @@ static perp_outcome prox_solve(perp_lcp_solver *s, const perp_lcp *lcp, int atte
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__prox = {
+const perp__solver perp__lcp_prox = {
     .doubles = prox_doubles,
     .ints = prox_ints,
     .solve = prox_solve,

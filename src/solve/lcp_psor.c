@@ -70,14 +70,14 @@ static perp_outcome pgs_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     return sweep(s, lcp, 1, iterations);
 }
 
-const perp__solver perp__psor = {
+const perp__solver perp__lcp_psor = {
     .doubles = psor_doubles,
     .ints = no_ints,
     .solve = psor_solve,
     .attempts = 1,
     .takes_bounds = 1,
 };
-const perp__solver perp__pgs = {
+const perp__solver perp__lcp_pgs = {
     .doubles = psor_doubles,
     .ints = no_ints,
     .solve = pgs_solve,

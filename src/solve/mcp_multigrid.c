@@ -22,12 +22,12 @@ static const double FINE = 1e-11;
 
 /* A y + q on lo <= y <= hi. */
 typedef struct bounded {
-    const perp__rows *A;
+    const perp__row_matrix *A;
     double *q, *lo, *hi, *y, *r;
     int *number; /* n: of what is free, in the system; -1 */
 } bounded;
 
-static int take(bounded *b, const perp__rows *A)
+static int take(bounded *b, const perp__row_matrix *A)
 {
     size_t n = (size_t)A->n + 1;
     *b = (bounded){
@@ -46,7 +46,7 @@ static void give(bounded *b)
 
 static void relax(const bounded *b, int i)
 {
-    const perp__rows *A = b->A;
+    const perp__row_matrix *A = b->A;
     double sum = b->q[i], diagonal = 0;
     for (int e = A->start[i]; e < A->start[i + 1]; e++) {
         int j = A->column[e];
@@ -81,14 +81,14 @@ static int choose_sides(const bounded *b, int *nfree, double *size)
 }
 
 /* The rows and columns of what is free. 0: memory. */
-static int restrict_matrix(const bounded *b, int nfree, perp__rows *free_rows)
+static int restrict_matrix(const bounded *b, int nfree, perp__row_matrix *free_rows)
 {
-    const perp__rows *A = b->A;
+    const perp__row_matrix *A = b->A;
     int n = 0, row = 0;
     size_t entries = 1;
     for (int i = 0; i < A->n; i++)
         entries += b->number[i] < 0 ? 0 : (size_t)(A->start[i + 1] - A->start[i]);
-    *free_rows = (perp__rows){.n = nfree, .ncolumn = nfree};
+    *free_rows = (perp__row_matrix){.n = nfree, .ncolumn = nfree};
     free_rows->start = malloc(((size_t)nfree + 1) * sizeof *free_rows->start);
     free_rows->column = malloc(entries * sizeof *free_rows->column);
     free_rows->value = malloc(entries * sizeof *free_rows->value);
@@ -107,7 +107,7 @@ static int restrict_matrix(const bounded *b, int nfree, perp__rows *free_rows)
 }
 
 typedef struct free_system {
-    perp__rows rows;
+    perp__row_matrix rows;
     perp__multigrid *multigrid;
     double *b, *x;
 } free_system;
@@ -168,7 +168,7 @@ static int find_sides(const bounded *b, int is_start, int *steps)
 }
 
 /* The problem of the next level for y = P x: the bounds are the tightest of an aggregate. */
-static void restrict_problem(const bounded *b, const perp__rows *P, const bounded *next)
+static void restrict_problem(const bounded *b, const perp__row_matrix *P, const bounded *next)
 {
     for (int j = 0; j < P->ncolumn; j++)
         next->q[j] = next->y[j] = 0, next->lo[j] = -(double)INFINITY,
@@ -186,7 +186,7 @@ static void restrict_problem(const bounded *b, const perp__rows *P, const bounde
 static int begin_level(const perp__multigrid *m, int k, const bounded *b, int *steps)
 {
     if (k + 1 >= perp__multigrid_levels(m)) return 1;
-    const perp__rows *P = perp__multigrid_interpolation(m, k);
+    const perp__row_matrix *P = perp__multigrid_interpolation(m, k);
     bounded next;
     int result = take(&next, perp__multigrid_matrix(m, k + 1)) ? 1 : -1;
     if (result > 0) {
@@ -258,7 +258,7 @@ static int solve_linear(perp_mcp_solver *s, bounded *b, int is_first, int *steps
 static int iterate(perp_mcp_solver *s)
 {
     enum { PATIENCE = 3 };
-    perp__rows A = {s->n, s->n, s->start, s->column, s->value};
+    perp__row_matrix A = {s->n, s->n, s->start, s->column, s->value};
     bounded b;
     int steps = 0, worse = 0, result = take(&b, &A) ? 1 : -1;
     double least = perp_mcp_residual(s->problem, s->z, s->w);
@@ -285,8 +285,7 @@ int perp__mcp_multigrid(perp_mcp_solver *s)
     int steps = s->problem->column_start && s->n > 0 ? iterate(s) : 0;
     if (s->out_of_memory || perp__mcp_judge(s) <= s->options.tol) return steps;
     if (perp__mcp_is_at_rounding(s)) return steps; /* what the judge wants cannot be had */
-    if (s->start && !s->lu)
-        s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
+    if (s->start && !s->lu) s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
     if (s->start && !s->lu) return steps;
     steps += perp__mcp_min(s);
     return perp__mcp_judge(s) <= s->options.tol ? steps : steps + perp__mcp_fb(s);

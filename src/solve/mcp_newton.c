@@ -118,7 +118,7 @@ static int run(perp_mcp_solver *s, perp__ncp kind)
     double target = 0.01 * s->options.tol, residual;
     int steps = 0;
     do {
-        steps += perp__newton(&p, kind, target, s->options.max_iter - steps, s->z, s->work);
+        steps += perp__newton_solve(&p, kind, target, s->options.max_iter - steps, s->z, s->work);
         residual = perp_mcp_residual(s->problem, s->z, s->w);
         if (!(residual <= target) || steps >= s->options.max_iter) break;
         target = PERP_NEWTON_AGAIN * residual;

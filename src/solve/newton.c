@@ -113,8 +113,8 @@ static double choose_direction(newton *s, double value)
     return -gg;
 }
 
-int perp__newton(const perp__newton_problem *p, perp__ncp kind, double target, int limit, double *z,
-                 double *work)
+int perp__newton_solve(const perp__newton_problem *p, perp__ncp kind, double target, int limit,
+                       double *z, double *work)
 {
     size_t n = (size_t)p->n;
     newton s = {p,

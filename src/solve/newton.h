@@ -27,7 +27,7 @@ typedef struct perp__newton_problem {
 
 /* Iterate from z (in, out) until the natural residual is at most `target`, `limit` steps are done, or
  * nothing gets better. Returns the steps done. z stays finite. */
-int perp__newton(const perp__newton_problem *problem, perp__ncp kind, double target, int limit,
-                 double *z, double *work);
+int perp__newton_solve(const perp__newton_problem *problem, perp__ncp kind, double target,
+                       int limit, double *z, double *work);
 
 #endif

@@ -18,7 +18,7 @@ static const perp__word word_rows[] = {
 #undef PERP_LCP_METHOD
 };
 static const perp__solver *const methods[] = {
-#define PERP_LCP_METHOD(name, NAME, problem, summary) &perp__##name,
+#define PERP_LCP_METHOD(name, NAME, problem, summary) &perp__lcp_##name,
 #include "perp/solvers.def"
 #undef PERP_LCP_METHOD
 };

@@ -1,5 +1,5 @@
 /* Internal: what a complementarity solver is to the driver. One file per method defines
- * perp__<name>; the registry is include/perp/solvers.def. */
+ * perp__lcp_<name>; the registry is include/perp/solvers.def. */
 
 #ifndef PERP_SRC_SOLVER_H
 #define PERP_SRC_SOLVER_H
@@ -87,7 +87,7 @@ typedef struct perp__solver {
 /* Sums in twice the precision leave less than this of their terms where a condition holds but for rounding. */
 #define PERP__STRICT 1e-20
 
-#define PERP_LCP_METHOD(name, NAME, problem, summary) extern const perp__solver perp__##name;
+#define PERP_LCP_METHOD(name, NAME, problem, summary) extern const perp__solver perp__lcp_##name;
 #include "perp/solvers.def"
 #undef PERP_LCP_METHOD
 

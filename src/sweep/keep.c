@@ -28,14 +28,14 @@ static const char *trimmed(perp__arena *arena, const char *text, size_t length)
     return perp__arena_string(arena, text, length);
 }
 
-static int find_column(const perp__answer *a, const char *name)
+static int find_column(const perp__task_answer *a, const char *name)
 {
     for (int c = 0; c < a->task->columns(a->of); c++)
         if (strcmp(a->task->column(a->of, c), name) == 0) return c;
     return -1;
 }
 
-static int find_number(const perp__answer *a, const char *name)
+static int find_number(const perp__task_answer *a, const char *name)
 {
     char room[PERP__NUMBER_NAME];
     const char *unit;
@@ -45,7 +45,7 @@ static int find_number(const perp__answer *a, const char *name)
     return -1;
 }
 
-static perp_status find(const perp__answer *a, const char *text, const char *column, int *at,
+static perp_status find(const perp__task_answer *a, const char *text, const char *column, int *at,
                         perp_diag *diag)
 {
     char said[512];
@@ -99,7 +99,7 @@ static const char *after_where(const char *text, const char *end)
 }
 
 /* A single number of the answer by its name; 0: there is none of this name. */
-static int read_number(const perp__answer *a, perp__keep *k, perp__arena *arena,
+static int read_number(const perp__task_answer *a, perp__keep *k, perp__arena *arena,
                        perp_status *status)
 {
     char room[PERP__NUMBER_NAME];
@@ -113,7 +113,7 @@ static int read_number(const perp__answer *a, perp__keep *k, perp__arena *arena,
     return 1;
 }
 
-static perp_status read_one(const char *text, const perp__answer *answer, perp__keep *k,
+static perp_status read_one(const char *text, const perp__task_answer *answer, perp__keep *k,
                             perp__arena *arena, perp_diag *diag)
 {
     char said[512];
@@ -155,7 +155,7 @@ static perp_status read_one(const char *text, const perp__answer *answer, perp__
     return status == PERP_OK && arena->failed ? PERP_ERR_MEMORY : status;
 }
 
-static perp_status add(const char *text, const perp__answer *answer, perp__keep **list, int *n,
+static perp_status add(const char *text, const perp__task_answer *answer, perp__keep **list, int *n,
                        int *capacity, perp__arena *arena, perp_diag *diag)
 {
     if (!text || !perp__arena_grow(arena, list, capacity, *n + 1, sizeof **list))
@@ -167,7 +167,7 @@ static perp_status add(const char *text, const perp__answer *answer, perp__keep 
     return status;
 }
 
-static perp_status add_numbers(const perp__answer *a, perp__keep **list, int *n, int *capacity,
+static perp_status add_numbers(const perp__task_answer *a, perp__keep **list, int *n, int *capacity,
                                perp__arena *arena, perp_diag *diag)
 {
     char room[PERP__NUMBER_NAME];
@@ -180,9 +180,9 @@ static perp_status add_numbers(const perp__answer *a, perp__keep **list, int *n,
     return status;
 }
 
-perp_status perp__keep_read(const char *text, const perp_model *model, const perp__answer *answer,
-                            perp__keep **list, int *n, int *capacity, perp__arena *arena,
-                            perp_diag *diag)
+perp_status perp__keep_read(const char *text, const perp_model *model,
+                            const perp__task_answer *answer, perp__keep **list, int *n,
+                            int *capacity, perp__arena *arena, perp_diag *diag)
 {
     static const perp_symbol_kind which[] = {PERP_STATE, PERP_VAR, PERP_OUTPUT};
     if (!text) {
@@ -213,7 +213,7 @@ int perp__keep_needs_rows(const perp__keep *keep)
     return keep->kind != PERP__KEEP_FINAL && keep->kind != PERP__KEEP_NUMBER;
 }
 
-int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp__answer *answer)
+int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp__task_answer *answer)
 {
     *kept = (perp__kept){.column = keep->column ? find_column(answer, keep->column)
                                                 : find_number(answer, keep->text),
@@ -281,7 +281,7 @@ void perp__keep_take(const perp__keep *keep, perp__kept *k, const double *row)
     }
 }
 
-static double number(const perp__answer *a, int i)
+static double number(const perp__task_answer *a, int i)
 {
     char room[PERP__NUMBER_NAME];
     const char *unit;
@@ -290,7 +290,7 @@ static double number(const perp__answer *a, int i)
     return value;
 }
 
-double perp__keep_end(const perp__keep *keep, const perp__kept *k, const perp__answer *answer,
+double perp__keep_end(const perp__keep *keep, const perp__kept *k, const perp__task_answer *answer,
                       const double *last)
 {
     if (keep->kind == PERP__KEEP_NUMBER) return number(answer, k->column);

@@ -46,24 +46,24 @@ typedef struct perp__kept {
 } perp__kept;
 
 /* An answer of a task that is asked for its columns and numbers. */
-typedef struct perp__answer {
+typedef struct perp__task_answer {
     const perp__task *task;
     void *of;
-} perp__answer;
+} perp__task_answer;
 
 /* Read "max(x)" or "cost"; "final" is all states, vars and outputs, NULL all single numbers, or where there are none as "final"; *n of
  * them. Texts live in the arena. */
-perp_status perp__keep_read(const char *text, const perp_model *model, const perp__answer *answer,
-                            perp__keep **list, int *n, int *capacity, perp__arena *arena,
-                            perp_diag *diag);
+perp_status perp__keep_read(const char *text, const perp_model *model,
+                            const perp__task_answer *answer, perp__keep **list, int *n,
+                            int *capacity, perp__arena *arena, perp_diag *diag);
 
 /* Does it look at every row? */
 int perp__keep_needs_rows(const perp__keep *keep);
 
 /* Where it is in this answer; 0: it has none of this name. */
-int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp__answer *answer);
+int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp__task_answer *answer);
 void perp__keep_take(const perp__keep *keep, perp__kept *kept, const double *row);
-double perp__keep_end(const perp__keep *keep, const perp__kept *kept, const perp__answer *answer,
-                      const double *last);
+double perp__keep_end(const perp__keep *keep, const perp__kept *kept,
+                      const perp__task_answer *answer, const double *last);
 
 #endif

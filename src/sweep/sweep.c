@@ -120,7 +120,7 @@ static perp_status fit(const perp_sweep *s, perp__worker *w, perp_diag *diag)
 }
 
 /* The answer at the point that is w->value, not yet sought. */
-static perp_status begin(const perp_sweep *s, perp__worker *w, perp__answer *answer,
+static perp_status begin(const perp_sweep *s, perp__worker *w, perp__task_answer *answer,
                          perp_diag *diag)
 {
     perp_status status = fit(s, w, diag);
@@ -131,7 +131,7 @@ static perp_status begin(const perp_sweep *s, perp__worker *w, perp__answer *ans
     return status == PERP_OK ? answer->task->create(&s->options, model, &answer->of, diag) : status;
 }
 
-static void end(perp__answer *answer)
+static void end(perp__task_answer *answer)
 {
     if (answer->of) answer->task->destroy(answer->of);
 }
@@ -149,7 +149,7 @@ static perp_status take_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-static perp_status run_to_end(const perp_sweep *s, perp__worker *w, const perp__answer *a,
+static perp_status run_to_end(const perp_sweep *s, perp__worker *w, const perp__task_answer *a,
                               perp__ending *ending)
 {
     taker t = {s, w->kept};
@@ -180,7 +180,7 @@ static const char *outcome_of(const perp_sweep_result *r)
 
 perp_sweep_result perp__do_job(const perp_sweep *s, perp__worker *w, long long job)
 {
-    perp__answer answer = {0};
+    perp__task_answer answer = {0};
     perp__ending ending = {0};
     perp_sweep_result result = {.size = sizeof result, .job = job, .value = w->value, .reason = ""};
     perp_diag_clear(&w->diag);
@@ -389,8 +389,8 @@ static perp_status read_units(perp_sweep *s)
     return s->arena.failed ? PERP_ERR_MEMORY : PERP_OK;
 }
 
-static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp__answer *answer,
-                              perp_diag *diag)
+static perp_status read_keeps(perp_sweep *s, const perp_model *model,
+                              const perp__task_answer *answer, perp_diag *diag)
 {
     static const char *const all[] = {NULL};
     int capacity = 0, n = s->options.nkeep ? s->options.nkeep : 1;
@@ -406,7 +406,7 @@ static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp
 static perp_status prepare(perp_sweep *s, perp_diag *diag)
 {
     perp__worker w = {0};
-    perp__answer answer = {0};
+    perp__task_answer answer = {0};
     perp_status status = perp__worker_open(&w, s) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) {
         perp__axes_at(&s->axes, 0, w.value);

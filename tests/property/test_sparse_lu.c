@@ -5,6 +5,8 @@
 #include "linalg/sparse_order.h"
 #include "unit.h"
 
+#include <complex.h>
+
 enum { MOST = 40, ENTRIES = MOST * MOST };
 
 static uint64_t seed = 11;

@@ -107,7 +107,7 @@ static void indices_of_draws_are_those_of_ishigami(void **state)
     (void)state;
     static const perp_design designs[] = {PERP_DESIGN_RANDOM, PERP_DESIGN_LHS, PERP_DESIGN_SOBOL};
     for (int d = 0; d < 3; d++) {
-        perp__jobs jobs = {.job = number, .is_even = designs[d] == PERP_DESIGN_SOBOL};
+        perp__draws jobs = {.job = number, .is_even = designs[d] == PERP_DESIGN_SOBOL};
         perp__effect effect;
         perp__index first;
         int held = 0, all = 0;
@@ -136,7 +136,7 @@ static void points_and_draws_are_told_apart(void **state)
     static const char *const vary[AXES] = {"a=0:2:3", "b=0:1", "c=1,5"};
     double of_points = 9 * 2.0 / 3, of_draws = 1.0 / 12, all = of_points + of_draws;
     int n = take_points(vary, PERP_DESIGN_RANDOM, 1000, 1);
-    perp__jobs jobs = {.job = number, .n = n, .samples = 1000};
+    perp__draws jobs = {.job = number, .n = n, .samples = 1000};
     perp__effect effect;
     perp__index first;
     for (int i = 0; i < n; i++) value[i] = 1e6 + 3 * point[0][i] + point[1][i];

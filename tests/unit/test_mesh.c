@@ -236,7 +236,7 @@ static void files_give_their_points_and_say_where_they_are_wrong(void **state)
 
 static int by_shapes(const void *x, const void *y)
 {
-    const perp__pair *a = x, *b = y;
+    const perp__shape_pair *a = x, *b = y;
     return a->shape[0] != b->shape[0] ? a->shape[0] - b->shape[0] : a->shape[1] - b->shape[1];
 }
 

@@ -84,7 +84,7 @@ static void systems_take_as_many_steps_whatever_their_size(void **state)
     static const int sizes[] = {20, 80, 320};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         grid g = make_grid(sizes[k], 0);
-        perp__rows A = {g.n, g.n, g.start, g.index, g.value};
+        perp__row_matrix A = {g.n, g.n, g.start, g.index, g.value};
         double *x = calloc((size_t)g.n, sizeof *x), worst = 0;
         for (int i = 0; i < g.n; i++) g.load[i] = sin(i) + 0.1;
         perp__multigrid *m = perp__multigrid_create(&A);
@@ -104,7 +104,7 @@ static void what_is_not_definite_is_told(void **state)
 {
     (void)state;
     grid g = make_grid(30, 0);
-    perp__rows A = {g.n, g.n, g.start, g.index, g.value};
+    perp__row_matrix A = {g.n, g.n, g.start, g.index, g.value};
     double x[900];
     for (int e = 0; e < g.start[g.n]; e++)
         if (g.value[e] > 0) g.value[e] = 3.5;

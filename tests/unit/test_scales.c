@@ -5,6 +5,7 @@
 #include "linalg/eigenvalues.h"
 #include "outcomes.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 
