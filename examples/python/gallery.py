@@ -13,7 +13,8 @@ from pathlib import Path
 SCRIPTS = sorted(Path(__file__).resolve().parent.glob("[0-9]*.py"))
 HEAD = """# Gallery of the Python package
 
-Written by `make gallery` from the scripts in `examples/python`, each under 60 lines. They are run as tests.
+`make gallery` writes this page from the scripts in `examples/python`, each under 60 lines. The tests
+run them.
 """
 
 
