@@ -1,10 +1,13 @@
-/// perp/batch.h - many copies of a model stepped at once, each with states, inputs and parameters of its own: for Monte Carlo, filters,
-/// learning.
+/// perp/batch.h - batched simulation: many copies of a model, each with its own states, inputs and
+/// parameters.
 ///
-/// Copies are simulations (perp/simulate.h) that share their model. They are stepped by several threads; those of a small model whose step is
-/// affine with constant coefficients go in lanes: one instruction does the same for several copies, as long as they keep their modes. A
-/// copy takes the steps that it would take alone, to the last bit, whatever the number of threads and copies. Typical use: create with options that name the inputs
-/// and parameters to be set, set arrays of `count` values, step, gather columns, reset those that have ended.
+/// Uses are Monte Carlo, filters and learning. Copies are simulations (perp/simulate.h) that share
+/// their model. Several threads step them. Copies of a small model whose step is affine with
+/// constant coefficients use SIMD while they keep their modes. A copy takes exactly the steps of a
+/// single simulation, to the last bit, for any number of threads and copies.
+///
+/// Create a batch with options that name the inputs and parameters to be set. Set arrays of `count`
+/// values, step, gather columns, and reset copies that have ended.
 
 #ifndef PERP_BATCH_H
 #define PERP_BATCH_H
@@ -17,27 +20,29 @@ extern "C" {
 
 typedef struct perp_batch perp_batch;
 
-/// `count` copies of a simulation that would be made of this model and these options.
+/// `count` copies of a simulation of this model with these options.
 ///
 /// @param model    must outlive the batch
 /// @param options  nullable; as for perp_simulation_create
 /// @param count    > 0
-/// @param threads  that step; 0: one for each processor
+/// @param threads  number of threads; 0: one for each processor
 /// @return as perp_simulation_create
 PERP_API perp_status perp_batch_create(const perp_model *model,
                                        const perp_simulation_options *options, int count,
                                        int threads, perp_batch **batch, perp_diag *diag);
 PERP_API void perp_batch_destroy(perp_batch *batch);
 
-/// How many copies; 0 for NULL.
+/// The number of copies; 0 for NULL.
 PERP_API int perp_batch_count(const perp_batch *batch);
 
-/// Copy i, the batch's own: to be read, set, saved and restored between steps, not destroyed. NULL where there is none.
+/// Copy i; NULL if there is none. The batch owns it. Between steps you may read, set, save and
+/// restore it, but not destroy it.
 PERP_API perp_simulation *perp_batch_simulation(perp_batch *batch, int i);
 
-/// One state, input or parameter of all copies.
+/// Set one state, input or parameter of all copies.
 ///
-/// @param state  its index in the model, as for perp_simulation_set_state; inputs and parameters likewise
+/// @param state  its index in the model, as for perp_simulation_set_state; inputs and parameters
+///         likewise
 /// @param value  count values
 /// @return PERP_OK; PERP_ERR_ARG (as for one copy; copies before the first bad value are set)
 PERP_API perp_status perp_batch_set_state(perp_batch *batch, int state, const double *value);
@@ -45,18 +50,21 @@ PERP_API perp_status perp_batch_set_input(perp_batch *batch, int input, const do
 PERP_API perp_status perp_batch_set_parameter(perp_batch *batch, int parameter,
                                               const double *value);
 
-/// So many steps of each copy. A copy whose step fails stays at its last verified step; the others go on. Allocates as
-/// perp_simulation_step, and the stacks of threads.
+/// Take `steps` steps of each copy. A copy whose step fails stays at its last verified step; the
+/// others continue.
+///
+/// Allocates as perp_simulation_step does, and the stacks of threads.
 ///
 /// @param steps   >= 0
-/// @param solved  out: how many copies have all their steps verified
-/// @param diag    nullable; what is said of the first copy that failed
-/// @return PERP_OK; PERP_ERR_ARG; else the status of the first copy whose call could not be carried out
+/// @param solved  out: number of copies whose steps are all verified
+/// @param diag    nullable; the message about the first copy that failed
+/// @return PERP_OK; PERP_ERR_ARG; else the status of the first copy whose call could not be carried
+///         out
 PERP_API perp_status perp_batch_step(perp_batch *batch, long steps, int *solved, perp_diag *diag);
 
-/// How the last perp_batch_step ended for copy i; PERP_ERR_ARG where there is none.
+/// The status of the last perp_batch_step for copy i; PERP_ERR_ARG if there is no such copy.
 ///
-/// @param outcome  nullable; out: PERP_SOLVED, or why its step was rejected
+/// @param outcome  nullable; out: PERP_SOLVED, or the reason why its step was rejected
 PERP_API perp_status perp_batch_status(const perp_batch *batch, int i, perp_outcome *outcome);
 
 /// Columns of all copies' rows (perp_simulation_row).

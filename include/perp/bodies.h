@@ -1,27 +1,29 @@
-/// perp/bodies.h - rigid bodies and trees of joints with exact Coulomb friction between their shapes.
+/// perp/bodies.h - rigid bodies and trees of joints with exact Coulomb friction between their
+/// shapes.
 ///
-/// A system is a list of bodies and a list of shapes on them. A joint connects each body to an earlier one
-/// or to the world (body 0). The velocities v are those of the joints. A step of length h solves for the
-/// velocities at its end:
+/// A system is a list of bodies and a list of shapes on them. A joint connects each body to an
+/// earlier one or to the world (body 0). The velocities v are those of the joints. A step of length
+/// h solves for the velocities at its end:
 ///
 ///     M(q) (v+ - v) = h (tau - c(q, v) - D v+) + J(q)' r,     q+ = q moved by h v+,
 ///     contact i:   u = J_i v+,   u_n + max(gap, ..)/h and the cone of friction as in perp/friction.h
 ///
-/// Torsional and rolling friction have coefficients a [m] and b [m]. Each is a law of its own, bounded by
-/// the same normal impulse r_n. With the relative angular velocity w:
+/// Torsional and rolling friction have coefficients a [m] and b [m]. Each is a law of its own,
+/// bounded by the same normal impulse r_n. With the relative angular velocity w:
 ///
 ///     |m_n| <= a r_n,   m_n = -a r_n sign(w_n) where w_n is not 0
 ///     |m_T| <= b r_n,   m_T = -b r_n w_T/|w_T| where w_T is not 0
 ///
-/// A closed contact stays closed, without slip drift and without sinking. Separate code judges each step:
-/// the laws of the contacts on their own scales (perp_fc_info.error), and Newton's law by recursive inverse
-/// dynamics, which shares nothing with the mass matrix of the solver. A step that does not hold is rejected.
+/// A closed contact stays closed, without slip drift and without sinking. Separate code verifies
+/// each step. It checks the laws of the contacts on their own scales (perp_fc_info.error). It
+/// checks Newton's law by recursive inverse dynamics, which shares nothing with the mass matrix of
+/// the solver. A step that fails is rejected.
 ///
 /// Limits, dry friction, springs, actuators, tendons and closed loops: perp/joints.h.
 ///
-/// A fluid drags each body as if it were the box of uniform density with its mass and inertia: Stokes' drag
-/// of a ball of its mean side, and the drag of its faces by the square of their speeds. Fluid drag, gravity
-/// compensation and thrust are those at the beginning of the step.
+/// A fluid drags each body like the box of uniform density with its mass and inertia: Stokes' drag
+/// of a ball of its mean side, and the drag of its faces by the square of their speeds. Fluid drag,
+/// gravity compensation and thrust are those at the beginning of the step.
 ///
 /// Inertias, joints and velocities follow Featherstone, Rigid Body Dynamics Algorithms, 2008.
 /// Units: m, kg, s, rad.
@@ -37,9 +39,11 @@
 extern "C" {
 #endif
 
-/// The joints: name, word, entries of q, entries of v, summary. A ball's q is a unit quaternion (w, x, y, z), its v the angular velocity in the
-/// body's frame; a free body's q is its origin in the world (or the parent's frame) and a quaternion, its v the origin's velocity in the parent's
-/// frame and the angular velocity in its own.
+/// The joints: name, word, entries of q, entries of v, summary.
+///
+/// A ball's q is a unit quaternion (w, x, y, z). Its v is the angular velocity in the body's frame.
+/// A free body's q is its origin in the world (or the parent's frame) and a quaternion. Its v is
+/// the origin's velocity in the parent's frame and the angular velocity in its own.
 #define PERP_JOINT_LIST(X)                                                                         \
     X(PERP_JOINT_FIXED, "fixed", 0, 0, "moves with its parent")                                    \
     X(PERP_JOINT_HINGE, "hinge", 1, 1, "turns about an axis through its origin")                   \
@@ -58,36 +62,45 @@ PERP_API const char *perp_joint_name(perp_joint joint);
 PERP_API const char *perp_joint_summary(perp_joint joint);
 PERP_API perp_joint perp_joint_find(const char *name);
 
-/// A body. Its frame coincides with the joint's: a hinge turns it about an axis through its origin.
+/// A body. Its frame coincides with the joint's: a hinge rotates it about an axis through its
+/// origin.
 typedef struct perp_body {
     const char *name; ///< for messages; nullable
     int parent;       ///< an earlier body, from 1 on; 0: the world
     perp_joint joint; ///< how it moves in its parent
-    double position
-        [3]; ///< of its origin in the parent's frame where q = 0; of a free body it is q itself
-    double
-        rotation[4];  ///< quaternion of its frame there; all 0: none. Of a free body it is q itself
+    /// Of its origin in the parent's frame at q = 0; of a free body it is q itself
+    double position [3];
+    /// Quaternion of its frame there; all 0: none. Of a free body it is q itself
+    double rotation[4];
     double axis[3];   ///< of hinge and slide, in its own frame
     double mass;      ///< [kg], >= 0
     double center[3]; ///< of mass, in its frame
     double inertia
         [6]; ///< about the centre of mass, axes of its frame: xx, yy, zz, xy, xz, yz [kg m^2]
-    double
-        damping; ///< >= 0, of each of the joint's velocities: the force -damping v [N s/m, N m s]
+    /// >= 0, of each of the joint's velocities: the force -damping v [N s/m, N m s]
+    double damping;
     double armature; ///< >= 0, added to the diagonal of M: a geared motor's inertia [kg, kg m^2]
-    double gravity_compensation; ///< upward force at the centre of mass, as a part of the weight:
-                                 ///< 1: weightless (MuJoCo's gravcomp)
+    /// Upward force at the centre of mass, as a share of the weight; 1: weightless (MuJoCo's
+    /// gravcomp)
+    double gravity_compensation;
 } perp_body;
 
-/// How a step goes: name, word, summary. `euler` is the step above, of order 1. `midpoint` is Moreau's:
+/// The methods of a step: name, word, summary. `euler` is the step above, of order 1. `midpoint` is
+/// Moreau's:
 ///
-///     q' = q moved by h/2 v,   v' = (v + v+)/2,   M(q') (v+ - v) = h (tau - c(q', v') - D v') + J(q')' r,   q+ = q moved by h v',
+///     q' = q moved by h/2 v,   v' = (v + v+)/2,
+///     M(q') (v+ - v) = h (tau - c(q', v') - D v') + J(q')' r,   q+ = q moved by h v',
 ///
-/// contacts, limits, dry friction and equalities at q', for the velocities v+. It has order 2 where motion is smooth, contacts that stay closed included, and
-/// keeps energy and momentum of a free body that turns about its centre of mass to rounding (rotations move by Cayley's map). Forces of springs, servos and
-/// dampers are those of q and v halfway where they are soft beside the step, of its end where they are stiff; those of tendons always of its end, to order 1.
-/// It takes about 3 times as long where bodies move fast. Why: docs/adr/077-the-midpoint-rule-of-bodies.md
-/// @see Moreau, Numerical aspects of the sweeping process, 1999; Austin, Krishnaprasad, Wang, Almost Poisson integration of rigid body systems, 1993
+/// with contacts, limits, dry friction and equalities at q', for the velocities v+.
+///
+/// It has order 2 where motion is smooth, including contacts that stay closed. It keeps energy and
+/// momentum of a free body that rotates about its centre of mass to rounding (rotations move by
+/// Cayley's map). Forces of springs, servos and dampers are those of q and v halfway if they are
+/// soft relative to the step, and of its end if they are stiff. Those of tendons are always of its
+/// end, to order 1. The method takes about 3 times as long where bodies move fast. Why:
+/// docs/adr/077-the-midpoint-rule-of-bodies.md
+/// @see Moreau, Numerical aspects of the sweeping process, 1999; Austin, Krishnaprasad, Wang,
+///         Almost Poisson integration of rigid body systems, 1993
 #define PERP_BODIES_METHOD_LIST(X)                                                                 \
     X(PERP_BODIES_EULER, "euler", "order 1; forces at the begin of a step, the default")           \
     X(PERP_BODIES_MIDPOINT, "midpoint", "order 2 in smooth motion; forces in the middle")
@@ -104,10 +117,10 @@ PERP_API const char *perp_bodies_method_summary(perp_bodies_method method);
 PERP_API perp_bodies_method perp_bodies_method_find(const char *name);
 
 typedef struct perp_bodies_options {
-    size_t size;       ///< set by the default; says which fields the caller has
+    size_t size;       ///< set by the default; tells which fields the caller has
     double gravity[3]; ///< [m/s^2]; default (0, 0, -9.81)
     double step;       ///< h > 0 [s]; default 0.002
-    double tol;        ///< a step is verified when its error is at most this; default 1e-8
+    double tol;        ///< a step is verified if its error is at most this; default 1e-8
     double restitution_threshold; ///< approach speed below which restitution is ignored [m/s];
                                   ///< default 0.01
     double density, viscosity;    ///< of a fluid all around, >= 0 [kg/m^3, Pa s]; default 0: none
@@ -127,38 +140,43 @@ typedef struct perp_bodies_info {
     size_t size;          ///< sizeof of this struct, set by the caller
     long step;            ///< 1 for the first
     double time;          ///< at its end [s]
-    perp_outcome outcome; ///< PERP_SOLVED, or why not
+    perp_outcome outcome; ///< PERP_SOLVED, or why it was rejected
     int contacts;         ///< contacts of the step, speculative ones included
     double contact_error; ///< of the contacts' and joints' laws, each on its own scale
-    double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
+    double newton_error;  ///< of Newton's law, each row relative to the sum of its |terms|
     int iterations;       ///< of the friction solver
-    double penetration;   ///< deepest penetration that is left at the end of the step [m]; 0: none
-    int substeps; ///< 1: the whole step; more: it was divided, at impacts that it would have missed, or because
-                  ///< it was rejected. Errors are those of the worst substep, contacts those of the last
-    double
-        work; ///< multiply-adds of factorisations and matrix products (docs/scenes.md says which)
+    double penetration;   ///< deepest penetration at the end of the step [m]; 0: none
+    /// 1: the whole step. More: it was divided, at impacts that it would have missed, or because it
+    /// was rejected. Errors are those of the worst substep, contacts those of the last.
+    int substeps;
+    /// Multiply-adds of factorisations and matrix products (docs/scenes.md lists them)
+    double work;
 } perp_bodies_info;
 
 typedef struct perp_bodies perp_bodies;
 
-/// A system at rest where its joints are 0.
+/// A system at rest with all joints at 0.
 ///
 /// @param body    nbody; body i of the list is body i + 1, 0 is the world
-/// @param shape   nshape; nullable where there is none
-/// @return PERP_OK; PERP_ERR_ARG (NULL, options); PERP_ERR_MODEL (diag names the body or shape and what was expected); PERP_ERR_MEMORY
+/// @param shape   nshape; nullable if there is none
+/// @return PERP_OK; PERP_ERR_ARG (NULL, options); PERP_ERR_MODEL (diag names the body or shape and
+///         what was expected); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shape *shape,
                                         int nshape, const perp_bodies_options *options,
                                         perp_bodies **bodies, perp_diag *diag);
 PERP_API void perp_bodies_destroy(perp_bodies *bodies);
 
-/// The contact material of a shape: with which other shapes it makes contacts, and of which kind. Two
-/// shapes may make contacts if the type of one has a bit in common with the affinity of the other.
+/// The contact material of a shape: it selects the shapes with which it makes contacts, and their
+/// kind. Two shapes may make contacts if the type of one has a bit in common with the affinity of
+/// the other.
 typedef struct perp_contact_material {
-    unsigned type, affinity; ///< of a shape without a material both are 1
-    int priority; ///< the shape with the higher priority gives friction and dimension; among equals the
-                  ///< larger value counts; default 0
-    int dimension; ///< 1: no friction; 3: sliding friction; 4: and torsional; 6: and rolling friction,
-                   ///< which is the default
+    unsigned type, affinity; ///< without a material both are 1
+    /// The shape with the higher priority gives friction and dimension; among equals the larger
+    /// value counts; default 0
+    int priority;
+    /// 1: no friction; 3: sliding friction; 4: and torsional; 6: and rolling friction, which is the
+    /// default
+    int dimension;
 } perp_contact_material;
 
 /// Set the contact material of a shape, from the next step on.
@@ -166,9 +184,10 @@ typedef struct perp_contact_material {
 PERP_API perp_status perp_bodies_set_contact_material(perp_bodies *bodies, int shape,
                                                       const perp_contact_material *material);
 
-/// Let two shapes of different bodies make contacts whatever their materials say, with this friction
-/// coefficient. A second call replaces the coefficient.
-/// @return PERP_OK; PERP_ERR_ARG (no such shapes, of one body, two planes, mu < 0 or not finite); PERP_ERR_MEMORY
+/// Let two shapes of different bodies make contacts whatever their materials say, with this
+/// friction coefficient. A second call replaces the coefficient.
+/// @return PERP_OK; PERP_ERR_ARG (no such shapes, of one body, two planes, mu < 0 or not finite);
+///         PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_add_pair(perp_bodies *bodies, int shape0, int shape1, double mu);
 
 /// Set torsional and rolling friction [m] of a pair that was added before.
@@ -181,7 +200,7 @@ PERP_API perp_status perp_bodies_set_pair_friction(perp_bodies *bodies, int shap
 /// @return as perp_bodies_add_pair
 PERP_API perp_status perp_bodies_exclude_contacts(perp_bodies *bodies, int body0, int body1);
 
-/// Entries of q and of v; where those of a body begin (-1: none).
+/// Entries of q and of v; the first entry of a body (-1: none).
 PERP_API int perp_bodies_nq(const perp_bodies *bodies);
 PERP_API int perp_bodies_nv(const perp_bodies *bodies);
 PERP_API int perp_bodies_q_of(const perp_bodies *bodies, int body);
@@ -192,9 +211,9 @@ PERP_API const double *perp_bodies_q(const perp_bodies *bodies);
 PERP_API const double *perp_bodies_v(const perp_bodies *bodies);
 PERP_API double perp_bodies_time(const perp_bodies *bodies);
 
-/// From here the system goes on with these; quaternions are normalised.
+/// Continue from these; quaternions are normalised.
 ///
-/// @param q  nq; nullable: as they are
+/// @param q  nq; nullable: unchanged
 /// @param v  nv; nullable
 /// @return PERP_OK; PERP_ERR_ARG (not finite, a quaternion of length 0; nothing was changed)
 PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const double *v);
@@ -213,13 +232,16 @@ typedef struct perp_assembly {
     int tendon;         ///< whose limit it is, from 1; 0: a joint's
 } perp_assembly;
 
-/// Move q to the nearest state in which limits hold, loops are closed and nothing penetrates by more than
-/// a step tolerates. First joints go to the limits that they exceed; then all joints move the least in the
-/// metric of the mass matrix. A state that is right already does not move.
+/// Move q to the nearest state in which limits hold, loops are closed and nothing penetrates by
+/// more than a step tolerates.
 ///
-/// Contacts of some pairs are excluded from now on: pairs of shapes of one tree, or of the world and a tree
-/// fixed to it, that penetrate and cannot be separated, or only by more than 0.05 m or rad. Hulls of links
-/// about one axis are an example. Pairs that were added stay. perp_bodies_excluded_pair lists them.
+/// First joints go to the limits that they exceed. Then all joints move the least in the metric of
+/// the mass matrix. A state without a fault does not move.
+///
+/// Contacts of some pairs are excluded from then on: pairs of shapes of one tree, or of the world
+/// and a tree fixed to it. They penetrate and cannot be separated, or only by more than 0.05 m or
+/// rad. Hulls of links about one axis are an example. Pairs that were added stay.
+/// perp_bodies_excluded_pair lists them.
 ///
 /// @param assembly  nullable
 /// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
@@ -228,48 +250,57 @@ PERP_API perp_status perp_bodies_assemble(perp_bodies *bodies, perp_assembly *as
                                           perp_diag *diag);
 
 /// The kth pair of shapes whose contacts perp_bodies_assemble excluded, and its penetration [m].
-/// @return 1; 0: there are no more
+/// @return 1; 0: after the last one
 PERP_API int perp_bodies_excluded_pair(const perp_bodies *bodies, int k, int shape[2],
                                        double *penetration);
 
-/// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not finite)
+/// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not
+/// finite)
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
 
-/// Gravity from now on [m/s^2]; contacts and their forces go on from where they are. @return PERP_OK; PERP_ERR_ARG (NULL, not finite)
+/// Gravity from now on [m/s^2]; contacts and their forces continue unchanged. @return PERP_OK;
+/// PERP_ERR_ARG (NULL, not finite)
 PERP_API perp_status perp_bodies_set_gravity(perp_bodies *bodies, const double gravity[3]);
 
-/// Take one step. Shapes that penetrate at its end by more than 1e-5 of the smaller shape's least half
-/// length are separated by the least motion in the metric of the mass matrix, which changes no velocity.
-/// No shape passes another: a step that would take one more than 1e-2 of that length into another on its way
-/// is divided at the impact (docs/explain/crossed-contacts.md). A step without a verified answer is divided
-/// into equal substeps (docs/adr/081). Each substep is verified; the impulses are then those of the last one,
-/// scaled to the length of the step. Allocates when there are more contacts than ever before.
+/// Take one step.
 ///
-/// @param info  its outcome is PERP_SOLVED, or the step is rejected: it was not verified, shapes penetrate by
-///              more than a tenth of that length and cannot be separated, or would pass each other. diag says
-///              which; the state stays
+/// Shapes that penetrate at its end by more than 1e-5 of the smaller shape's least half length are
+/// separated. They move the least in the metric of the mass matrix, and no velocity changes.
+///
+/// No shape passes another. A step that would take one more than 1e-2 of that length into another
+/// on its way is divided at the impact (docs/explain/crossed-contacts.md). A step without a
+/// verified answer is divided into equal substeps (docs/adr/081). Each substep is verified. The
+/// impulses are then those of the last one, scaled to the length of the step. Allocates when there
+/// are more contacts than ever before.
+///
+/// @param info  its outcome is PERP_SOLVED, or the step is rejected and the state stays. diag says
+///         why: it was not verified, shapes penetrate by more than a tenth of that length and
+///         cannot be separated, or would pass each other
 /// @return PERP_OK; PERP_ERR_ARG (NULL, info->size); PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *info, perp_diag *diag);
 
-/// Where a body is: its origin and rotation, row by row, in the world. Each nullable.
+/// Origin and rotation of a body, row by row, in the world. Each nullable.
 PERP_API perp_status perp_bodies_pose(perp_bodies *bodies, int body, double position[3],
                                       double rotation[9]);
 
-/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without contacts, gravity
-/// compensation and drag. Each nullable.
+/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without
+/// contacts, gravity compensation and drag. Each nullable.
 PERP_API perp_status perp_bodies_dynamics(perp_bodies *bodies, double *M, double *c);
 
 /// Forces of the joints that give the accelerations a (nv): M a + c by recursion over the bodies.
 PERP_API perp_status perp_bodies_inverse(perp_bodies *bodies, const double *a, double *tau);
 
-/// Derivatives of perp_bodies_inverse at the accelerations a, nv x nv column-major; that by a is M. Column k of dq is the change as q is moved by
-/// velocity k alone: of a hinge or slide, by its q; of a rotation, by a rotation about axis k of the body. Allocates scratch.
+/// Derivatives of perp_bodies_inverse at the accelerations a, nv x nv column-major; that by a is M.
+///
+/// Column k of dq is the derivative as velocity k alone moves q. Of a hinge or slide it is by its
+/// q. Of a rotation it is by a rotation about axis k of the body. Allocates scratch memory.
 ///
 /// @param a   nv
 /// @param dq  nullable
 /// @param dv  by v; nullable
 /// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
-/// @see Carpentier, Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018; docs/adr/074-derivatives-of-bodies.md
+/// @see Carpentier, Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018;
+///         docs/adr/074-derivatives-of-bodies.md
 PERP_API perp_status perp_bodies_inverse_derivatives(perp_bodies *bodies, const double *a,
                                                      double *dq, double *dv);
 
@@ -280,8 +311,8 @@ PERP_API perp_status perp_bodies_jacobian(perp_bodies *bodies, int body, const d
 /// Energies [J]; the potential one is 0 at the world's origin. Each nullable.
 PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *potential);
 
-/// The contacts of the last step, speculative ones (gap > 0) included; owned by the system until the next
-/// call that changes it. @return how many
+/// The contacts of the last step, including speculative ones (gap > 0). The system owns them until
+/// its next change. @return their number
 PERP_API int perp_bodies_contacts(const perp_bodies *bodies, const perp_contact **contact);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/// perp/joints.h - limits, dry friction, springs, actuators, tendons and closed loops of the bodies in
-/// perp/bodies.h.
+/// perp/joints.h - limits, dry friction, springs, actuators, tendons and closed loops of the bodies
+/// in perp/bodies.h.
 ///
-/// A step solves all of them together with its contacts, at the end of the step. With x = q + h v+ of a
-/// hinge or slide:
+/// A step solves all of them together with its contacts, at the end of the step. With x = q + h v+
+/// of a hinge or slide:
 ///
 ///     limits           0 <= x - lower   perp   impulse >= 0,   0 <= upper - x   perp   impulse >= 0
 ///     dry friction     |force| <= friction, and force = -friction sign(v+) where v+ is not 0
@@ -14,9 +14,9 @@
 ///     muscles          the force at the beginning of the step, and its stabilising derivatives
 ///     equalities       the position error, linearised in v+, is 0 at the end of the step
 ///
-/// The laws are implicit. A gain is never too stiff for the step, a joint sticks exactly, and a limit is
-/// never passed. The verdict of each step judges these laws from their definitions.
-/// Why: docs/adr/054-joints.md.
+/// The laws are implicit. A gain is never too stiff for the step, a joint sticks exactly, and a
+/// limit is never passed. The verdict of each step judges these laws from their definitions. Why:
+/// docs/adr/054-joints.md.
 
 #ifndef PERP_JOINTS_H
 #define PERP_JOINTS_H
@@ -46,14 +46,15 @@ typedef struct perp_joint_law {
 
 /// Set the law of a body's joint, from the next step on.
 ///
-/// @return PERP_OK; PERP_ERR_ARG (NULL, no such body); PERP_ERR_MODEL (diag names the body and what was
-///         expected; nothing changed)
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no such body); PERP_ERR_MODEL (diag names the body and what
+///         was expected; nothing changed)
 PERP_API perp_status perp_bodies_set_joint(perp_bodies *bodies, int body, const perp_joint_law *law,
                                            perp_diag *diag);
 
-/// The points and obstacles of a tendon's path. Between two sites the path may wrap around a sphere or a
-/// cylinder: it is straight where the obstacle does not block it, else the shortest way around. Obstacles
-/// of a path make no contacts. A pulley ends one branch and begins another, which counts by 1/divisor.
+/// The points and obstacles of a tendon's path. Between two sites the path may wrap around a sphere
+/// or a cylinder: it is straight where the obstacle does not block it, else the shortest way
+/// around. Obstacles of a path make no contacts. A pulley ends one branch and begins another, which
+/// counts by 1/divisor.
 typedef enum perp_path_kind {
     PERP_PATH_SITE,
     PERP_PATH_SPHERE,
@@ -74,9 +75,9 @@ typedef struct perp_path_point {
     double divisor; ///< of a pulley, > 0
 } perp_path_point;
 
-/// A tendon. Its length is the sum of coefficient * q over hinges and slides, or the length of a path
-/// through space. A tension acts on everything that lengthens it. The length of a path at the end of a
-/// step is that at its beginning plus h times its rate there (order 1, as for gaps).
+/// A tendon. Its length is the sum of coefficient * q over hinges and slides, or the length of a
+/// path through space. A tension acts on everything that lengthens it. The length of a path at the
+/// end of a step is that at its beginning plus h times its rate there (order 1, as for gaps).
 typedef struct perp_tendon {
     int n;                     ///< number of joints; 0: the tendon has a path
     const int *body;           ///< n bodies whose joints count, each once
@@ -90,8 +91,8 @@ typedef struct perp_tendon {
     const perp_path_point *path; ///< npath, from site to site
 } perp_tendon;
 
-/// Add a tendon; its lists are copied. Tendons are numbered from 1 in the order in which they are added,
-/// in every function and struct; 0 means "no tendon".
+/// Add a tendon. Its lists are copied. Tendons are numbered from 1 in the order in which they are
+/// added, in every function and struct; 0 means "no tendon".
 /// @return as perp_bodies_add_actuator
 PERP_API perp_status perp_bodies_add_tendon(perp_bodies *bodies, const perp_tendon *tendon,
                                             perp_diag *diag);
@@ -100,6 +101,7 @@ PERP_API perp_status perp_bodies_add_tendon(perp_bodies *bodies, const perp_tend
 PERP_API double perp_bodies_tendon_length(perp_bodies *bodies, int tendon);
 
 /// The derivative of a tendon's length with respect to v, nv entries.
+///
 /// @param tendon  1, 2, ..
 /// @return PERP_OK; PERP_ERR_ARG (NULL, no such tendon)
 PERP_API perp_status perp_bodies_tendon_jacobian(perp_bodies *bodies, int tendon, double *J);
@@ -122,8 +124,8 @@ typedef enum perp_activation {
 ///     -force (a FL(L) FV(V) + FP(L)),   L = range[0] + (l - length[0])/l0,   V = w/(l0 vmax),
 ///     l0 = (length[1] - length[0])/(range[1] - range[0])
 ///
-/// FL is 1 at L = 1 and 0 outside lmin..lmax, in parabolas. FV is 1 at rest, 0 for V <= -1, fvmax for
-/// V >= fvmax - 1. FP is 0 up to L = 1 and fpmax at L = (1 + lmax)/2.
+/// FL is 1 at L = 1 and 0 outside lmin..lmax, in parabolas. FV is 1 at rest, 0 for V <= -1, and
+/// fvmax for V >= fvmax - 1. FP is 0 up to L = 1 and fpmax at L = (1 + lmax)/2.
 /// @see MuJoCo, Modeling, Muscle actuators
 typedef struct perp_muscle {
     double range[2];     ///< normalised lengths at length[0] and length[1]
@@ -134,8 +136,9 @@ typedef struct perp_muscle {
     double length[2];    ///< shortest and longest length of the actuator [m]
 } perp_muscle;
 
-/// An actuator of a hinge or slide, of a tendon, or a thruster on a body. A motor has gain 1; a position
-/// servo of stiffness kp has gain kp and kp; a velocity servo of damping kv has gain kv and kv.
+/// An actuator of a hinge or slide, of a tendon, or a thruster on a body. A motor has gain 1; a
+/// position servo of stiffness kp has gain kp and kp. A velocity servo of damping kv has gain kv
+/// and kv.
 typedef struct perp_actuator {
     int body;      ///< whose joint, or the body that a thruster acts on; not read for a tendon
     double gear;   ///< actuator length per unit of q or of tendon length, not 0
@@ -161,7 +164,7 @@ typedef struct perp_actuator {
     perp_muscle muscle; ///< if force > 0, gain, bias, kp and kv are not read
 } perp_actuator;
 
-/// Add an actuator; its control is 0.
+/// Add an actuator. Its control is 0.
 /// @return as perp_bodies_set_joint, and PERP_ERR_MEMORY
 PERP_API perp_status perp_bodies_add_actuator(perp_bodies *bodies, const perp_actuator *actuator,
                                               perp_diag *diag);
@@ -175,8 +178,8 @@ PERP_API perp_status perp_bodies_set_control(perp_bodies *bodies, const double *
 /// The activations, nu in the order of the actuators; 0 for an actuator without activation.
 PERP_API const double *perp_bodies_activation(const perp_bodies *bodies);
 
-/// Set the activations, nu; entries of actuators without activation are not read. Values outside the
-/// activation range are clamped.
+/// Set the activations, nu; entries of actuators without activation are not read. Values outside
+/// the activation range are clamped.
 /// @return PERP_OK; PERP_ERR_ARG (NULL, not finite; nothing changed)
 PERP_API perp_status perp_bodies_set_activation(perp_bodies *bodies, const double *a);
 
@@ -198,7 +201,7 @@ PERP_API const char *perp_equality_name(perp_equality_kind kind);
 PERP_API const char *perp_equality_summary(perp_equality_kind kind);
 PERP_API perp_equality_kind perp_equality_find(const char *name);
 
-/// A closed loop or a coupling. The solver leaves out redundant rows; the verdict judges all rows.
+/// A closed loop or a coupling. The solver leaves out redundant rows. The verdict judges all rows.
 typedef struct perp_equality {
     perp_equality_kind kind;
     int body[2];        ///< two bodies, 0: the world (not as body[0] of a joint). Of tendons: their
@@ -216,26 +219,26 @@ PERP_API perp_status perp_bodies_add_equality(perp_bodies *bodies, const perp_eq
 
 /// Forces of the last step [N, N m], each nullable.
 ///
-/// @param limit     nv, of limits: > 0 at a lower one; of a ball joint in its first entry, about the axis
-///                  of its rotation
+/// @param limit     nv, of limits: > 0 at a lower one; of a ball joint in its first entry, about
+///         the axis of its rotation
 /// @param friction  nv, dry friction
 /// @param actuator  nu, before the gear
 PERP_API perp_status perp_bodies_joint_forces(const perp_bodies *bodies, double *limit,
                                               double *friction, double *actuator);
 
-/// Derivatives of the velocities at the end of the last step with respect to its start. Each law of a
-/// joint keeps its branch: dry friction that sticks stays, a limit that acts stays, a saturated force
-/// stays. Columns of q are as in perp_bodies_inverse_derivatives. Of hinges and slides q+ = q + h v+
-/// follows. Tendons are treated as joints. Allocates scratch memory.
+/// Derivatives of the velocities at the end of the last step with respect to its start. Each law of
+/// a joint keeps its branch: dry friction that sticks stays, a limit that acts stays, a saturated
+/// force stays. Columns of q are as in perp_bodies_inverse_derivatives. Of hinges and slides q+ =
+/// q + h v+ follows. Tendons are treated as joints. Allocates scratch memory.
 ///
 /// @param dq  by q, nv x nv column-major; nullable
 /// @param dv  by v, nv x nv; nullable
 /// @param du  by the controls, nv x nu; nullable
-/// @return PERP_OK; PERP_ERR_ARG (NULL, no step since the system was created or set, or the last step was
-///         divided into substeps); PERP_ERR_UNAVAILABLE (a contact acted, there are equalities or forces
-///         on bodies, the method is not euler, or a tendon's way around an obstacle is not unique: diag
-///         says which); PERP_ERR_NO_SOLUTION (the mass matrix is singular, or a motion is constrained
-///         twice); PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no step since the system was created or set, or the last
+///         step was divided into substeps); PERP_ERR_UNAVAILABLE (a contact acted, there are
+///         equalities or forces on bodies, the method is not euler, or a tendon's way around an
+///         obstacle is not unique: diag says which); PERP_ERR_NO_SOLUTION (the mass matrix is
+///         singular, or a motion is constrained twice); PERP_ERR_MEMORY
 /// @see docs/adr/074-derivatives-of-bodies.md
 PERP_API perp_status perp_bodies_step_derivatives(perp_bodies *bodies, double *dq, double *dv,
                                                   double *du, perp_diag *diag);

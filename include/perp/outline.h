@@ -1,8 +1,9 @@
-/// perp/outline.h - where the names of a model's text stand and what each means, for editors (perp lsp).
+/// perp/outline.h - the names of a model's text, their positions and meanings, for editors (perp
+/// lsp).
 ///
-/// A text with errors has an outline, too: of what is understood. The parts that a model makes are read as they are made, so that
-/// `b.x` in a part means the names of those that the part is given; parts and functions that nothing uses are read by themselves,
-/// and what depends on their arguments is not known there.
+/// A text with errors has an outline, too, of the part that could be read. Parts are read once for
+/// each instance, so `b.x` in a part means the names of the part that was given for b. Parts and
+/// functions that nothing uses are read by themselves; their arguments are unknown there.
 
 #ifndef PERP_OUTLINE_H
 #define PERP_OUTLINE_H
@@ -21,44 +22,49 @@ typedef struct perp_outline_place {
     int at, end;
 } perp_outline_place;
 
-/// A file of the text: the first is the text itself, the others are what it uses.
+/// A file of the text: the first is the text itself, the others are the files that it uses.
 typedef struct perp_outline_file {
     const char *name; ///< as in messages
     const char *text; ///< `length` bytes
     size_t length;
-    int is_library; ///< it is a part of libperp and no file
+    int is_library; ///< a part of libperp, not a file
 } perp_outline_file;
 
-/// A declaration; in a part one for each instance of it, all at the same place. Strings are owned by the outline.
+/// A declaration; in a part one for each instance, all at the same position. The outline owns its
+/// strings.
 typedef struct perp_outline_name {
-    const char *
-        name; ///< in full, "train[2].x"; one of a part that is never made begins with '?', its part and a point
-    const char *
-        kind; ///< "parameter", "input", "state", "var", "output", "let", "sum", "instance", "instances" (an array of them),
-              ///< "function", "part", "index", "argument"
+    /// In full, "train[2].x"; of a part without instances it begins with '?', its part and a point
+    const char * name;
+    /// "parameter", "input", "state", "var", "output", "let", "sum", "instance", "instances" (an
+    /// array of them), "function", "part", "index", "argument"
+    const char * kind;
     const char *unit; ///< "" if none
-    const char *
-        of; ///< of an instance its part; of a let or an argument that stands for an instance, its name in full; else NULL
-    double
-        value; ///< of a parameter, or the initial value of a state, with one element, where the text is a model; else NaN
-    perp_outline_place at; ///< the name, where it is declared
-    perp_outline_place
-        scope; ///< the part, function or loop in which it is known by itself; else the whole file
+    /// Of an instance its part. Of a let or an argument that stands for an instance, the full name
+    /// of the instance. Else NULL.
+    const char * of;
+    /// The value of a parameter, or the initial value of a state, with one element, if the text is
+    /// a model; else NaN.
+    double value;
+    perp_outline_place at; ///< the name, at its declaration
+    /// The part, function or loop in which it is known without a prefix; else the whole file
+    perp_outline_place scope;
 } perp_outline_name;
 
-/// A name in the text, where it is declared too.
+/// A name in the text, including its declaration.
 typedef struct perp_outline_mention {
     perp_outline_place at;
-    perp_outline_place
-        meant; ///< where it is declared; one mention may mean several declarations and is there for each
+    /// Its declaration; a mention of several declarations is listed once for each
+    perp_outline_place meant;
 } perp_outline_mention;
 
-/// Read a text as perp_model_parse_with does, and keep its outline. A file of parts, functions and lets alone is no error.
+/// Read a text as perp_model_parse_with does, and keep its outline. A file of parts, functions and
+/// lets alone is no error.
 ///
-/// @param name     the file's name, beside which used files and tables are looked for
+/// @param name     the file's name; used files and tables lie beside it
 /// @param options  nullable
 /// @param diag     nullable; the errors of the text
-/// @return PERP_OK, also where the text has errors; PERP_ERR_ARG, PERP_ERR_MODEL (too large), PERP_ERR_MEMORY
+/// @return PERP_OK, also for a text with errors; PERP_ERR_ARG, PERP_ERR_MODEL (too large),
+///         PERP_ERR_MEMORY
 PERP_API perp_status perp_outline_create(const char *text, size_t length, const char *name,
                                          const perp_model_options *options, perp_outline **outline,
                                          perp_diag *diag);
@@ -74,14 +80,17 @@ PERP_API perp_outline_name perp_outline_get_name(const perp_outline *outline, in
 PERP_API int perp_outline_mentions(const perp_outline *outline);
 PERP_API perp_outline_mention perp_outline_get_mention(const perp_outline *outline, int i);
 
-/// The words of the language, the functions among them (a word that is several things is there for each), and the names of perp's own library for `use`.
+/// The words of the language, functions included, and the names of perp's own library for `use`. A
+/// word with several kinds is listed for each.
 PERP_API const char *const *perp_language_words(int *n);
-PERP_API const char *perp_library_name(int i); ///< NULL behind the last
+PERP_API const char *perp_library_name(int i); ///< NULL after the last
 
-/// Where a file of perp's own library can be opened: a read-only copy in the user's cache folder ($XDG_CACHE_HOME/perp, ~/.cache/perp; mode 0700),
-/// made where it is not there or is another text.
+/// The path at which a file of perp's own library can be opened. It is a read-only copy in the
+/// user's cache folder ($XDG_CACHE_HOME/perp, ~/.cache/perp; mode 0700). The function makes it if
+/// it is missing or differs.
 ///
-/// @return the path, which the caller frees; NULL: the file is none of the library, there is no folder that is the user's alone, or no memory
+/// @return the path, which the caller frees; NULL: the file is not of the library, no folder
+///         belongs to the user alone, or no memory
 PERP_API char *perp_library_copy(const perp_outline_file *file);
 
 #ifdef __cplusplus

@@ -1,13 +1,16 @@
 /// @file schemes.h
-/// Every method by which time is stepped, one row each:
+///
+/// All methods of time stepping, one row each:
 ///
 ///     ROW(X, NAME, word, simulate, plan, c, b, weighted, summary)
 ///
-/// simulate, plan: 1 where that command has it. c: the points of a step as parts of it, the last is
-/// its end; b: their weights in an integral over the step. Derivatives at the points are those of
-/// the polynomial through the start and the points. weighted: 1 where equations with a derivative
-/// stand between start and end, by theta of the end. From the list come the enums, the look-ups by
-/// name, and what every engine knows of a method (src/model/scheme.h).
+/// - simulate, plan: 1 if that command has the method.
+/// - c: the points of a step as fractions of it. The last is its end.
+/// - b: their weights in an integral over the step.
+/// - weighted: 1 if equations with a derivative are weighted between start and end, by theta.
+///
+/// Derivatives at the points are those of the polynomial through the start and the points. The list
+/// generates the enums, the look-ups by name, and the table of every engine (src/model/scheme.h).
 
 #ifndef PERP_SCHEMES_H
 #define PERP_SCHEMES_H
@@ -31,7 +34,7 @@
         (0.22046221117676838, 0.38819346884317188, 0.32884431998005974, 0.0625), 0,                \
         "Radau IIA of four points; order 7 where the motion is smooth")
 
-/// Those of one command, as X(name, word, weighted, summary).
+/// The methods of one command, as X(name, word, weighted, summary).
 #define PERP_INTEGRATOR_LIST(X)  PERP_SCHEME_LIST(PERP_SCHEME_OF_SIMULATE, X)
 #define PERP_PLAN_METHOD_LIST(X) PERP_SCHEME_LIST(PERP_SCHEME_OF_PLAN, X)
 
