@@ -59,8 +59,8 @@ PERP_API int perp_ranks_most(int value);
 /// has joined. It does nothing in another.
 PERP_API void perp_ranks_leave(void);
 
-/// End all processes at once, if a launcher began them, this one included. Those of a folder are
-/// told, and the call returns. Without a join it does nothing. It is for a process that cannot
+/// End all processes at once, if a launcher began them, this one included. Those of a folder get
+/// a message, and the call returns. Without a join it does nothing. It is for a process that cannot
 /// continue, before it leaves.
 PERP_API void perp_ranks_abort(int exit_code);
 

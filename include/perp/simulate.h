@@ -131,7 +131,7 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
 /// The method that fits a model, which `perp simulate` takes if neither the model nor the command
 /// line names one (perp_simulation_options_default gives backward Euler):
 ///
-/// - radau5, if the model has no round friction cones, no condition that reads h, at most 12 pairs
+/// - radau5, if the model has no exact friction cones, no condition that reads h, at most 12 pairs
 ///   and at most 200 states and vars;
 /// - else theta, if the model has neither pairs nor cones;
 /// - else backward Euler, also for discrete models, models with a plan block, and NULL.
@@ -194,7 +194,7 @@ PERP_API long perp_simulation_substeps(const perp_simulation *simulation, double
 ///
 /// - a message;
 /// - room for an active set that is new in the run;
-/// - the first solves with round friction cones or without open contacts;
+/// - the first solves with exact friction cones or without open contacts;
 /// - sparse factors with more fill than before.
 ///
 /// @param info  its outcome is PERP_SOLVED, or the step is rejected: diag names step, time, outcome
@@ -534,7 +534,7 @@ typedef struct perp_check_report {
     int unknowns;     ///< of a step: new states, vars, and two for each two-sided pair
     int equations;    ///< of a step
     int pairs;        ///< of a step, one-sided
-    int cones;        ///< round friction cones of a step; they are not in M
+    int cones;        ///< exact friction cones of a step; they are not in M
     int affine;       ///< 1 if a step is affine in its unknowns; else Newton's method is used
     int constant;     ///< 1 if its coefficients stay the same during a run
     int coefficients; ///< nonzero coefficients of a step
@@ -542,9 +542,9 @@ typedef struct perp_check_report {
     int active;       ///< size of M: the pairs, all guards taken as on; -1 if M could not be formed
     perp_lcp_class M; ///< class of the matrix of the complementarity problem at the initial state
     int warnings;     ///< number of warnings in diag
-    /// 1 if the (linearised) step has exactly one solution for any data, with two-sided pairs at
-    /// the lower bound, between, or at the upper one. 0 if not. -1 if undecided: cones, bounds that
-    /// are solved for, or more than 12 pairs.
+    /// 1: the (linearised) step has exactly one solution for any data. Two-sided pairs may be at
+    /// the lower bound, between, or at the upper one. 0: it has not. The value is -1 if undecided:
+    /// cones, bounds that are solved for, or more than 12 pairs.
     int unique;
     /// The index of equations and pairs that read states alone. It is one more than the number of
     /// derivatives until a force appears: 2 for speeds, 3 for positions. 0: there are none.
