@@ -1,4 +1,4 @@
-/* What was said and how it ends: messages, exit codes, --set and --input. */
+/* Messages and exit codes, --set and --input. */
 
 #include "cli.h"
 #include "robot.h"
@@ -20,7 +20,7 @@ int cli_is_out_of_memory(void)
     return out_of_memory;
 }
 
-/* All that was said; memory for it may be short, then it is not kept. */
+/* All messages so far; without memory they are not kept. */
 static char *said;
 static size_t said_length;
 

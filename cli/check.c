@@ -204,7 +204,7 @@ static const char *answer(int class)
     return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
 }
 
-/* What is stated by positions, of which a step has to find forces. */
+/* Conditions on positions, for which a step has to find forces. */
 static void print_index(const perp_check_report *r)
 {
     int ne = r->held_equations, np = r->held_pairs;

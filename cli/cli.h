@@ -1,6 +1,6 @@
-/* What the subcommands share: exit codes, messages; options.h reads their options. A subcommand is one file with
- * `int perp__cmd_<name>(int argc, char **argv)`, its options in `cli_command_<name>`, and one line in commands.def. argv[0] is the
- * subcommand's name. */
+/* What the subcommands share: exit codes, messages; options.h reads their options. A subcommand is
+ * one file with `int perp__cmd_<name>(int argc, char **argv)`, its options in `cli_command_<name>`,
+ * and one line in commands.def. argv[0] is the subcommand's name. */
 
 #ifndef PERP_CLI_H
 #define PERP_CLI_H
@@ -41,7 +41,8 @@ extern const char *const cli_integrators[];
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 
-/* The model of a file, with "NAME=VALUE" settings that hold from the start, and folders for what it uses. The same codes. */
+/* The model of a file, with "NAME=VALUE" settings that hold from the start, and folders for what it
+ * uses. The same codes. */
 int cli_load(const char *file, const char *command, const cli_list *settings,
              const cli_list *folders, perp_model **model, perp_diag *diag);
 /* And with these values, which hold before the others. */
@@ -49,13 +50,16 @@ int cli_load_at(const char *file, const char *command, const cli_list *settings,
                 const perp_setting *at, int nat, const cli_list *folders, perp_model **model,
                 perp_diag *diag);
 
-/* --shard I/N: which, from 0 on, of how many. CLI_DONE, or CLI_USAGE after saying what is expected. */
+/* --shard I/N: which, from 0 on, of how many. CLI_DONE, or CLI_USAGE after saying what is
+ * expected. */
 int cli_read_shard(const char *command, const char *text, int *shard, int *shards);
 
-/* Under a launcher of several processes: refuse (a command that does not share its work), or join them. `instead` ends the sentence of one that
- * cannot. CLI_DONE, or the exit code after saying why. */
+/* Under a launcher of several processes: refuse (a command that does not share its work), or join
+ * them. `instead` ends the sentence of one that cannot. CLI_DONE, or the exit code after saying
+ * why. */
 int cli_refuse_ranks(const char *command);
-/* Does this process say what all of a launcher would say? The first of them, by what it wrote into the environment. */
+/* Does this process say what all of a launcher would say? The first of them, by what it wrote into
+ * the environment. */
 int cli_speaks(void);
 int cli_join_ranks(const char *command, const char *instead, int *rank, int *ranks,
                    perp_diag *diag);
@@ -71,32 +75,37 @@ int cli_join_ranks(const char *command, const char *instead, int *rank, int *ran
 int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
                      perp_diag *diag);
 
-/* Where a run starts: a time, or a row of an earlier run (its file and table; NULL: there is none). */
+/* Where a run starts: a time, or a row of an earlier run (its file and table; NULL: there is
+ * none). */
 typedef struct cli_start {
     double time;
     char *file;
     perp_trajectory *table;
 } cli_start;
 
-/* --from T, FILE or FILE:T: the model's initial values become those of the file's last row, or of that at T, after its model and columns were
- * looked at. The same codes. And say on standard error which parameters were others in that run. */
+/* --from T, FILE or FILE:T: the model's initial values become those of the file's last row, or of
+ * the row at T. The model and the columns are checked first. The same codes. Reports on standard
+ * error which parameters differed in that run. */
 int cli_begin_at(perp_model *model, const char *command, const char *from, cli_start *start,
                  perp_diag *diag);
 void cli_note_parameters(const perp_model *model, const cli_start *start);
 void cli_start_clear(cli_start *start);
 
-/* What the start of a run breaks by itself, and by how much --project moved each state (NULL: it did not). */
+/* What the start of a run breaks by itself, and by how much --project moved each state (NULL: it
+ * did not). */
 typedef struct cli_beginning {
     int broken;
     double *moved;
     perp_diag found;
 } cli_beginning;
 
-/* Look, and with `project` begin at the nearest start that breaks nothing: the model's initial values become that, and the simulation is made again. */
+/* Look, and with `project` begin at the nearest start that breaks nothing: the model's initial
+ * values become that, and the simulation is made again. */
 perp_status cli_begin_right(perp_model *model, const perp_simulation_options *o, int project,
                             perp_simulation **sim, cli_beginning *start, perp_diag *diag);
 
-/* On standard error what was broken. And which states were moved, a line of text without its end, the caller frees; NULL: none. */
+/* On standard error what was broken. And which states were moved, a line of text without its end,
+ * the caller frees; NULL: none. */
 void cli_warn_of_start(const cli_beginning *start, const char *command);
 char *cli_moved_text(const cli_beginning *start, const perp_model *model);
 void cli_beginning_clear(cli_beginning *start);
@@ -110,10 +119,12 @@ int cli_is_standard_output(const char *path);
 /* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
 void cli_problem_place(char *text, size_t size, const char *file, int k);
 
-/* keys.c: CLI_DONE, or CLI_BAD_INPUT after saying which key of the cJSON object nothing reads, or is there twice. */
+/* keys.c: CLI_DONE, or CLI_BAD_INPUT after saying which key of the cJSON object nothing reads, or
+ * is there twice. */
 int cli_check_keys(const void *json, const char *kind, const char *where);
 
-/* Say it on standard error; with --json it stands among the messages, too. Whole lines in the end. */
+/* Say it on standard error; with --json it stands among the messages, too. Whole lines in the
+ * end. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
@@ -121,18 +132,20 @@ void cli_say(const char *format, ...);
 void cli_say_list(const char *format, va_list arguments);
 const char *cli_said(void);
 
-/* Before perp_check looks at a model: transcribe its plan block, as perp plan does first, and settle inputs without a value, of which
- * there are so many. The same codes. */
+/* Before perp_check: transcribe the model's plan block, as perp plan does first, and settle inputs
+ * without a value; *settled counts them. The same codes. */
 int cli_look(perp_model *model, perp_plan_size *plan, int *settled, perp_diag *diag);
 
-/* The text in the style of perp fmt, n bytes, which the caller frees; NULL where it would be another model, or memory is out. */
+/* The text in the style of perp fmt, n bytes, which the caller frees; NULL where it would be
+ * another model, or memory is out. */
 char *cli_format(const char *text, size_t *n);
 
-/* Print what was found. Where memory had no room for a part of it, the command ends with CLI_FILE. */
+/* Print what was found. Where memory had no room for a part of it, the command ends with
+ * CLI_FILE. */
 void cli_print_diag(const perp_diag *diag, FILE *out);
 
 /* Write the page of a run from its CSV file, the CSV file of a planner's iterations (nullable) and
- * its model (nullable), with `nmore` runs beside it; in report.c. */
+ * its model (nullable), with `nmore` further runs; in report.c. */
 perp_status cli_report_run(const char *html, const char *csv, const char *log,
                            const perp_model *model, const perp_report_run *more, int nmore,
                            const char *name, const perp_motion *motion, perp_diag *diag);
@@ -154,11 +167,13 @@ typedef struct cli_budget {
     double seconds, megabytes; /* of the clock; of address space */
 } cli_budget;
 
-/* From now on: the end of the time is a signal as the others, and is said. 0: the system does not limit memory so. */
+/* From now on the end of the time is a signal like the others, and is reported. 0: the system does
+ * not limit memory so. */
 int cli_keep_to(const cli_budget *budget);
 
-/* The name of a result, at `room`, or `path` itself: that of a run that stopped early is NAME.partial, of a page
- * NAME.partial.html; what is no regular file keeps its name. A path that is too long has no other name: NULL. */
+/* The name of a result, at `room`, or `path` itself. That of a run that stopped early is
+ * NAME.partial, of a page NAME.partial.html; a file that is not regular keeps its name. A path that
+ * is too long has no other name: NULL. */
 enum { CLI_PATH_ROOM = 4096 };
 const char *cli_result_name(const char *path, int is_partial, char room[CLI_PATH_ROOM]);
 
@@ -180,9 +195,11 @@ void cli_write_parameters(perp_trajectory_writer *writer, const perp_model *mode
 /* perp_simulation_recommend; where memory is out the command ends with CLI_FILE. */
 perp_integrator cli_recommend(const perp_model *model);
 
-/* The exit code for a failed call. That memory ran out is kept, and said when the command ends, whatever it ends with. */
+/* The exit code for a failed call. That memory ran out is kept, and said when the command ends,
+ * whatever it ends with. */
 int cli_exit_code(perp_status status);
-/* "No solution" is an outcome of the library; here it is the status PERP_ERR_NO_SOLUTION, which has an exit code. */
+/* "No solution" is an outcome of the library; here it is the status PERP_ERR_NO_SOLUTION, which has
+ * an exit code. */
 perp_status cli_with_outcome(perp_status status, perp_outcome outcome);
 int cli_is_out_of_memory(void);
 

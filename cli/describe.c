@@ -1,5 +1,5 @@
-/* The commands and their options, for others to read: completion in shells, manual pages. Everything is in the tables by which
- * command lines are read. */
+/* The commands and their options, for others to read: completion in shells, manual pages.
+ * Everything is in the tables by which command lines are read. */
 
 #include "cli.h"
 

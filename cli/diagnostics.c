@@ -1,4 +1,5 @@
-/* Messages in pieces, for editors: severity, code, place and, where the message knows one, the word to put there. */
+/* Messages in pieces, for editors: severity, code, place and, where the message knows one, the word
+ * to put there. */
 
 #include "json.h"
 

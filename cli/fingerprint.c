@@ -1,5 +1,6 @@
-/* Which files a run was made from: a line "# file HASH PATH" for the model and each table, and finding these files again. A
- * run may come from elsewhere, and name any file: only one that still has the hash is read. */
+/* Which files a run was made from: a line "# file HASH PATH" for the model and each table, and
+ * finding these files again. A run may come from elsewhere, and name any file: only one that still
+ * has the hash is read. */
 
 #include "base/input.h"
 #include "cli.h"

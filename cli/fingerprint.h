@@ -14,15 +14,15 @@ int cli_fingerprint(const char *path, char text[17]);
 /* Of the hashes of all recordings, in their order. */
 void cli_fingerprint_data(const perp_dataset *data, char text[17]);
 
-/* Where a file named by a run is now: beside the CSV file, a regular file with the hash that the run has for it. 0 if there
- * is none. */
+/* The present path of a file that a run names: beside the CSV file, a regular file with the hash
+ * that the run has for it. 0: there is none. */
 int cli_find_file(const perp_trajectory *run, const char *csv, const char *path, char *found,
                   size_t size);
 
 /* Has the file the hash of one that the run was made from? */
 int cli_is_recorded(const perp_trajectory *run, const char *path);
 
-/* A setting "NAME=FILE[:COLUMN]" with the file where it is now; 0 as above. */
+/* A setting "NAME=FILE[:COLUMN]" with the present path of the file; 0 as above. */
 int cli_find_input(const perp_trajectory *run, const char *csv, const char *setting, char *found,
                    size_t size);
 

@@ -1,5 +1,6 @@
-/* perp fmt: a model in one style. Only blanks and empty lines change: indents by braces and brackets, one blank around what sets or compares,
- * sums spaced out, products tight; what is not so was checked before the file is written. */
+/* perp fmt: a model in one style. Only blanks and empty lines change: indents by braces and
+ * brackets, one blank around assignments and comparisons, sums spaced out, products tight. The
+ * result is checked before the file is written. */
 
 #include "base/input.h"
 #include "cli.h"
@@ -228,7 +229,8 @@ static const char *put_line(writer *w, const char *s)
     return s;
 }
 
-/* The text in the style: one empty line at most, none at the beginning and the end. NULL when memory is out. */
+/* The text in the style: one empty line at most, none at the beginning and the end. NULL when
+ * memory is out. */
 static char *rewrite(const char *text, size_t *n)
 {
     writer w = {.in = text};

@@ -1,4 +1,5 @@
-/* perp identify: a model and recorded runs in, parameters with intervals and what the data cannot tell out. */
+/* perp identify: a model and recorded runs in, parameters with intervals and what the data cannot
+ * tell out. */
 
 #include "cli.h"
 #include "json.h"
@@ -16,7 +17,7 @@ typedef struct request {
     char names[4096]; /* of `estimate`, which o.parameter points at */
     cli_list data, set, folder;
     int quiet, as_json, rank, ranks; /* rank 0 prints and writes */
-    int waits_for;                   /* the shard of which this was said last */
+    int waits_for;                   /* the shard of the last waiting message */
     double interrupted;              /* when */
     cJSON *json;
 } request;
@@ -363,8 +364,8 @@ static int show_progress(void *context, const perp_identify_progress *p)
     return cli_is_interrupted();
 }
 
-/* Between processes that share a folder: who is waited for is said. After Ctrl-C all agree to end when those that predict have done so; one that
- * is not there any more is not waited for. */
+/* Between processes that share a folder: report who is waited for. After Ctrl-C all agree to end
+ * when those that predict have done so. A process that has gone is not waited for. */
 static int wait_for_shard(void *context, int shard, double seconds)
 {
     const double UNTIL_SAID = 10, LONGEST = 5;

@@ -1,4 +1,5 @@
-/* The page of an identification: a measured run, and under it the run that the estimated parameters predict. */
+/* The page of an identification: a measured run, and under it the run that the estimated parameters
+ * predict. */
 
 #include "cli.h"
 

@@ -101,7 +101,8 @@ static void print_sum(const char *line, size_t n, char end[SUM + 1])
     snprintf(end, SUM + 1, ",\"sum\":\"%016" PRIx64 "\"}", sum);
 }
 
-/* The line as it was written; NULL behind the last one, or after saying that it is not (*is_wrong). */
+/* The line as it was written; NULL behind the last one, or after saying that it is not
+ * (*is_wrong). */
 static char *next_true_line(cli_journal *j, int *is_wrong)
 {
     char end[SUM + 1], *line = next_line(j);
@@ -260,7 +261,8 @@ static perp_status write_line(cli_journal *j, const char *line, size_t length)
     return PERP_OK;
 }
 
-/* The n bytes of a line but its end, for which it has room. What is written is on the disc every few seconds, and when the journal is closed. */
+/* The n bytes of a line but its end, for which it has room. What is written is on the disc every
+ * few seconds, and when the journal is closed. */
 static perp_status write_with_sum(cli_journal *j, char *line, size_t n)
 {
     const double INTERVAL = 5; /* [s] */

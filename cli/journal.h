@@ -1,5 +1,6 @@
-/* The journal of a sweep: a first line that says what is swept, then a line for each job that is done, as JSON. Jobs come nearly in
- * order (less than PERP_SWEEP_WINDOW of the shard apart), so it is read in the order of jobs with little memory. */
+/* The journal of a sweep: a first line that says what is swept, then a line for each job that is
+ * done, as JSON. Jobs come nearly in order (less than PERP_SWEEP_WINDOW of the shard apart), so it
+ * is read in the order of jobs with little memory. */
 
 #ifndef PERP_CLI_JOURNAL_H
 #define PERP_CLI_JOURNAL_H
@@ -35,19 +36,20 @@ typedef struct cli_journal {
 /* Say "FILE:LINE: .." on standard error, without a line that is 0; returns the status. */
 perp_status cli_refuse(perp_status status, const char *file, long line, const char *format, ...);
 
-/* Open a journal for reading. PERP_OK; PERP_ERR_FILE (also where there is none: errno is ENOENT); PERP_ERR_DATA after saying what is
- * wrong with it; PERP_ERR_MEMORY. */
+/* Open a journal for reading. PERP_OK; PERP_ERR_FILE (also where there is none: errno is ENOENT);
+ * PERP_ERR_DATA after saying what is wrong with it; PERP_ERR_MEMORY. */
 perp_status cli_journal_read(cli_journal *journal, const char *path);
 
-/* Go on writing one that was read (head NULL), or begin one with this head, which it then owns. What is behind the last whole line goes.
- * Refused while another process writes it. */
+/* Go on writing one that was read (head NULL), or begin one with this head, which it then owns.
+ * What is behind the last whole line goes. Refused while another process writes it. */
 perp_status cli_journal_write(cli_journal *journal, const char *path, cJSON *head);
 
-/* One line, handed to the system at once: a process that is killed loses only what it has not yet given here. */
+/* One line, handed to the system at once: a process that is killed loses only what it has not yet
+ * given here. */
 perp_status cli_journal_add(cli_journal *journal, const perp_sweep_result *result);
 
-/* The job with this number, asked for in rising order. 1: found; 0: it is not in the journal; -1: the journal is damaged (said), or
- * memory is out. */
+/* The job with this number, in ascending order of calls. 1: found; 0: it is not in the journal; -1:
+ * the journal is damaged (reported), or memory is out. */
 int cli_journal_find(cli_journal *journal, long long job, cli_job *found);
 
 void cli_journal_close(cli_journal *journal);

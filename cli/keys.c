@@ -1,4 +1,5 @@
-/* The keys of a problem in JSON: a key that nothing reads, or a second one of the same name, is a mistake. */
+/* The keys of a problem in JSON: a key that nothing reads, or a second one of the same name, is a
+ * mistake. */
 
 #include "cli.h"
 

@@ -22,7 +22,7 @@ static int first_input(const perp_plan *plan, const perp_model *model, int *nu)
     return first;
 }
 
-/* Table ----------------------------------------------------------------------------------------- */
+/* Table ---------------------------------------------------------------------------------------- */
 
 static perp_status write_rows(perp_trajectory_writer *w, const perp_plan *plan, int ns, int nu,
                               int first, double *from, double *to, double *row)
@@ -77,9 +77,10 @@ perp_status cli_gains_write(const perp_model *model, const perp_plan *plan, cons
     return status;
 }
 
-/* Noise ----------------------------------------------------------------------------------------- */
+/* Noise ---------------------------------------------------------------------------------------- */
 
-/* A number of the normal distribution: of the sum of twelve uniform ones there is no tail, so by Box and Muller (1958); bits by splitmix64. */
+/* A number of the normal distribution: of the sum of twelve uniform ones there is no tail, so by
+ * Box and Muller (1958); bits by splitmix64. */
 static double normal(unsigned long long *seed)
 {
     double u[2];
@@ -141,7 +142,7 @@ int cli_loop_begin(cli_loop *u, const perp_model *model, const perp_plan *plan,
     return code;
 }
 
-/* Runs ------------------------------------------------------------------------------------------ */
+/* Runs ----------------------------------------------------------------------------------------- */
 
 /* A run: states (x), inputs (u) and its rows, t, states and inputs. */
 typedef struct one_run {
@@ -244,7 +245,7 @@ static perp_trajectory *table_of(const one_run *r)
     return table;
 }
 
-/* How far the run ended off, kept where it is the farthest. */
+/* The largest final error of a run. */
 static void note_end(one_run *r)
 {
     cli_loop *u = r->loop;

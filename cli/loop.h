@@ -1,4 +1,5 @@
-/* The feedback of a plan as a table, and the loop that is closed with it under noise: perp plan --gains, --noise. */
+/* The feedback of a plan as a table, and the loop that is closed with it under noise: perp plan
+ * --gains, --noise. */
 
 #ifndef PERP_CLI_LOOP_H
 #define PERP_CLI_LOOP_H
@@ -24,11 +25,12 @@ typedef struct cli_loop {
 perp_status cli_gains_write(const perp_model *model, const perp_plan *plan, const char *path,
                             perp_diag *diag);
 
-/* Read the noise, NAME=SD of states: so far off a run begins, and so far off is what is measured at each node. An exit code after
- * saying what is wrong, or CLI_DONE. */
+/* Read the noise, NAME=SD of states: so far off a run begins, and so far off is what is measured at
+ * each node. An exit code after saying what is wrong, or CLI_DONE. */
 int cli_loop_begin(cli_loop *loop, const perp_model *model, const perp_plan *plan,
                    const cli_list *noise, int runs);
-/* Simulate a plan that has gains, each run without feedback and with it. Runs that stop are not counted. */
+/* Simulate a plan that has gains, each run without feedback and with it. Runs that stop are not
+ * counted. */
 perp_status cli_loop_run(cli_loop *loop, unsigned seed);
 void cli_loop_clear(cli_loop *loop);
 void cli_loop_print(const cli_loop *loop, FILE *out);

@@ -1,5 +1,5 @@
-/* perp lsp: a language server on standard input and output. Requests are answered in the order in which they come; diagnostics follow when
- * nothing waits to be read, or before a request. */
+/* perp lsp: a language server on standard input and output. Requests are answered in the order in
+ * which they come; diagnostics follow when nothing waits to be read, or before a request. */
 
 #include "lsp.h"
 
@@ -41,7 +41,7 @@ void lsp_refuse(lsp_answer *answer, int error, const char *format, ...)
     answer->error = error;
 }
 
-/* Notifications ---------------------------------------------------------------------------------- */
+/* Notifications -------------------------------------------------------------------------------- */
 
 static const char *text_in(const cJSON *object, const char *name)
 {
@@ -123,7 +123,7 @@ static void ignore(lsp_server *server, const cJSON *params)
     (void)server, (void)params;
 }
 
-/* Requests --------------------------------------------------------------------------------------- */
+/* Requests ------------------------------------------------------------------------------------- */
 
 static void initialize(lsp_server *server, const cJSON *params, lsp_answer *answer)
 {
@@ -163,7 +163,7 @@ static void shut_down(lsp_server *server, const cJSON *params, lsp_answer *answe
     server->is_shut_down = 1;
 }
 
-/* One edit of the whole text, or none where it is in the style. */
+/* One edit of the whole text, or none if it has the style. */
 static void format(lsp_server *server, const cJSON *params, lsp_answer *answer)
 {
     lsp_document *d = lsp_find(server, text_in(document_in(params), "uri"));
@@ -201,7 +201,7 @@ int lsp_place_of(lsp_server *server, const cJSON *params, lsp_place *place, lsp_
     return place->outline != NULL;
 }
 
-/* Messages --------------------------------------------------------------------------------------- */
+/* Messages ------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *method;

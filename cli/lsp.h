@@ -1,4 +1,5 @@
-/* What the files of `perp lsp` share: documents, places in them, and the messages of the protocol (Language Server Protocol 3.17, microsoft.github.io/language-server-protocol). */
+/* What the files of `perp lsp` share: documents, places in them, and the messages of the protocol
+ * (Language Server Protocol 3.17, microsoft.github.io/language-server-protocol). */
 
 #ifndef PERP_CLI_LSP_H
 #define PERP_CLI_LSP_H
@@ -44,21 +45,22 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void lsp_refuse(lsp_answer *answer, int error, const char *format, ...);
 
-/* lsp_wire.c: the bodies of messages, each behind its header. ------------------------------------ */
+/* lsp_wire.c: the bodies of messages, each behind its header. ---------------------------------- */
 
-/* The next one, which the caller frees; NULL at the end of the input. What is no message is passed over, and *error says so, with a
- * body "" where nothing is left of it. */
+/* The next one, which the caller frees; NULL at the end of the input. What is no message is passed
+ * over, and *error says so, with a body "" where nothing is left of it. */
 char *lsp_read(int *error);
 int lsp_is_idle(void); /* nothing waits to be read */
 void lsp_write(cJSON *message); /* deletes it */
 
-/* lsp_text.c: documents and places --------------------------------------------------------------- */
+/* lsp_text.c: documents and places ------------------------------------------------------------- */
 
 lsp_document *lsp_find(const lsp_server *server, const char *uri);
 lsp_document *lsp_open(lsp_server *server, const char *uri, const char *text);
 void lsp_close(lsp_server *server, lsp_document *document);
 
-/* The document's text becomes this one, of which a copy is taken; what was made of it is thrown away, and of all others that may use it. */
+/* Replace the document's text by a copy of this one. Its results are discarded, and those of all
+ * documents that may use it. */
 void lsp_set_text(lsp_server *server, lsp_document *document, const char *text);
 void lsp_forget_outlines(lsp_server *server);
 
@@ -68,7 +70,8 @@ const perp_outline *lsp_outline(lsp_server *server, lsp_document *document, perp
 /* The texts that are open, for reading models; the caller frees `text` of it. */
 perp_model_options lsp_options(const lsp_server *server);
 
-/* Between bytes of a text and the protocol's places, lines from 0 and units of UTF-16. What is beyond a line or the text is its end. */
+/* Between bytes of a text and the protocol's places, lines from 0 and units of UTF-16. What is
+ * beyond a line or the text is its end. */
 size_t lsp_byte(const char *text, size_t length, const cJSON *position);
 cJSON *lsp_position(const char *text, size_t length, size_t byte);
 cJSON *lsp_range(const char *text, size_t length, size_t from, size_t to);
@@ -80,9 +83,10 @@ size_t lsp_after_characters(const char *text, size_t length, size_t from, long n
 char *lsp_uri_of_path(const char *path); /* the caller frees; NULL: memory */
 char *lsp_path_of_uri(const char *uri);
 
-/* lsp_names.c, lsp_rename.c: requests ------------------------------------------------------------ */
+/* lsp_names.c, lsp_rename.c: requests ---------------------------------------------------------- */
 
-/* What stands in the text at the place that the params name. 0 with the answer refused where there is no such document. */
+/* What stands in the text at the place that the params name. 0 with the answer refused where there
+ * is no such document. */
 typedef struct lsp_place {
     lsp_document *document;
     const perp_outline *outline;

@@ -1,4 +1,5 @@
-/* The language server's diagnostics, those of `perp check --json`, and the changes that mend them. */
+/* The language server's diagnostics, those of `perp check --json`, and the changes that mend
+ * them. */
 
 #include "lsp.h"
 
@@ -98,7 +99,7 @@ void lsp_publish(lsp_server *server)
         if (d->is_new && !cli_is_out_of_memory()) publish(server, d);
 }
 
-/* Do two ranges of the protocol touch? */
+/* Do two ranges of the protocol intersect? */
 static int is_before(const cJSON *a, const cJSON *b)
 {
     double la = number_in(a, "line"), lb = number_in(b, "line");

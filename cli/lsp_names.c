@@ -37,7 +37,7 @@ static int first_meaning(const perp_outline *outline, int i)
     return i;
 }
 
-/* Text that grows -------------------------------------------------------------------------------- */
+/* Text that grows ------------------------------------------------------------------------------ */
 
 typedef struct text {
     char *s;
@@ -63,7 +63,7 @@ static void say(text *t, const char *s)
     put(t, s, strlen(s));
 }
 
-/* Hover ------------------------------------------------------------------------------------------ */
+/* Hover ---------------------------------------------------------------------------------------- */
 
 /* The line around a byte, without blanks around it and the brace that opens a part. */
 static void put_line(text *t, const perp_outline_file *f, size_t at)
@@ -173,7 +173,7 @@ void lsp_hover(lsp_server *server, const cJSON *params, lsp_answer *answer)
     free(t.s);
 }
 
-/* Definition ------------------------------------------------------------------------------------- */
+/* Definition ----------------------------------------------------------------------------------- */
 
 void lsp_define(lsp_server *server, const cJSON *params, lsp_answer *answer)
 {
@@ -198,7 +198,7 @@ void lsp_define(lsp_server *server, const cJSON *params, lsp_answer *answer)
     }
 }
 
-/* Completion ------------------------------------------------------------------------------------- */
+/* Completion ----------------------------------------------------------------------------------- */
 
 static int is_of_name(char c)
 {
@@ -218,7 +218,8 @@ static int is_apart(const lsp_document *d, size_t byte)
     return in_string ? 2 + is_use : 0;
 }
 
-/* Where the path before the name at `byte` begins, `train[2].` of `train[2].x`; `byte` where there is none. */
+/* Where the path before the name at `byte` begins, `train[2].` of `train[2].x`; `byte` where there
+ * is none. */
 static size_t path_start(const char *s, size_t byte)
 {
     size_t at = byte;
@@ -284,7 +285,8 @@ static int is_seen(const perp_outline_name *name, size_t byte, int inside)
     return is_definition || !inside || name->scope.at > 0;
 }
 
-/* One more step of a path: the full name of the instance that `word` is in `within` ("": at the byte itself); 0: none. */
+/* One more step of a path: the full name of the instance that `word` is in `within` ("": at the
+ * byte itself); 0: none. */
 static int step_into(const perp_outline *outline, size_t byte, const char *word, size_t n,
                      char *within)
 {

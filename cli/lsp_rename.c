@@ -1,5 +1,6 @@
-/* References and renaming, through all texts that speak of a name: those that are open and the models in the folders of the files that declare
- * it. A new name is put in and everything read again: what then means anything else than before, or is an error, is refused. */
+/* References and renaming, through all texts that use a name: the open ones, and the models in the
+ * folders of the files that declare it. A new name is put in and everything is read again. A
+ * changed meaning, or an error, refuses the rename. */
 
 #include "base/input.h"
 #include "lsp.h"
@@ -26,7 +27,7 @@ typedef struct spots {
 typedef struct family {
     lsp_server texts;
     spots declared, mentioned;
-    int has_library, is_unknown; /* one is in perp's library; one is not known where it is used */
+    int has_library, is_unknown; /* one is in perp's library; one has an unknown use */
 } family;
 
 static int has(const spots *s, const char *path, int at)
@@ -49,7 +50,7 @@ static void add(spots *s, const char *path, int at, int end)
     s->item[s->n++] = (spot){path, at, end};
 }
 
-/* Texts ------------------------------------------------------------------------------------------ */
+/* Texts ---------------------------------------------------------------------------------------- */
 
 static void add_file(family *f, const char *path)
 {
@@ -128,7 +129,7 @@ static const char **paths_of(const family *f, const lsp_document *d, const perp_
     return path;
 }
 
-/* What the name means --------------------------------------------------------------------------- */
+/* What the name means -------------------------------------------------------------------------- */
 
 /* The mention behind those at the place of mention i. */
 static int behind_place(const perp_outline *o, int i)
@@ -162,7 +163,8 @@ static void add_declared(family *f, const char **path, const perp_outline *o, in
     }
 }
 
-/* One text: its mentions of the declarations, and the declarations that such a mention means as well. */
+/* One text: its mentions of the declarations, and the declarations that such a mention means as
+ * well. */
 static void gather_in(family *f, const lsp_document *d, const perp_outline *o)
 {
     const char **path = paths_of(f, d, o);
@@ -238,7 +240,7 @@ void lsp_refer(lsp_server *server, const cJSON *params, lsp_answer *answer)
     end(&f);
 }
 
-/* Renaming --------------------------------------------------------------------------------------- */
+/* Renaming ------------------------------------------------------------------------------------- */
 
 static int is_name(const char *s)
 {

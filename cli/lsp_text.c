@@ -13,7 +13,7 @@ static char *copy(const char *text)
     return to ? memcpy(to, text, n + 1) : NULL;
 }
 
-/* Paths ------------------------------------------------------------------------------------------ */
+/* Paths ---------------------------------------------------------------------------------------- */
 
 static int digit(char c)
 {
@@ -63,7 +63,7 @@ char *lsp_uri_of_path(const char *path)
     return uri;
 }
 
-/* Places ----------------------------------------------------------------------------------------- */
+/* Places --------------------------------------------------------------------------------------- */
 
 static int continues(char c)
 {
@@ -135,7 +135,7 @@ cJSON *lsp_range(const char *text, size_t length, size_t from, size_t to)
     return o;
 }
 
-/* Documents -------------------------------------------------------------------------------------- */
+/* Documents ------------------------------------------------------------------------------------ */
 
 lsp_document *lsp_find(const lsp_server *server, const char *uri)
 {

@@ -35,7 +35,7 @@ int lsp_is_idle(void)
     return in.at == in.n && !in.is_over && poll(&input, 1, 0) == 0;
 }
 
-/* A line of the header without its end, cut where it is longer; -1 at the end of the input. */
+/* A line of the header without its end, cut if it is too long; -1 at the end of the input. */
 static int read_line(char *line, int *is_cut)
 {
     int n = 0, c;
@@ -51,7 +51,8 @@ static int read_line(char *line, int *is_cut)
     return c < 0 && n == 0 ? -1 : n;
 }
 
-/* The number behind the last "Content-Length:" of the line, which may stand behind the remains of another message; -1: none. */
+/* The number behind the last "Content-Length:" of the line, which may stand behind the remains of
+ * another message; -1: none. */
 static double length_in(const char *line)
 {
     static const char name[] = "content-length:";

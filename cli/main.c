@@ -39,8 +39,8 @@ static void print_help(FILE *out)
                  "or memory, 130 interrupted\n");
 }
 
-/* Closed standard streams become /dev/null, the wrong way round so that using them is an error: a
- * file opened later would take their place and receive what is printed. */
+/* Closed standard streams become /dev/null, in the wrong direction, so using them is an error.
+ * Otherwise a file opened later would take their number and receive printed text. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -48,7 +48,8 @@ static void hold_standard_streams(void)
     }
 }
 
-/* The exit code, after all that was printed has arrived. Without memory for a part of the work nothing else is true of it. */
+/* The exit code, after all that was printed has arrived. Without memory for a part of the work
+ * nothing else is true of it. */
 static int finish(int code)
 {
     if (cli_is_out_of_memory()) {
@@ -63,8 +64,9 @@ static int finish(int code)
     return code == CLI_DONE ? CLI_FILE : code;
 }
 
-/* IPOPT, MUMPS, BLAS and their like end the process where memory is out: by abort, by exit, by a bad address. That is exit 4 with
- * a message, and nothing that waits to be printed or to get its name; an end of our own stays what it is. */
+/* IPOPT, MUMPS, BLAS and similar libraries end the process when memory is out: by abort, by exit,
+ * by a bad address. This becomes exit 4 with a message, and no unfinished output is printed or
+ * renamed. An end of our own stays unchanged. */
 static void end_inside_library(void)
 {
     static const char *const word[] = {"perp: ", NULL,

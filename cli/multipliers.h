@@ -1,4 +1,5 @@
-/* Multipliers of a plan's conditions and ranges, and the cost's slope in each parameter: perp plan --multipliers. */
+/* Multipliers of a plan's conditions and ranges, and the cost's slope in each parameter: perp plan
+ * --multipliers. */
 
 #ifndef PERP_CLI_MULTIPLIERS_H
 #define PERP_CLI_MULTIPLIERS_H

@@ -1,5 +1,6 @@
-/* The options of a command: one row of a table each, which says where the value goes. From the table come parsing, --help,
- * suggestions, and what is said of a value that is missing, no number, out of range, or an unknown word. */
+/* The options of a command: one row of a table each, with the destination of its value. The table
+ * gives parsing, --help, suggestions, and messages for a value that is missing, not a number, out
+ * of range, or unknown. */
 
 #ifndef PERP_CLI_OPTIONS_H
 #define PERP_CLI_OPTIONS_H
@@ -17,8 +18,8 @@ typedef struct cli_list {
     int n;
 } cli_list;
 
-/* The destination: a field of the command's struct. const char *: the text; cli_list: one more text; double: a finite number;
- * an integer: a whole number, or the index of one of `words`. */
+/* The destination: a field of the command's struct. const char *: the text; cli_list: one more
+ * text; double: a finite number; an integer: a whole number, or the index of one of `words`. */
 #define CLI_INTO(request, field)                                                                   \
     .at = offsetof(request, field), .size = sizeof((request *)0)->field,                           \
     .type = _Generic(((request *)0)->field,                                                        \
@@ -30,13 +31,14 @@ typedef struct cli_list {
         long: CLI_WHOLE,                                                                           \
         unsigned long long: CLI_WHOLE)
 
-/* "to" is --to; one letter is -o; "" is the operand, and "no-plot" sets its destination to 0, where other flags set it to 1.
- * `value` names what follows, NULL for a flag. --help is in every table. */
+/* "to" is --to; one letter is -o; "" is the operand, and "no-plot" sets its destination to 0, where
+ * other flags set it to 1. `value` names what follows, NULL for a flag. --help is in every
+ * table. */
 typedef struct cli_option {
     const char *name, *value, *help;
     size_t at, size;
     cli_type type;
-    const char *needed;       /* the question asked where it is missing: "which model?" */
+    const char *needed;       /* the question if it is missing: "which model?" */
     int is_output;            /* a file to be written: every name of standard output becomes "-" */
     int is_positive;          /* > 0 */
     double least, most;       /* else least <= x <= most; most 0: no bound but that of the type */
@@ -59,7 +61,8 @@ typedef struct cli_command {
     int noptions;
 } cli_command;
 
-/* --timeout and --max-memory, which every command has; their destinations are not in its request. */
+/* --timeout and --max-memory, which every command has; their destinations are not in its
+ * request. */
 enum { CLI_COMMON = 2 };
 extern const cli_option cli_common[CLI_COMMON];
 
@@ -77,11 +80,12 @@ typedef struct cli_args {
 
 enum { CLI_HELPED = -1 };
 
-/* Read all options and operands into *request. CLI_DONE to go on, CLI_HELPED after --help, else the exit code after saying what
- * is wrong. --flag=value and --flag value are the same; "--" ends the options, -h is --help; negative numbers are values. */
+/* Read all options and operands into *request. CLI_DONE to continue, CLI_HELPED after --help, else
+ * the exit code after a message. --flag=value and --flag value are the same; "--" ends the options,
+ * -h is --help; negative numbers are values. */
 int cli_read(const cli_args *args, void *request);
 
-/* The values that were given once more, over defaults that came later; lists stay as they are. */
+/* The given values once more, over defaults that came later; lists stay unchanged. */
 void cli_read_again(const cli_args *args, void *request);
 
 int cli_is_given(const cli_args *args, const char *name);
@@ -89,8 +93,9 @@ int cli_is_given(const cli_args *args, const char *name);
 /* "perp plan: QUESTION usage: .."; CLI_USAGE */
 int cli_ask(const cli_args *args, const char *question);
 
-/* Before the work: CLI_USAGE after saying so if an output is the model's file, that of one of its tables, one of those in `read`
- * (NULLs are none), or another output; CLI_FILE if its folder does not exist. A device may be several. The model is nullable. */
+/* Before the work: CLI_USAGE with a message if an output is the model's file, that of one of its
+ * tables, one of those in `read` (NULLs are none), or another output. CLI_FILE if its folder does
+ * not exist. A device may be several. The model is nullable. */
 int cli_check_outputs(const cli_args *args, const void *request, const perp_model *model,
                       const char *const *read, int nread);
 

@@ -39,7 +39,8 @@ static int is_device(const char *path)
     return stat(path, &s) == 0 && (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode));
 }
 
-/* Does the folder that a file is to be written in exist? What takes hours is not begun otherwise. */
+/* Does the folder that a file is to be written in exist? What takes hours is not begun
+ * otherwise. */
 static int has_folder(const char *out)
 {
     const char *slash = strrchr(out, '/');

@@ -261,7 +261,8 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
-/* Write the plan. `rows` becomes the name of the file: `path`, or that of the partial file if the plan does not hold. */
+/* Write the plan. `rows` becomes the name of the file: `path`, or that of the partial file if the
+ * plan does not hold. */
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,
                               const perp_plan_result *result, const request *r, const char *path,
                               int in_place, char *rows, perp_diag *diag)
@@ -302,7 +303,8 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     return status;
 }
 
-/* Names of the tables that the page is made from: those of -o and --log, or temporary ones, removed afterwards. */
+/* Names of the tables that the page is made from: those of -o and --log, or temporary ones, removed
+ * afterwards. */
 typedef struct tables {
     char plan[CLI_PATH_ROOM], log[CLI_PATH_ROOM], page[CLI_PATH_ROOM];
     int plan_is_kept, log_is_kept;
@@ -406,7 +408,7 @@ static void print_attempts(FILE *out, const perp_plan *plan)
     fprintf(out, "\n");
 }
 
-/* Was the motion integrated with the inputs as they are between nodes? */
+/* Was the motion integrated with the inputs between nodes? */
 static int is_accurate(const perp_plan_result *r)
 {
     return perp_integrator_find(r->replay_by) == PERP_RADAU7;
@@ -589,7 +591,8 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
     return status;
 }
 
-/* Simulate with the inputs found, by the plan's own method where the simulator has it, and say how far the states come apart, phase by phase. */
+/* Simulate with the inputs found, by the plan's own method where the simulator has it, and say how
+ * far the states come apart, phase by phase. */
 static perp_status print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
                                 const perp_plan_options *o)
 {

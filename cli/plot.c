@@ -1,4 +1,5 @@
-/* The terminal's plot: each bin keeps the least and largest value of its rows; drawn in braille, or in plain letters. */
+/* The terminal's plot: each bin keeps the least and largest value of its rows; drawn in braille, or
+ * in plain letters. */
 
 #define _DEFAULT_SOURCE /* struct winsize */
 
@@ -106,8 +107,8 @@ static int level(double x, double lo, double hi)
 
 typedef char canvas[DOTS][MOST_BINS];
 
-/* Mark the dots of one series: a line through its bins. Those without rows lie on the way to the next; rows without a value break
- * it. */
+/* Mark the dots of one series: a line through its bins. Those without rows lie on the way to the
+ * next; rows without a value break it. */
 static void mark(const cli_plot *p, const bin *bins, double lo, double hi, canvas dots)
 {
     memset(dots, 0, sizeof(canvas));

@@ -7,8 +7,8 @@
 
 typedef struct cli_plot cli_plot;
 
-/* `rows` is how many rows will come; they are split into the bins evenly. `out`: where it will be drawn, as wide as that terminal.
- * NULL when memory is out. */
+/* `rows` is how many rows will come; they are split into the bins evenly. `out`: where it will be
+ * drawn, as wide as that terminal. NULL when memory is out. */
 cli_plot *cli_plot_create(int nseries, const char *const *names, const char *const *units,
                           long rows, FILE *out);
 void cli_plot_destroy(cli_plot *plot);

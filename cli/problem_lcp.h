@@ -1,5 +1,6 @@
 /* Read complementarity problems from JSON: {"name", "kind": "lcp" | "mlcp", "n", "M": rows, "q",
- * "free": indices from 0, "lower": list, "upper": list}; null in a list of bounds is an infinite one. */
+ * "free": indices from 0, "lower": list, "upper": list}; null in a list of bounds is an infinite
+ * one. */
 
 #ifndef PERP_CLI_PROBLEM_LCP_H
 #define PERP_CLI_PROBLEM_LCP_H
@@ -18,7 +19,8 @@ typedef struct problem_lcp {
 /* The "name" of a cJSON object, "" without one; control characters become question marks. */
 void problem_name(const void *json, char *name, size_t size);
 
-/* "lower" and "upper" of a cJSON object into lo and hi (n each), which stay as they are where a list is missing. */
+/* "lower" and "upper" of a cJSON object into lo and hi (n each), which stay unchanged if a list is
+ * missing. */
 perp_status problem_bounds(const void *json, int n, double *lo, double *hi, const char *where,
                            perp_diag *diag);
 
@@ -33,7 +35,8 @@ void problem_lcp_clear(problem_lcp *problem);
 void *problem_json_load(const char *path, perp_status *status, perp_diag *diag);
 void problem_json_free(void *json);
 
-/* Has cJSON ever been without memory since the first load, or since it was watched? It leaves out what it has no room for. */
+/* Has cJSON ever been without memory since the first load, or since it was watched? It leaves out
+ * what it has no room for. */
 void problem_json_watch(void);
 int problem_json_failed(void);
 

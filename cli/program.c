@@ -1,5 +1,6 @@
-/* Programs in .nl files. A modelling language calls `perp STUB -AMPL key=value ..`, or the same command by its name perp-ampl, with more
- * keys in the environment's perp_options, and reads STUB.sol. */
+/* Programs in .nl files. A modelling language calls `perp STUB -AMPL key=value ..`, or the same
+ * command by its name perp-ampl, with more keys in the environment's perp_options, and reads
+ * STUB.sol. */
 
 #include "program.h"
 
@@ -63,7 +64,7 @@ int solve_program(const char *file, const char *sol, const perp_program_options 
     return cli_exit_code(status);
 }
 
-/* As a modelling language's solver -------------------------------------------------------------- */
+/* As a modelling language's solver ------------------------------------------------------------- */
 
 /* Was the command called by the name perp-ampl? */
 static int is_named_ampl(const char *name)
@@ -82,7 +83,8 @@ typedef struct settings {
     int is_quiet;
 } settings;
 
-/* The keys, with the range of each. `wantsol` is what AMPL adds by itself; it is taken and means nothing here, as `timing`. */
+/* The keys, with the range of each. `wantsol` is what AMPL adds by itself; it is taken and means
+ * nothing here, as `timing`. */
 static const struct {
     const char *key;
     double least, most;
@@ -163,7 +165,8 @@ static int print_ampl_help(void)
     return CLI_DONE;
 }
 
-/* What a solver is asked beside a stub: its version by -v, its keys by -= (as AMPL does) or --help. -1: neither. */
+/* What a solver is asked beside a stub: its version by -v, its keys by -= (as AMPL does) or --help.
+ * -1: neither. */
 static int answer_question(const char *word)
 {
     if (strcmp(word, "-v") == 0 || strcmp(word, "--version") == 0)

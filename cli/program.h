@@ -10,7 +10,7 @@
 /* Does the name end in .nl? */
 int cli_is_program(const char *file);
 
-/* Solve one and print the answer. sol: where it is written, too; nullable. Returns an exit code. */
+/* Solve one and print the answer. sol: also written there; nullable. Returns an exit code. */
 int solve_program(const char *file, const char *sol, const perp_program_options *options,
                   output *out, perp_diag *diag);
 

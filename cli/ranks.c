@@ -1,5 +1,5 @@
-/* A command among several processes that a launcher began: it shares its work with them, or it is refused. N copies would each do all of it and
- * write the same files. */
+/* A command among several processes that a launcher began: it shares its work with them, or it is
+ * refused. N copies would each do all of it and write the same files. */
 
 #include "cli.h"
 

@@ -93,7 +93,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The model of a run ---------------------------------------------------------------------------- */
+/* The model of a run --------------------------------------------------------------------------- */
 
 /* "# model: NAME (FILE, continuous)" or "# model: NAME (FILE)": FILE, or 0. */
 static int model_file(const perp_trajectory *t, char *file, size_t size)
@@ -141,7 +141,8 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     perp_diag_clear(&diag);
 }
 
-/* The model's parameters that were others in the run. Their number, or -1 when memory is out; set[k].name is the model's. */
+/* The model's parameters that were others in the run. Their number, or -1 when memory is out;
+ * set[k].name is the model's. */
 static int list_others(const perp_model *model, const perp_trajectory *run, perp_setting **set)
 {
     const char *line;
@@ -182,7 +183,8 @@ static perp_status load_as_run(const char *file, const cli_list *folder, const p
     return n < 0 ? PERP_ERR_MEMORY : status;
 }
 
-/* "# input NAME=FILE[:COLUMN]" of the run onto the model, if the file is the one that the run was made from. */
+/* "# input NAME=FILE[:COLUMN]" of the run onto the model, if the file is the one that the run was
+ * made from. */
 static void set_input(perp_model *model, const loaded *l, const char *csv, const char *text)
 {
     perp_diag diag = {0};
@@ -208,8 +210,8 @@ static int has_tables_of(const perp_model *model, const perp_trajectory *run)
     return 1;
 }
 
-/* The model that a run names: only the very text that the run was made with, and without a word of another file. *model is NULL
- * where there is none. PERP_OK or PERP_ERR_MEMORY */
+/* The model that a run names: only the very text of the run, and without a message about another
+ * file. *model is NULL if there is none. PERP_OK or PERP_ERR_MEMORY */
 static perp_status find_model(const loaded *l, const cli_list *folder, const char *csv,
                               const char *file, perp_model **model)
 {
@@ -277,7 +279,7 @@ static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 /* The table of a sweep has a page of its own. */
 static perp_status report_sweep(const request *r, const perp_report_run *run,

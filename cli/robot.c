@@ -35,7 +35,7 @@ static int check_options(const cli_args *args, const char *const *allowed)
     return CLI_DONE;
 }
 
-/* perp check -------------------------------------------------------------------------------------- */
+/* perp check ----------------------------------------------------------------------------------- */
 
 typedef struct counts {
     int bodies, joints, nq, nv, shapes, actuators, equalities, tendons;
@@ -129,7 +129,8 @@ static cJSON *text_or_null(const char *text)
     return text && *text ? cJSON_CreateString(text) : cJSON_CreateNull();
 }
 
-/* The pairs whose contacts were excluded; a shape or body without a name is null, and so is the world. */
+/* The pairs whose contacts were excluded; a shape or body without a name is null, and so is the
+ * world. */
 static void add_excluded(cJSON *o, const perp_robot *robot, const perp_bodies *b)
 {
     perp_robot_parts p = *perp_robot_get_parts(robot);
@@ -258,7 +259,7 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
     return finish(json, code, &diag, bodies, robot, stdout);
 }
 
-/* perp simulate ------------------------------------------------------------------------------------ */
+/* perp simulate -------------------------------------------------------------------------------- */
 
 typedef struct result {
     long steps, divided; /* divided: taken in substeps */
@@ -365,7 +366,8 @@ static perp_status write_row(states *s, const perp_bodies *b, const perp_bodies_
     return status == PERP_OK && s->kept ? perp_trajectory_writer_row(s->kept, row) : status;
 }
 
-/* Where a name of --set is: q, v or, as NAME.u, a control, as NAME.act an activation; NULL: nowhere. x has nq, nv, nu, nu numbers. */
+/* Where a name of --set is: q, v or, as NAME.u, a control, as NAME.act an activation; NULL:
+ * nowhere. x has nq, nv, nu, nu numbers. */
 static double *place_of(const perp_robot *robot, const perp_bodies *b, const char *name, size_t n,
                         double *x)
 {

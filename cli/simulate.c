@@ -188,7 +188,8 @@ static void show_pace(run *u, long step)
 
 /* Derivatives --------------------------------------------------------------------------------- */
 
-/* What --sensitivity names, and the columns that it adds: all but the time and the residual, by each name. */
+/* What --sensitivity names, and the columns that it adds: all but the time and the residual, by
+ * each name. */
 typedef struct followed {
     const perp_simulation *sim;
     char *text; /* the names, taken apart */
@@ -611,7 +612,8 @@ static int is_figure(double error, double unsure)
     return error > 3 * unsure;
 }
 
-/* "x 3e-4 m, v < 1e-9 m/s": what the error of each state is, or is below; of many those that are largest. */
+/* "x 3e-4 m, v < 1e-9 m/s": what the error of each state is, or is below; of many those that are
+ * largest. */
 static void print_errors(FILE *out, const perp_model *model, int n, const double *error,
                          const double *unsure)
 {
@@ -715,8 +717,8 @@ static void comment(const run *u, const char *text)
     if (u->kept) perp_trajectory_writer_comment(u->kept, text);
 }
 
-/* "3 steps left to backward-euler by radau5, of order 1: 2 contacts do not come to rest, 1 ..", a line of text without its end, which the caller
- * frees. NULL: there are none, or memory is out. */
+/* "3 steps left to backward-euler by radau5, of order 1: 2 contacts do not come to rest, 1 ..": a
+ * line without its end, which the caller frees. NULL: there are none, or memory is out. */
 static char *left_text(const perp_simulation *sim)
 {
     char *text = NULL;
@@ -748,7 +750,8 @@ static void note_left(const run *u, const perp_simulation *sim)
     free(text);
 }
 
-/* For the summary, or --json; where --estimate is given, in the files, too. The text is NULL where nobody asks, or memory is out. */
+/* For the summary, or --json; where --estimate is given, in the files, too. The text is NULL where
+ * nobody asks, or memory is out. */
 static char *estimate(const run *u, const perp_model *model, const perp_simulation *sim,
                       const perp_simulation_options *o, end_error *e)
 {

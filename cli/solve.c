@@ -1,4 +1,5 @@
-/* perp solve: complementarity and friction problems from JSON files; programs and contact problems of other files (solve_*.c). */
+/* perp solve: complementarity and friction problems from JSON files; programs and contact problems
+ * of other files (solve_*.c). */
 
 #include "cli.h"
 #include "json.h"
@@ -634,7 +635,8 @@ static int solve_json(const request *r, const cJSON *json, output *out, perp_dia
     return code;
 }
 
-/* Processes of one launcher solve one problem by one method; those above rank 0 are done with it here. */
+/* Processes of one launcher solve one problem by one method; those above rank 0 are done with it
+ * here. */
 static int join(const request *r, int *rank)
 {
     if (!cli_is_petsc(r->method)) return cli_refuse_ranks("solve");
@@ -699,7 +701,7 @@ int perp__cmd_solve(int argc, char **argv)
     return code;
 }
 
-/* Solvers --------------------------------------------------------------------------------------- */
+/* Solvers -------------------------------------------------------------------------------------- */
 
 typedef struct solvers_request {
     int as_json;

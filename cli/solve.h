@@ -34,8 +34,8 @@ typedef struct output output;
 /* Print an answer, or add it to the list that is printed at the end. table: one line each. */
 void solve_emit(output *out, const answer *a, int table);
 
-/* solve_mpcc.c: minimise "objective" subject to 0 <= G_i perp H_i >= 0 and "constraints", all formulas in x1,
- * x2, .., by perp/program.h. json is a cJSON object. Returns an exit code. */
+/* solve_mpcc.c: minimise "objective" subject to 0 <= G_i perp H_i >= 0 and "constraints", all
+ * formulas in x1, x2, .., by perp/program.h. json is a cJSON object. Returns an exit code. */
 int solve_mpcc(const void *json, const char *file, const char *method, output *out,
                perp_diag *diag);
 

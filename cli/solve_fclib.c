@@ -1,4 +1,5 @@
-/* perp solve FILE.h5: contact problems in files of the Friction Contact Library, and friction problems of JSON files written as such. */
+/* perp solve FILE.h5: contact problems in files of the Friction Contact Library, and friction
+ * problems of JSON files written as such. */
 
 #include "cli.h"
 #include "problem_fc.h"
@@ -21,7 +22,7 @@ int cli_is_fclib(const char *file)
     return 0;
 }
 
-/* Progress -------------------------------------------------------------------------------------- */
+/* Progress ------------------------------------------------------------------------------------- */
 
 typedef struct watch {
     int is_shown, was_shown, is_asked;
@@ -44,7 +45,8 @@ static int look(void *context, int iterations, double error)
     return cli_is_interrupted();
 }
 
-/* What a run of several processes has found so far, under the name that a run which is stopped writes: a process may be lost at any time. */
+/* The iterate of a run of several processes, under the name of a stopped run: a process may be lost
+ * at any time. */
 static void keep(void *context, int iterations, const perp_fclib_point *point)
 {
     watch *w = context;
@@ -69,7 +71,7 @@ static void forget_kept(const watch *w)
     if (w->has_kept) remove(cli_result_name(w->out, 1, room));
 }
 
-/* Solving --------------------------------------------------------------------------------------- */
+/* Solving -------------------------------------------------------------------------------------- */
 
 typedef struct values {
     double *r, *u, *v, *l; /* in one allocation */
@@ -204,7 +206,7 @@ int solve_fclib(const char *path, const char *method, const cli_contact_options 
     return code == CLI_NO_SOLUTION ? CLI_DONE : code; /* output knows */
 }
 
-/* Friction problems of JSON --------------------------------------------------------------------- */
+/* Friction problems of JSON -------------------------------------------------------------------- */
 
 /* W by columns, from blocks in any order, or dense. All in one allocation each; 0: memory. */
 typedef struct columns {

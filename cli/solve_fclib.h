@@ -25,7 +25,8 @@ static inline int cli_is_petsc(const char *method)
     return strcmp(method, "petsc") == 0;
 }
 
-/* Solve one, print the answer, and write it where -o says. Returns an exit code; what was not solved is known to `out`. */
+/* Solve one, print the answer, and write it where -o says. Returns an exit code; what was not
+ * solved is known to `out`. */
 int solve_fclib(const char *path, const char *method, const cli_contact_options *given, output *out,
                 perp_diag *diag);
 

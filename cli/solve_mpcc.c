@@ -1,5 +1,6 @@
-/* perp solve, kind mpcc: a program with complementarity constraints by formulas, solved by perp/program.h. A side that is no bare variable
- * gets a slack variable, x_n+1 and so on, which the other side complements. */
+/* perp solve, kind mpcc: a program with complementarity constraints by formulas, solved by
+ * perp/program.h. A side that is no bare variable gets a slack variable, x_n+1 and so on, which the
+ * other side complements. */
 
 #include "cli.h"
 #include "problem_lcp.h"
@@ -111,7 +112,7 @@ static int read_program(const cJSON *json, program *p)
     return CLI_DONE;
 }
 
-/* Rows ------------------------------------------------------------------------------------------ */
+/* Rows ----------------------------------------------------------------------------------------- */
 
 /* left - right between lo and hi, complementing a variable (from 0; -1: none). */
 static void add_row(program *p, const char *left, size_t length, const char *right,

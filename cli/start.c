@@ -1,4 +1,5 @@
-/* What the start of a run breaks by itself is said before it, or, with --project, the start is moved to the nearest that breaks nothing. */
+/* Reports conditions that the start violates by itself, or, with --project, moves the start to the
+ * nearest that violates none. */
 
 #include "cli.h"
 #include "json.h"

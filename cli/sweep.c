@@ -131,7 +131,7 @@ const cli_command cli_command_sweep = {
         "130 interrupted, or at the time limit: what is done is in the journal, --resume goes on",
     CLI_OPTIONS(options)};
 
-/* Options ---------------------------------------------------------------------------------------- */
+/* Options -------------------------------------------------------------------------------------- */
 
 static int say(const char *format, const char *word)
 {
@@ -215,7 +215,7 @@ static int check_options(request *r)
     return code == CLI_DONE ? split_keep(r) : code;
 }
 
-/* The journal's head ------------------------------------------------------------------------------ */
+/* The journal's head --------------------------------------------------------------------------- */
 
 static cJSON *texts(const char *const *item, int n)
 {
@@ -245,7 +245,8 @@ static void add_task(cJSON *head, const request *r)
     cJSON_AddStringToObject(head, "data_files", hash);
 }
 
-/* All that the numbers depend on; two journals with the same head but for the shard are parts of the same sweep. */
+/* All that the numbers depend on; two journals with the same head but for the shard are parts of
+ * the same sweep. */
 static cJSON *make_head(const request *r, const perp_model *model, const perp_sweep *sweep)
 {
     cJSON *head = cJSON_CreateObject();
@@ -278,7 +279,7 @@ static cJSON *make_head(const request *r, const perp_model *model, const perp_sw
     return head;
 }
 
-/* The sweep ---------------------------------------------------------------------------------------- */
+/* The sweep ------------------------------------------------------------------------------------ */
 
 typedef struct state {
     request *r;
@@ -288,7 +289,7 @@ typedef struct state {
     cli_sweep_summary *summary;
     double started, shown;
     long long jobs, before, done; /* of this shard; done by an earlier process; by this one */
-    int progress, is_damaged, is_late, is_told; /* is_told: what is saved was said */
+    int progress, is_damaged, is_late, is_told; /* is_told: the note about saved jobs was printed */
 } state;
 
 static void show_progress(state *s)
@@ -322,7 +323,8 @@ static int skip(void *context, long long job)
     return 1;
 }
 
-/* A launcher that ends its processes, as when one of them has died, leaves no time for more than this. */
+/* A launcher that ends its processes, as when one of them has died, leaves no time for more than
+ * this. */
 static void say_saved(state *s, const char *why)
 {
     if (s->r->rank == 0 && !s->is_told)

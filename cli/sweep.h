@@ -12,8 +12,10 @@ void cli_journal_path(const char *folder, int shard, int shards, char *path);
 /* A key in which two heads differ, NULL: none; their shard may, unless is_same_shard. */
 const char *cli_head_difference(const cJSON *a, const cJSON *b, int is_same_shard);
 
-/* Write FOLDER/table.csv, and of more than 100000 jobs FOLDER/table.perpbin with its numbers, where asked table.h5, from the journals in the folder, in memory that does not grow with them; in `path` its name. All jobs must be
- * there (PERP_ERR_DATA says which are not), unless it is not complete: then it is FOLDER/table.csv.partial. */
+/* Write FOLDER/table.csv from the journals in the folder, in constant memory; its name in `path`.
+ * Above 100000 jobs also FOLDER/table.perpbin with its numbers, and table.h5 on request. All jobs
+ * must be there (PERP_ERR_DATA names missing ones), unless it is not complete: then it is
+ * FOLDER/table.csv.partial. */
 perp_status cli_write_table(const char *folder, int is_complete, int has_hdf5, char *path,
                             perp_diag *diag);
 

@@ -107,7 +107,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* low, 5 %, median, 95 %, high, mean of a column, NaN where it has no values. 0 when memory is out. */
+/* low, 5 %, median, 95 %, high, mean of a column, NaN where it has no values. 0 when memory is
+ * out. */
 enum { FIGURES = 6 };
 static int figures(const cli_sweep_summary *s, int column, double figure[FIGURES])
 {

@@ -30,14 +30,15 @@ const char *cli_head_difference(const cJSON *a, const cJSON *b, int is_same_shar
     return cJSON_GetArraySize(a) == cJSON_GetArraySize(b) ? NULL : "keys";
 }
 
-/* The journals of a folder ---------------------------------------------------------------------- */
+/* The journals of a folder --------------------------------------------------------------------- */
 
 typedef struct folder {
     cli_journal *journal;
     int n;
 } folder;
 
-/* How many shards the folder has journals of, 1: one of the whole; 0: none, or of several kinds; -1: no folder. */
+/* How many shards the folder has journals of, 1: one of the whole; 0: none, or of several kinds;
+ * -1: no folder. */
 static int count_shards(const char *path)
 {
     int n = 0, mixed = 0;
@@ -95,9 +96,10 @@ static perp_status open_folder(folder *f, const char *path)
     return status;
 }
 
-/* The table -------------------------------------------------------------------------------------- */
+/* The table ------------------------------------------------------------------------------------ */
 
-/* As text with its words; the numbers alone of many jobs, and as HDF5 where that is asked for (NULL: not). */
+/* As text with its words; the numbers alone of many jobs, and as HDF5 where that is asked for
+ * (NULL: not). */
 enum { COPIES = 2 };
 typedef struct tables {
     perp_trajectory_writer *text, *numbers[COPIES];

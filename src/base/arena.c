@@ -47,7 +47,8 @@ static void *take_shared(perp__arena *arena, size_t size, size_t capacity)
     return block->data;
 }
 
-/* In a block of its own where it would waste much of a shared one. Apart: the registers it needs are not saved by each call. */
+/* In a block of its own where it would waste much of a shared one. Apart: the registers it needs
+ * are not saved by each call. */
 #ifdef __GNUC__
 __attribute__((noinline))
 #endif

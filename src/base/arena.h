@@ -1,5 +1,5 @@
-/* Memory of many objects, small or large, that live and die together. Running out is remembered, not
- * fatal: alloc then returns NULL and `failed` stays set. */
+/* Memory of many objects, small or large, that live and die together. Running out is remembered,
+ * not fatal: alloc then returns NULL and `failed` stays set. */
 
 #ifndef PERP_SRC_ARENA_H
 #define PERP_SRC_ARENA_H
@@ -22,7 +22,8 @@ void *perp__arena_alloc(perp__arena *arena, size_t size);
 char *perp__arena_string(perp__arena *arena, const char *text, size_t length);
 void perp__arena_clear(perp__arena *arena);
 
-/* Let *array, of the arena, have room for `needed` elements of `size` bytes; the new ones are zero. 0 when memory is out. */
+/* Let *array, of the arena, have room for `needed` elements of `size` bytes; the new ones are zero.
+ * 0 when memory is out. */
 int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed, size_t size);
 
 int perp__enlarge(void *array, int *capacity, int needed, size_t size);

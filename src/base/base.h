@@ -36,20 +36,24 @@ static inline perp__place perp__in(const char *file)
     return (perp__place){file, 0, 0};
 }
 
-/* An error: append its place and the text, and count it. More may be appended to it. Returns status; a NULL diag is fine. */
+/* An error: append its place and the text, and count it. More may be appended to it. Returns
+ * status; a NULL diag is fine. */
 perp_status perp__refuse(perp_diag *diag, perp_status status, perp__place place, const char *format,
                          ...) PERP_PRINTF(4, 5);
 
 /* Say that memory is out and count the error; returns PERP_ERR_MEMORY. */
 perp_status perp__out_of_memory(perp_diag *diag, const char *name);
 
-/* Options across versions (perp/base.h); both structs begin with their size. Fill those of a caller from ours. */
+/* Options across versions (perp/base.h); both structs begin with their size. Fill those of a caller
+ * from ours. */
 void perp__options_give(void *options, size_t size, const void *own, size_t own_size);
 
-/* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size or fields beyond ours. */
+/* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size
+ * or fields beyond ours. */
 int perp__options_take(void *own, size_t own_size, const void *options);
 
-/* Has the caller of a function set the size of its result, to what this library fills? NULL: it wants none. */
+/* Has the caller of a function set the size of its result, to what this library fills? NULL: it
+ * wants none. */
 #define PERP__FITS(result) (!(result) || (result)->size >= sizeof *(result))
 
 /* Seconds of a clock that only goes forward. */

@@ -1,6 +1,6 @@
-/* Does a condition hold? The only comparisons behind "solved", "verified" and "optimal" (docs/adr/008-verdicts.md): each condition
- * on its own scale, never on that of another. An error is |violation| / scale beyond rounding; a condition holds where its
- * error is at most tol. */
+/* Does a condition hold? The only comparisons behind "solved", "verified" and "optimal"
+ * (docs/adr/008-verdicts.md): each condition on its own scale, never on that of another. An error
+ * is |violation| / scale beyond rounding; a condition holds where its error is at most tol. */
 
 #ifndef PERP_SRC_HOLDS_H
 #define PERP_SRC_HOLDS_H
@@ -21,7 +21,7 @@ static inline double perp__length(double x, double y)
 typedef struct perp__amount {
     double value;
     double scale;    /* sum of the |terms| it is made of; 0: only an exact 0 is 0 */
-    double rounding; /* bound of the rounding in value, 0 where it is exact */
+    double rounding; /* bound of the rounding in value; 0: it is exact */
 } perp__amount;
 
 /* a - b */
@@ -54,8 +54,8 @@ static inline double perp__error_pair(perp__amount a, perp__amount b)
     return fmax(below, fmin(perp__error_zero(a), perp__error_zero(b)));
 }
 
-/* lo <= y <= hi perp e, by the distances y - lo and hi - y from the bounds: e = 0 between them, e >= 0 where y = lo, e <= 0
- * where y = hi. An absent bound is at an infinite distance. */
+/* lo <= y <= hi perp e, by the distances y - lo and hi - y from the bounds. Between them e = 0;
+ * where y = lo, e >= 0; where y = hi, e <= 0. An absent bound is at an infinite distance. */
 static inline double perp__error_box(perp__amount above_lo, perp__amount below_hi, perp__amount e)
 {
     double outside = fmax(perp__error_negative(above_lo), perp__error_negative(below_hi));
@@ -63,9 +63,10 @@ static inline double perp__error_box(perp__amount above_lo, perp__amount below_h
     return fmax(outside, fmin(perp__error_zero(e), at_bound));
 }
 
-/* A contact with friction, r in { |r_T| <= mu r_n }, both as (normal, t1, t2): r = 0 and u_n >= 0, or u_n = 0 and r_T the point
- * nearest to r_T - (R/S) u_T of the disc of radius mu r_n. S, R: the scales of u and r. That r is 0 is not judged on a scale: it
- * is put there before, for under a large mu a small r_n carries much. */
+/* A contact with friction, r in { |r_T| <= mu r_n }, both as (normal, t1, t2). Either r = 0 and u_n
+ * >= 0. Or u_n = 0, and r_T is the point nearest to r_T - (R/S) u_T of the disc of radius mu r_n.
+ * S, R: the scales of u and r. r = 0 is not judged on a scale: the caller puts it there, because
+ * under a large mu a small r_n carries much. */
 static inline double perp__error_contact(double mu, const double *r, const double *u, double S,
                                          double R)
 {
@@ -79,8 +80,9 @@ static inline double perp__error_contact(double mu, const double *r, const doubl
     return error > off ? error : off <= PERP_HUGE ? off : (double)INFINITY;
 }
 
-/* Coulomb friction without a normal force of its own, |f| <= bound, and f = -bound v/|v| unless v = 0: each on its own scale, where an
- * equation that says the same multiplies forces and velocities. */
+/* Coulomb friction without a normal force of its own: |f| <= bound, and f = -bound v/|v| unless v
+ * = 0. Each is on its own scale, where an equation of the same content multiplies forces and
+ * velocities. */
 static inline double perp__error_friction(const perp__amount *f, const perp__amount *v,
                                           perp__amount bound)
 {

@@ -1,4 +1,5 @@
-/* Files are opened without waiting, looked at, and then read to their end or to the caller's bound. */
+/* Files are opened without waiting, looked at, and then read to their end or to the caller's
+ * bound. */
 
 #include "base/input.h"
 

@@ -7,7 +7,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* FNV-1a; the last step brings the upper bits, which are mixed best, down to where the place is read. */
+/* FNV-1a; the last step brings the upper bits, which are mixed best, down to where the place is
+ * read. */
 static unsigned hash(const char *text)
 {
     uint64_t h = PERP__HASH_OF_NOTHING;

@@ -1,4 +1,5 @@
-/* Names and the numbers that stand for them: a hash table with open addressing. The names are not copied. */
+/* Names and the numbers that stand for them: a hash table with open addressing. The names are not
+ * copied. */
 
 #ifndef PERP_SRC_NAMES_H
 #define PERP_SRC_NAMES_H

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reading keeps this many digits of a number's text; a double on the border of two others has 767. */
+/* Reading keeps this many digits of a number's text; a double on the border of two others has
+ * 767. */
 enum { MOST_DIGITS = 800, FRACTION_BITS = 52, LARGEST_EXPONENT = 100000 };
 
 static const uint64_t INFINITE = (uint64_t)0x7FF << FRACTION_BITS;
@@ -79,7 +80,7 @@ static pair power_above(int k)
     return p;
 }
 
-/* Large integers: those that reading compares have less than 2800 bits. ------------------------- */
+/* Large integers: those that reading compares have less than 2800 bits. ------------------------ */
 
 typedef struct big {
     int n;
@@ -120,10 +121,10 @@ static int big_compare(const big *x, const big *y)
     return 0;
 }
 
-/* Reading --------------------------------------------------------------------------------------- */
+/* Reading -------------------------------------------------------------------------------------- */
 
-/* Bits of the double nearest to m 2^e, ties to even; `more` says that the true m is a little larger. The
- * highest bit of m is 1. */
+/* Bits of the double nearest to m 2^e, ties to even; `more` says that the true m is a little
+ * larger. The highest bit of m is 1. */
 static uint64_t nearest(uint64_t m, int more, int e)
 {
     int exponent = e + 63, drop = 64 - (FRACTION_BITS + 1), is_small = exponent < -1022;
@@ -177,7 +178,8 @@ typedef struct decimal {
     long long leading_exponent;
 } decimal;
 
-/* Is the number above (1), at (0) or below (-1) the middle between the doubles of `bits` and bits + 1? */
+/* Is the number above (1), at (0) or below (-1) the middle between the doubles of `bits` and bits +
+ * 1? */
 static int compare_with_middle(const decimal *d, uint64_t bits)
 {
     uint64_t fraction = bits & (((uint64_t)1 << FRACTION_BITS) - 1);
@@ -309,7 +311,8 @@ static inline const char *read_digits(const char *s, const char *end, uint64_t *
     return s;
 }
 
-/* A number of more than 19 digits: zeros at its front do not count, and what is behind 19 others is cut. */
+/* A number of more than 19 digits: zeros at its front do not count, and what is behind 19 others is
+ * cut. */
 static void cut_digits(decimal *d)
 {
     const char *s = d->text, *end = s + d->length;
@@ -429,7 +432,7 @@ double perp_number_read(const char *text, const char **rest)
     return x;
 }
 
-/* Writing: R. Giulietti, The Schubfach way to render doubles (2020) ----------------------------- */
+/* Writing: R. Giulietti, The Schubfach way to render doubles (2020) ---------------------------- */
 
 /* p w, cut off to an odd number where it is no integer: this keeps every comparison below. */
 static uint64_t round_to_odd(pair p, uint64_t w)
@@ -461,16 +464,18 @@ static int is_near(uint64_t a, uint64_t b)
     return a - b + 16 < 32;
 }
 
-/* The digits of the shortest number among those that are read as x = c 2^q, and nearest to x; it is that times
- * 10^*k, or with a 0 at its end. Numbers between (4 c - 2) 2^q / 4 and (4 c + 2) 2^q / 4 are read as x, the two ends
- * themselves if c is even; where the next double below is nearer, the lower end is 4 c - 1. */
+/* The digits of the shortest number that reads as x = c 2^q and is nearest to x. The number is the
+ * digits times 10^*k, or with a 0 at its end. Numbers between (4 c - 2) 2^q / 4 and (4 c + 2) 2^q /
+ * 4 read as x, the two ends only if c is even. If the next double below is nearer, the lower end is
+ * 4 c - 1. */
 static uint64_t shortest(uint64_t c, int q, int is_near_below, int *k)
 {
     *k = is_near_below ? log10_of_three_quarters(q) : log10_of_power(q);
     int h = q + log2_of_power(-*k) + 1;                        /* 1 to 4 */
     pair p = power_above(-*k), x = leading_product(p, c << h); /* with 64 bits behind the point */
 
-    /* To the next ten below and above, and half of what a last bit is worth, 0.5 to 5: in parts of 2^60. */
+    /* Distance to the next ten below and above, and half a unit in the last bit, 0.5 to 5: in parts
+     * of 2^60. */
     uint64_t last = x.high % 10, below = last << 60 | x.low >> 4;
     uint64_t above = ((uint64_t)10 << 60) - below, half = p.high >> (5 - h);
     uint64_t is_above = above < half;
@@ -494,7 +499,8 @@ static uint64_t digits_of(uint64_t bits, int *k)
 
 enum { WRITTEN_DIGITS = 17 };
 
-/* Its digits from the first that is not 0, with zeros behind them; *exponent is that of the first. */
+/* Its digits from the first that is not 0, with zeros behind them; *exponent is that of the
+ * first. */
 static uint64_t normalized_digits(uint64_t bits, int *exponent)
 {
     const uint64_t least = 10000000000000000; /* of 17 digits */
@@ -506,8 +512,8 @@ static uint64_t normalized_digits(uint64_t bits, int *exponent)
     return digits * (10 - 9 * is_long); /* a branch would be predicted wrongly half the time */
 }
 
-/* Eight digits, one a byte, the first of them the lowest: halved three times, all parts at once. In each part
- * a 10^k + b becomes a + b 2^m, which is (a 10^k + b) 2^m - a (10^k 2^m - 1). */
+/* Eight digits, one a byte, the first of them the lowest: halved three times, all parts at once. In
+ * each part a 10^k + b becomes a + b 2^m, which is (a 10^k + b) 2^m - a (10^k 2^m - 1). */
 static uint64_t spread(uint32_t x)
 {
     uint64_t fours = ((uint64_t)x << 32) - x / 10000 * (((uint64_t)10000 << 32) - 1);
@@ -539,7 +545,8 @@ static int put_digits(char *to, uint64_t digits)
     return middle_eight ? WRITTEN_DIGITS - 8 - (leading_zeros(middle_eight) >> 3) : 1;
 }
 
-/* The digits with a point behind the first `whole`, which may be none; up to 23 bytes are written. */
+/* The digits with a point behind the first `whole`, which may be none; up to 23 bytes are
+ * written. */
 static char *put_point(char *to, uint64_t digits, int whole)
 {
     char *first = to + (whole > 0 ? 1 : 2 - whole);
@@ -584,7 +591,7 @@ int perp_number_write(double x, char *text)
     return (int)(to - text);
 }
 
-/* Text with numbers in it: the C locale for this thread, as long as it takes -------------------- */
+/* Text with numbers in it: the C locale for this thread, as long as it takes ------------------- */
 
 int perp__vformat(char *text, size_t size, const char *format, va_list args)
 {

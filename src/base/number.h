@@ -8,8 +8,8 @@
 
 #include <stdarg.h>
 
-/* Read the number at the start of the n bytes at text, which need not end in a zero; returns how
- * many bytes it takes, 0 where there is none (*x is then 0). */
+/* Read the number at the start of the n bytes at text, which need not end in a zero. Returns the
+ * number of bytes read; 0 if there is none (*x is then 0). */
 size_t perp__number_read(const char *text, size_t n, double *x);
 
 /* snprintf and vsnprintf with a decimal point. */

@@ -1,4 +1,5 @@
-/* Paths are made real once, so that a link stays a link; what is being written is known to a signal handler. */
+/* Paths are made real once, so that a link stays a link; what is being written is known to a signal
+ * handler. */
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
@@ -102,9 +103,10 @@ int perp_file_is_same(const char *a, const char *b)
     return same;
 }
 
-/* Temporary files --------------------------------------------------------------------------------- */
+/* Temporary files ------------------------------------------------------------------------------ */
 
-/* The names of those that may be there: what a signal handler removes. Who takes a name out owns it. */
+/* The names of those that may be there: what a signal handler removes. Who takes a name out owns
+ * it. */
 enum { MOST_PARTS = 64 };
 static _Atomic(char *) parts[MOST_PARTS];
 
@@ -153,7 +155,7 @@ void perp_file_abandon(void)
     errno = error;
 }
 
-/* Writing --------------------------------------------------------------------------------------- */
+/* Writing -------------------------------------------------------------------------------------- */
 
 static void clear(perp__output *o)
 {
@@ -228,7 +230,8 @@ int perp__output_open(perp__output *o, const char *path, int in_place)
     return 0;
 }
 
-/* Flush and close. 0: it could not be written, errno says why. A name that replaces another is given only to bytes that are on the disc. */
+/* Flush and close. 0: it could not be written, errno says why. A name that replaces another is
+ * given only to bytes that are on the disc. */
 static int finish(perp__output *o, perp__output_end end)
 {
     errno = 0;

@@ -1,5 +1,5 @@
-/* Files that are written whole or not at all: under another name beside the file, which is taken over at the
- * end. perp_file_write, _is_same and _abandon of perp/base.h are in output.c as well. */
+/* Files that are complete or absent: written under another name in the same folder and renamed at
+ * the end. perp_file_write, _is_same and _abandon of perp/base.h are in output.c as well. */
 
 #ifndef PERP_SRC_OUTPUT_H
 #define PERP_SRC_OUTPUT_H
@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* The file that a path stands for, also where there is none yet: links are followed, of the file and of its
- * folder. The caller frees it; NULL: errno says why. */
+/* The file that a path stands for, also where there is none yet: links are followed, of the file
+ * and of its folder. The caller frees it; NULL: errno says why. */
 char *perp__real_path(const char *path);
 
 /* A file while it is written. */
@@ -19,34 +19,40 @@ typedef struct perp__output {
         *part;     /* the file it is to be, and the one it is until then; NULL: written in place */
     char *partial; /* the name of what was not written to its end */
     int place;     /* of `part` among the names that perp_file_abandon knows */
-    int is_brief; /* set by who writes what no crash has to leave whole: it is not waited for until it is on the disc */
+    /* set by who writes what no crash has to leave whole: it is not waited for until it is on the
+     * disc */
+    int is_brief;
 } perp__output;
 
 typedef enum perp__output_end { PERP__REPLACE, PERP__PARTIAL, PERP__DISCARD } perp__output_end;
 
-/* Begin to write: a regular file under another name in its folder, with the mode and, where that is permitted, the
- * owner of the file that it replaces; in place what is no regular file ("-" is standard output), and all files
- * with `in_place`. 0: errno says why not. */
+/* Begin to write. A regular file gets another name in its folder, with the mode and, where
+ * permitted, the owner of the old file. Other files ("-" is standard output), and all files with
+ * `in_place`, are written in place. 0: errno says why not. */
 int perp__output_open(perp__output *output, const char *path, int in_place);
 
-/* Flush, close, and give the file its name, that of a partial file, or none; what was written in place stays. A
- * file that could not be written has none. Clears the output. 0: errno says why not. */
+/* Flush, close, and give the file its name, that of a partial file, or none; what was written in
+ * place stays. A file that could not be written has none. Clears the output. 0: errno says why
+ * not. */
 int perp__output_close(perp__output *output, perp__output_end end);
 
 /* The same of n files: they get their names when all are on the disc, or none of them does. */
 int perp__output_close_all(perp__output *output, int n, perp__output_end end);
 
-/* A file of whole lines to go on with: a regular file, made where there is none, for reading and writing. -1: errno says why not. */
+/* A file of whole lines to go on with: a regular file, made where there is none, for reading and
+ * writing. -1: errno says why not. */
 int perp__output_keep(const char *path);
 
 /* Make an empty file. 0: errno says why not; EEXIST: another process was first. */
 int perp__output_claim(const char *path);
 
-/* A file that perp_file_abandon is to remove, by a malloc'ed name (NULL is fine): its place; and no longer, which frees the name. */
+/* A file that perp_file_abandon is to remove, by a malloc'ed name (NULL is fine): its place; and no
+ * longer, which frees the name. */
 int perp__output_know(char *path);
 void perp__output_forget(char *path, int place);
 
-/* A process group that writes such files, which perp_file_abandon ends before it removes them; 0: none. */
+/* A process group that writes such files, which perp_file_abandon ends before it removes them; 0:
+ * none. */
 void perp__output_by(long group);
 
 /* Say that the file could not be written, from errno; returns PERP_ERR_FILE, or PERP_ERR_MEMORY. */

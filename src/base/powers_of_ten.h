@@ -1,5 +1,5 @@
-/* Powers of ten from 10^-342 to 10^324: 128 leading bits each, cut off, most significant half first; a
- * power is exact from 10^0 to 10^55. tests/unit/test_number.c computes them again. */
+/* Powers of ten from 10^-342 to 10^324: 128 leading bits each, truncated, most significant half
+ * first. Powers are exact from 10^0 to 10^55. tests/unit/test_number.c computes them again. */
 
 #ifndef PERP_SRC_POWERS_OF_TEN_H
 #define PERP_SRC_POWERS_OF_TEN_H

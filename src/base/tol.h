@@ -3,16 +3,17 @@
 #ifndef PERP_SRC_TOL_H
 #define PERP_SRC_TOL_H
 
-/* A solve is `solved` when each condition is violated by at most this times its own scale: what pivoting reaches on all
- * contact problems, and two digits below what the peers are judged by (1e-8). */
+/* A solve is `solved` if each condition is violated by at most this times its own scale. Pivoting
+ * reaches it on all contact problems. It is two digits below the tolerance of the peers (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
 
-/* A nonlinear problem is solved when each condition is violated by at most this times its own scale: where Newton converges at all its last
- * step goes far below, unless F itself is rounded more coarsely. */
+/* A nonlinear problem is solved if each condition is violated by at most this times its own scale.
+ * Where Newton's method converges its last step goes far below, unless F itself is rounded more
+ * coarsely. */
 #define PERP_TOL_NONLINEAR 1e-9
 
-/* A friction problem is solved when no contact's error is above this: what the published comparisons ask for beside max|q|.
- * Newton's last step usually goes far below. */
+/* A friction problem is solved when no contact's error is above this: what the published
+ * comparisons ask for beside max|q|. Newton's last step usually goes far below. */
 #define PERP_TOL_FRICTION 1e-8
 
 /* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction
@@ -20,22 +21,22 @@
  * gap is rarely below 1e-10. */
 #define PERP_TOL_TIE 1e-11
 
-/* A pivot below this fraction of the largest entry of its column is taken for zero. */
+/* A pivot below this share of the largest entry of its column counts as zero. */
 #define PERP_TOL_PIVOT 1e-11
 
-/* The bound of the rounding in a sum, by the first-order bound in units of 2^-53: twice, for what is of higher order, and
- * twice, since an unknown is itself the rounded result of a solve. */
+/* Bound of the rounding in a sum, in units of 2^-53. The first-order bound is doubled for higher
+ * orders, and doubled again because an unknown is itself the rounded result of a solve. */
 #define PERP_ROUNDING 4.5e-16
 
 /* A time step is accepted when every original condition holds to this, or to this times 1 + the
  * largest known term. */
 #define PERP_TOL_STEP 1e-9
 
-/* The mode of the last step is kept when no inequality is violated by more than this, relative as
- * above: rounding only, so that a mode is never kept where the true one differs. */
+/* The mode of the last step is kept if no inequality is violated by more than this, relative as
+ * above. This is rounding only, so a mode is never kept where the true one differs. */
 #define PERP_TOL_MODE 1e-13
 
-/* Everywhere -------------------------------------------------------------------------------------- */
+/* Everywhere ----------------------------------------------------------------------------------- */
 
 /* Added or compared so that nothing is divided by 0; its inverse is finite. */
 #define PERP_TINY 1e-300
@@ -43,16 +44,19 @@
 /* Larger numbers are not used: products and roots of what is measured could overflow. */
 #define PERP_HUGE 1e300
 
-/* Two numbers that were written apart, or summed apart as t0 + k h, are the same to this: some thousand roundings. */
+/* Two numbers that were written apart, or summed apart as t0 + k h, are the same to this: some
+ * thousand roundings. */
 #define PERP_TOL_SAME 1e-12
 
-/* A quotient of lengths is a whole number when it is as near to one as this: steps of a run, ticks of an axis, nodes. */
+/* A quotient of lengths is a whole number when it is as near to one as this: steps of a run, ticks
+ * of an axis, nodes. */
 #define PERP_TOL_WHOLE 1e-9
 
-/* Below this reciprocal condition number nothing is known of a system's solution: the rounding unit. */
+/* Below this reciprocal condition number nothing is known of a system's solution: the rounding
+ * unit. */
 #define PERP_TOL_CONDITION 1e-16
 
-/* model ------------------------------------------------------------------------------------------- */
+/* model ---------------------------------------------------------------------------------------- */
 
 /* Powers and factors of units agree to this; those that are written have few digits. */
 #define PERP_TOL_UNIT 1e-9
@@ -63,26 +67,28 @@
 /* Two products cancel when their factors differ by no more: one rounding or two. */
 #define PERP_TOL_CANCEL 1e-15
 
-/* linalg ------------------------------------------------------------------------------------------ */
+/* linalg --------------------------------------------------------------------------------------- */
 
-/* A pivot below this times the largest entry of its row or block: what rounding leaves of 0 in a few hundred eliminations. */
+/* A pivot below this times the largest entry of its row or block: what rounding leaves of 0 in a
+ * few hundred eliminations. */
 #define PERP_TOL_SINGULAR 1e-13
 
-/* Sparse LU: a diagonal entry is the pivot if it is at least this part of the largest of its row. With
- * 0.001 the torques of a table at rest had errors of 1e-9. */
+/* Sparse LU: a diagonal entry is the pivot if it is at least this part of the largest of its row.
+ * With 0.001 the torques of a table at rest had errors of 1e-9. */
 #define PERP_PIVOT_SHARE 0.1
 
-/* Former pivots serve while no column of the factors exceeds that of the matrix by more than the inverse: three digits are lost,
- * which the next iteration of Newton regains. */
+/* Former pivots serve while no column of the factors exceeds that of the matrix by more than the
+ * inverse of this. Three digits are lost, which the next Newton iteration regains. */
 #define PERP_TOL_GROWTH 1e-3
 
 /* Rotations of Jacobi end when what is off the diagonal is below the rounding of what is on it. */
 #define PERP_TOL_JACOBI 1e-17
 
-/* Iterative refinement of a regularised system ends when what is left is below this times the right side. */
+/* Iterative refinement of a regularised system ends when the residual is below this times the right
+ * side. */
 #define PERP_TOL_REFINED 1e-12
 
-/* external ---------------------------------------------------------------------------------------- */
+/* external ------------------------------------------------------------------------------------- */
 
 /* IPOPT takes bounds from here on for none. */
 #define PERP_NLP_INFINITE 1e19
@@ -90,18 +96,22 @@
 /* ... and this is how we write none. */
 #define PERP_NLP_UNBOUNDED 1e20
 
-/* solve ------------------------------------------------------------------------------------------- */
+/* solve ---------------------------------------------------------------------------------------- */
 
-/* Principal pivoting: a value is negative when it is below minus this times its scale: rounding only. */
+/* Principal pivoting: a value is negative when it is below minus this times its scale: rounding
+ * only. */
 #define PERP_TOL_SIGN 1e-13
 
-/* A diagonal pivot below this fraction of its column; a P-matrix has none, unless nearly singular. */
+/* A diagonal pivot below this fraction of its column; a P-matrix has none, unless nearly
+ * singular. */
 #define PERP_TOL_MURTY_PIVOT 1e-12
 
-/* Least reciprocal condition of the rows of free variables, by which these are eliminated; else the pivots take them. */
+/* Least reciprocal condition of the rows of free variables, by which these are eliminated; else the
+ * pivots take them. */
 #define PERP_TOL_FREE_ROWS 1e-12
 
-/* A pair whose larger side is below this, relative, may turn either way: derivatives are of one side only. */
+/* A pair whose larger side is below this, relative, may turn either way: derivatives are of one
+ * side only. */
 #define PERP_TOL_STRICT 1e-9
 
 /* Classes: entries left over below this count as 0 in a matrix of largest entry 1. */
@@ -113,7 +123,8 @@
 /* Classes: a form may be negative by this in a matrix of largest entry 1. */
 #define PERP_TOL_COPOSITIVE 1e-10
 
-/* Newton's direction descends when the slope is below minus this times the merit: the rounding of a sum. */
+/* Newton's direction descends when the slope is below minus this times the merit: the rounding of a
+ * sum. */
 #define PERP_TOL_DESCENT 1e-14
 
 /* Added to Newton's matrix where it is singular, beside entries of size 1. */
@@ -128,12 +139,13 @@
 /* The step of a projected fixed point is not shortened below this times its start. */
 #define PERP_RHO_LEAST 1e-8
 
-/* Semismooth Newton on a linear problem ends at this residual beside 1 + max|q|, its rounding; Fischer's function first where the
- * basis is decided, and the direct solve on it does the rest. */
+/* Semismooth Newton on a linear problem ends at this residual beside 1 + max|q|, its rounding;
+ * Fischer's function first where the basis is decided, and the direct solve on it does the rest. */
 #define PERP_NEWTON_END      1e-14
 #define PERP_NEWTON_ON_BASIS 1e-10
 
-/* A diagonal entry below this times the largest is replaced by that in the step of a projected fixed point. */
+/* A diagonal entry below this times the largest is replaced by that in the step of a projected
+ * fixed point. */
 #define PERP_RHO_DIAGONAL 1e-12
 
 /* The interior point method for linear problems ends: conditions at their rounding ... */
@@ -160,7 +172,8 @@
 /* of W plus scalings of cones, whose condition grows without bound near the end. */
 #define PERP_FC_PIVOT_IPM 1e-15
 
-/* A cone for mu = 0 has no interior: the smallest mu of the interior point method. Newton then uses the true one. */
+/* A cone for mu = 0 has no interior: the smallest mu of the interior point method. Newton then uses
+ * the true one. */
 #define PERP_FC_MU_LEAST 1e-3
 
 /* That method ends when its steps are shorter, ... */
@@ -169,11 +182,12 @@
 /* ... or its gap is below this times the square of the largest force. */
 #define PERP_FC_GAP 1e-22
 
-/* Where a diagonal of a scaled W is smaller, the step of the Alart-Curnier map is 1 instead of its inverse. */
+/* Where a diagonal of a scaled W is smaller, the step of the Alart-Curnier map is 1 instead of its
+ * inverse. */
 #define PERP_FC_DIAGONAL 1e-3
 
-/* Newton's first shift of W, beside its diagonal; between half and twice little changes. From a guess, which is near, it may be small: with
- * 1e-5 stacks at rest take 4 steps, with this 1. */
+/* Newton's first shift of W, beside its diagonal; between half and twice little changes. From a
+ * guess, which is near, it may be small: with 1e-5 stacks at rest take 4 steps, with this 1. */
 #define PERP_FC_SHIFT      1e-3
 #define PERP_FC_SHIFT_WARM 1e-7
 
@@ -186,29 +200,34 @@
 /* ADMM: least eigenvalue taken for rho. */
 #define PERP_FC_RHO_LEAST 1e-3
 
-/* The sliding force of one contact by Newton: its error is of the order of the square of the last step. */
+/* The sliding force of one contact by Newton: its error is of the order of the square of the last
+ * step. */
 #define PERP_FC_SLIDE 1e-10
 
-/* A block of 3 x 3 is inverted by cofactors where its determinant is above this times the cube of its largest entry: few digits are
- * lost. */
+/* A block of 3 x 3 is inverted by cofactors if its determinant is above this times the cube of its
+ * largest entry. Few digits are lost. */
 #define PERP_TOL_COFACTORS 1e-2
 
 /* In a sweep, which changes all others: from the last sweep's force one step is mostly enough. */
 #define PERP_FC_SLIDE_SWEEP 1e-2
 
-/* A contact's block is regular when its determinant is above this times the product of its diagonal. */
+/* A contact's block is regular when its determinant is above this times the product of its
+ * diagonal. */
 #define PERP_FC_STICK 1e-14
 
-/* Sizes from this to its inverse can be multiplied with each other's roots and divided without overflow. */
+/* Sizes from this to its inverse can be multiplied with each other's roots and divided without
+ * overflow. */
 #define PERP_LEAST_FACTOR 1e-280
 
 /* Data of a row can be squared and divided from this to its inverse. */
 #define PERP_LEAST_ROOT 1e-150
 
-/* Complete pivoting ends where all that is left is below this, in rows and columns of largest entry 1. */
+/* Complete pivoting ends where all that is left is below this, in rows and columns of largest entry
+ * 1. */
 #define PERP_TOL_RANK 1e-11
 
-/* Corrections of a solution on its basis have come to nothing: the next would be below the rounding of its double. */
+/* Corrections of a solution on its basis have come to nothing: the next would be below the rounding
+ * of its double. */
 #define PERP_TOL_REFINED_LCP 1e-13
 
 /* A z on its basis is beyond its bounds when by more than this times its size. */
@@ -248,22 +267,25 @@
 /* Impulses below this part of the largest are what underflow left of 0. */
 #define PERP_FC_UNDERFLOW 1e-200
 
-/* simulate ---------------------------------------------------------------------------------------- */
+/* simulate ------------------------------------------------------------------------------------- */
 
-/* A row, scaled to largest entry 1, whose remainder is smaller depends on the others: far above the rounding of 100 steps of
- * elimination, far below what a model means. */
+/* A row, scaled to largest entry 1, depends on the others if its remainder is smaller. This is far
+ * above the rounding of 100 elimination steps, and far below what a model means. */
 #define PERP_TOL_DEPENDS 1e-10
 
-/* An unknown moves along a direction of a null space when it has more than this part of its largest entry. */
+/* An unknown moves along a direction of a null space when it has more than this part of its largest
+ * entry. */
 #define PERP_TOL_MOVES 1e-7
 
 /* Pairs with a smaller part of a certificate or ray are not named in the message. */
 #define PERP_TOL_NAMED 1e-9
 
-/* Couplings of normal and tangent below this part of the diagonal do not choose the units of a contact. */
+/* Couplings of normal and tangent below this part of the diagonal do not choose the units of a
+ * contact. */
 #define PERP_TOL_COUPLED 1e-3
 
-/* Added to the diagonal of a singular M, in turn, beside its largest entry: rounding in q is far below the last. */
+/* Added to the diagonal of a singular M, in turn, beside its largest entry: rounding in q is far
+ * below the last. */
 #define PERP_STEP_SHARES                                                                           \
     {                                                                                              \
         1e-12, 1e-10, 1e-8                                                                         \
@@ -272,22 +294,26 @@
 /* A line search of Newton ends when the step is shorter. */
 #define PERP_STEP_SHORTEST 1e-4
 
-/* So many roundings off, after a fall by this, the sizes of unknowns are computed: they may allow more than the terms do. */
+/* So many roundings off, after a fall by this, the sizes of unknowns are computed: they may allow
+ * more than the terms do. */
 #define PERP_STEP_FAR  1e3
 #define PERP_STEP_FELL 1e-8
 
-/* A verdict this far below the tolerance leaves room for what rounding adds; it is sure of a condition without a look at its terms. */
+/* A verdict this far below the tolerance leaves room for what rounding adds; it is sure of a
+ * condition without a look at its terms. */
 #define PERP_AMPLY 0.01
 
-/* Rows that were linearised where an unknown was so many times what it is now have the rounding of that. */
+/* Rows that were linearised where an unknown was so many times what it is now have the rounding of
+ * that. */
 #define PERP_FAR 1e3
 
 /* A full step across a kink may make the residual larger by this. */
 #define PERP_STEP_WORSE 1e3
 
-/* plan -------------------------------------------------------------------------------------------- */
+/* plan ----------------------------------------------------------------------------------------- */
 
-/* An easier plan (fewer nodes, another method) is a start for the asked one when its conditions hold to this. */
+/* An easier plan (fewer nodes, another method) is a start for the asked one when its conditions
+ * hold to this. */
 #define PERP_PLAN_USABLE 1e-3
 
 /* Costs that differ by less, relative, are the same. */
@@ -311,23 +337,27 @@
 /* On the diagonal of what nothing determines: a value that the inertia counts as positive. */
 #define PERP_IPM_LEAST_DIAGONAL 1e-20
 
-/* The start is a stationary point when its gradient is below this part of what curvature makes of it nearby. */
+/* The start is a stationary point when its gradient is below this part of what curvature makes of
+ * it nearby. */
 #define PERP_IPM_STATIONARY 1e-3
 
 /* Rounding beside a bound of 0 is that of numbers of this size. */
 #define PERP_IPM_NEAR_ZERO 1e-3
 
-/* Interior points of a step end when the mean product of the slacks is below this times the first: the smaller slack of a pair is
- * then far below the other; or when they come this little further. */
+/* Interior points of a step end when the mean product of the slacks is below this times the first:
+ * the smaller slack of a pair is then far below the other. They also end when they advance by less
+ * than this. */
 #define PERP_INSIDE_GAP  1e-14
 #define PERP_INSIDE_STEP 1e-4
 
-/* identify ---------------------------------------------------------------------------------------- */
+/* identify ------------------------------------------------------------------------------------- */
 
-/* Quotients of intervals are whole numbers of steps, and degrees of freedom whole numbers, to this. */
+/* Quotients of intervals are whole numbers of steps, and degrees of freedom whole numbers, to
+ * this. */
 #define PERP_TOL_STEPS 1e-6
 
-/* A cost that rises by less than this part of the least, or by the second where that is 0, has not risen. */
+/* A cost that rises by less than this part of the least, or by the second where that is 0, has not
+ * risen. */
 #define PERP_TOL_FLAT       1e-9
 #define PERP_TOL_FLAT_LEAST 1e-12
 
@@ -338,7 +368,8 @@
 #define PERP_DAMPING_FIRST 1e-3
 #define PERP_DAMPING_LEAST 1e-6
 
-/* Minima are the same when their costs differ by less than this of the variance: a fiftieth is far within the noise. */
+/* Minima are the same when their costs differ by less than this of the variance: a fiftieth is far
+ * within the noise. */
 #define PERP_SAME_COST         0.02
 #define PERP_SAME_COST_LEAST   1e-14
 #define PERP_SAME_COST_ROUNDED 1e-6 /* what minimisation leaves of it */
@@ -346,46 +377,53 @@
 /* One of two fits is better when its cost is less by so many variances of the noise. */
 #define PERP_BETTER_FIT 10
 
-/* An interval is at least as wide as this part of the range when another minimum is looked for outside. */
+/* An interval is at least as wide as this part of the range when another minimum is looked for
+ * outside. */
 #define PERP_TOL_NARROW 1e-6
 
 /* Fits of the bootstrap's sets need not be better: their spread is far larger. */
 #define PERP_TOL_BOOTSTRAP 1e-6
 
-/* A direction counts as not determined when its information is below this share of the largest: the differences that make
- * the Jacobian are good to 1e-5 of its entries, and information is their square. */
+/* A direction counts as not determined if its information is below this share of the largest. The
+ * differences of the Jacobian are good to 1e-5 of its entries, and information is their square. */
 #define PERP_TOL_OPEN 1e-10
 
 /* Newton for a quantile of the normal distribution ends at its rounding. */
 #define PERP_TOL_QUANTILE 1e-14
 
-/* A column whose spread is below this part of its largest entry does not move: its numbers are written with fewer digits. */
+/* A column whose spread is below this part of its largest entry does not move: its numbers are
+ * written with fewer digits. */
 #define PERP_TOL_CONSTANT 1e-9
 
-/* A Hessian is convex when no eigenvalue is below minus this, beside 1 and the largest: the accuracy of its derivatives. */
+/* A Hessian is convex when no eigenvalue is below minus this, beside 1 and the largest: the
+ * accuracy of its derivatives. */
 #define PERP_TOL_CONVEX 1e-9
 
-/* The optimal face of a linear program reaches this far above the optimum, the tolerance of the simplex method. */
+/* The optimal face of a linear program reaches this far above the optimum, the tolerance of the
+ * simplex method. */
 #define PERP_TOL_FACE 1e-9
 
 /* ... and is one point along a parameter when it is narrower than this part of the range. */
 #define PERP_TOL_POINT 1e-5
 
-/* The answer of a linear program satisfies its conditions, recomputed, to this beside its largest unknown. */
+/* The answer of a linear program satisfies its conditions, recomputed, to this beside its largest
+ * unknown. */
 #define PERP_TOL_PROGRAM 1e-6
 
 /* A singular vector whose last entry is smaller gives no parameters: it is divided by that. */
 #define PERP_TOL_LAST 1e-8
 
-/* A second singular value below this, squared and beside the largest, is 0: a plane of parameters fits. */
+/* A second singular value below this, squared and beside the largest, is 0: a plane of parameters
+ * fits. */
 #define PERP_TOL_PLANE 1e-12
 
 /* A parameter is open when it has at least this part of the vectors that span such a plane. */
 #define PERP_TOL_APART 1e-3
 
-/* report ------------------------------------------------------------------------------------------ */
+/* report --------------------------------------------------------------------------------------- */
 
-/* Two rows are a step apart when their times are, to this part of the step: times may be written with few digits. */
+/* Two rows are a step apart when their times are, to this part of the step: times may be written
+ * with few digits. */
 #define PERP_TOL_SAME_STEP 1e-3
 
 #endif

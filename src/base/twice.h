@@ -1,4 +1,5 @@
-/* Numbers in twice the precision of a double, as the sum of two (Dekker 1971), without fused multiply-add. */
+/* Numbers in twice the precision of a double, as the sum of two (Dekker 1971), without fused
+ * multiply-add. */
 
 #ifndef PERP_SRC_TWICE_H
 #define PERP_SRC_TWICE_H
@@ -13,7 +14,8 @@ static inline double perp__sum_error(double a, double b, double s)
     return (a - (s - of_b)) + (b - of_b);
 }
 
-/* x rounded to 26 bits, so that products of such numbers are exact; by its bits, where a product would overflow. */
+/* x rounded to 26 bits, so that products of such numbers are exact; by its bits, where a product
+ * would overflow. */
 static inline double perp__upper_half(double x)
 {
     uint64_t bits;
@@ -30,7 +32,7 @@ static inline double perp__product_error(double a, double b, double p)
     return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
 }
 
-/* At most 26 digits: a sum, a quotient or a decimal fraction that was rounded has more, but by chance. */
+/* At most 26 digits. A rounded sum, quotient or decimal fraction almost always has more. */
 static inline int perp__is_short(double x)
 {
     return x == perp__upper_half(x);

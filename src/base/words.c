@@ -1,4 +1,5 @@
-/* The lists are short and searched from the first word on; the nearest word is the one at the least edit distance. */
+/* The lists are short and searched from the first word on; the nearest word is the one at the least
+ * edit distance. */
 
 #include "base/words.h"
 

@@ -1,5 +1,5 @@
-/* Words of users that stand for the values of an enum: one table behind looking them up, naming them, and what is said of an
- * unknown one. */
+/* Words of users for the values of an enum. One table gives the look-up, the names, and the message
+ * for an unknown word. */
 
 #ifndef PERP_SRC_WORDS_H
 #define PERP_SRC_WORDS_H
@@ -44,7 +44,8 @@ const char *perp__word_summary(const perp__words *words, int value);
         return perp__word_summary(&(words), (int)value);                                           \
     }
 
-/* Refuse a word that is not in the table. NULL, or one that is: the value came from elsewhere and is outside the enum. */
+/* Refuse a word that is not in the table. NULL, or one that is: the value came from elsewhere and
+ * is outside the enum. */
 perp_status perp__refuse_word(perp_diag *diag, perp_status status, perp__place place,
                               const char *what, const char *word, const perp__words *words);
 

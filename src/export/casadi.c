@@ -1,5 +1,6 @@
-/* perp_export_casadi: conditions of a model as C functions of CasADi's interface for external functions, with derivatives of first and second order. A
- * function is matrices of expressions in the model's symbols, and its derivative such a function again. */
+/* perp_export_casadi: conditions of a model as C functions of CasADi's interface for external
+ * functions, with derivatives of first and second order. A function is matrices of expressions in
+ * the model's symbols, and its derivative such a function again. */
 
 #include "base/base.h"
 #include "base/text.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions -------------------------------------------------------------------------------------- */
+/* Functions ------------------------------------------------------------------------------------ */
 
 enum { IN_T, IN_H, IN_BEFORE, IN_X, IN_DER, IN_Z, IN_U, IN_P, INPUTS };
 static const char *const input_name[INPUTS] = {"t", "h", "before", "x", "der", "z", "u", "p"};
@@ -35,7 +36,8 @@ typedef struct matrix {
     entry *entry;
 } matrix;
 
-/* Of inputs first..first + count - 1, and `given`: what CasADi hands to a derivative beside them, the results of what it is the derivative of; they are not read. */
+/* Of inputs first..first + count - 1, and `given`: the results of the original function, which
+ * CasADi passes to its derivative as further inputs. They are not read. */
 typedef struct function {
     char name[MOST_NAME];
     int first, count;
@@ -112,7 +114,7 @@ static matrix *set_column(matrix *m, const char *name, int rows)
     return m;
 }
 
-/* Inputs ------------------------------------------------------------------------------------------ */
+/* Inputs --------------------------------------------------------------------------------------- */
 
 static int symbol_of(const perp_model *m, int input, int i)
 {
@@ -184,7 +186,7 @@ static int make_instant(writer *w)
     return !g->failed;
 }
 
-/* What the model says ----------------------------------------------------------------------------- */
+/* What the model says -------------------------------------------------------------------------- */
 
 static perp_expr read_at(writer *w, perp_expr e, perp__reading reading)
 {
@@ -266,7 +268,7 @@ static void add_parameters(writer *w)
             add_entry(w, p, n++, 0, perp__const(graph_of(w), m->item[PERP_PARAM][i].value));
 }
 
-/* Derivatives ------------------------------------------------------------------------------------- */
+/* Derivatives ---------------------------------------------------------------------------------- */
 
 static int by_place(const void *x, const void *y)
 {
@@ -323,9 +325,10 @@ static void derive(writer *w, int which)
     for (int k = 0; k < of.nout; k++) derive_matrix(w, &of, &of.out[k], f->out + k * nin);
 }
 
-/* Text -------------------------------------------------------------------------------------------- */
+/* Text ----------------------------------------------------------------------------------------- */
 
-/* The number of a pattern, which is written when it is met first: of a matrix without entries the same, whatever its name. */
+/* The number of a pattern, which is written when it is met first: of a matrix without entries the
+ * same, whatever its name. */
 static int pattern_of(writer *w, const matrix *m, int is_dense)
 {
     int n = is_dense ? 0 : m->n, length = 2 + m->columns + 1 + n;
@@ -548,7 +551,7 @@ static void put_common(writer *w)
         "    }\n}\n");
 }
 
-/* Tapes ------------------------------------------------------------------------------------------- */
+/* Tapes ---------------------------------------------------------------------------------------- */
 
 static int compile(writer *w, int k, int first)
 {
@@ -593,7 +596,7 @@ static int write_text(writer *w, perp_casadi_info *info)
     return ok && !w->failed && !w->text.failed;
 }
 
-/* -------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 /* Rows of a second derivative are numbered by an int. */
 static int is_too_large(const writer *w)

@@ -1,5 +1,5 @@
-/* perp_export_c: a model as one source and one header of C99. What a model says becomes statements (model/emit.c) and tables; the step
- * that is the same for all (code/step.c) stands behind them. */
+/* perp_export_c: a model as one source and one header of C99. What a model says becomes statements
+ * (model/emit.c) and tables; the step that is the same for all (code/step.c) stands behind them. */
 
 #include "export/code.h"
 #include "base/base.h"
@@ -29,7 +29,7 @@ void perp_c_options_fill(perp_c_options *options, size_t size)
     perp__options_give(options, size, &own, sizeof own);
 }
 
-/* What is refused -------------------------------------------------------------------------------- */
+/* What is refused ------------------------------------------------------------------------------ */
 
 static perp_status refuse_at(const perp__code *c, int at, const char *what, const char *name)
 {
@@ -73,7 +73,7 @@ static perp_status check_model(const perp__code *c)
     return PERP_OK;
 }
 
-/* The problem ------------------------------------------------------------------------------------ */
+/* The problem ---------------------------------------------------------------------------------- */
 
 /* The step problem with all parameters as symbols and all inputs to be set, as a run has it. */
 static perp_status make_problem(perp__code *c)
@@ -91,8 +91,9 @@ static perp_status make_problem(perp__code *c)
     return perp_simulation_create(c->model, &o, &c->sim, c->diag);
 }
 
-/* Sides to eliminate to, units, and where Newton's iteration first begins, by the first step: of the model as it is now. Where that
- * has no solution (an input is still to be set), at its beginning. */
+/* Sides to eliminate to, units, and where Newton's iteration first begins, by the first step: of
+ * the model as it is now. Where that has no solution (an input is still to be set), at its
+ * beginning. */
 static perp_status look_at_first_step(perp__code *c)
 {
     perp__step *s = &c->sim->step;
@@ -159,7 +160,7 @@ static perp_status make_initial(perp__code *c)
     return ok ? PERP_OK : perp__out_of_memory(c->diag, "export");
 }
 
-/* Files ------------------------------------------------------------------------------------------ */
+/* Files ---------------------------------------------------------------------------------------- */
 
 /* All of them or none. */
 static perp_status write_texts(const perp__code *c, const char *folder, const perp__text *text,

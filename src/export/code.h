@@ -24,12 +24,13 @@ typedef struct perp__code {
 /* code_text.c: the header, the source, and a program that runs them. 0 when memory is out. */
 int perp__code_write(perp__code *c, perp__text *header, perp__text *source, perp__text *program);
 
-/* code_names.c: one name of C for each of n names, malloc'ed, one after the other with a zero behind each: other characters are _, and
- * what is there already gets a number. NULL when memory is out. */
+/* code_names.c: one C name for each of n names, malloc'ed, one after the other with a zero after
+ * each. Other characters become _, and a repeated name gets a number. NULL when memory is out. */
 char *perp__code_names(const char *const *name, int n);
 
-/* code_pairs.c: for code in floats, take_gaps of step.c, which evaluates rows made of positions in pairs of floats, and what it calls. How many rows. plain: the
- * lines of conditions that stay floats, since some function has no pair. place: of slots in the workspace. */
+/* code_pairs.c: for code in floats, take_gaps of step.c, which evaluates rows made of positions in
+ * pairs of floats, and what it calls. How many rows. plain: the lines of conditions that stay
+ * floats, since some function has no pair. place: of slots in the workspace. */
 int perp__code_pairs(const perp__code *c, const int *place, perp__text *to, perp__text *plain);
 
 /* The same for every model: step.c, and pairs.c, which stands before it where there are pairs. */

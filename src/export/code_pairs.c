@@ -1,5 +1,6 @@
-/* What exported code in floats evaluates in pairs of floats (docs/adr/102): sides of pairs, and equations, that are made of positions alone. Their error
- * over the length of a step is a velocity. */
+/* What exported code in floats evaluates in pairs of floats (docs/adr/102): sides of pairs, and
+ * equations, that are made of positions alone. Their error over the length of a step is a
+ * velocity. */
 
 #include "export/code.h"
 #include "model/emit.h"
@@ -93,7 +94,7 @@ static void take_all(pairs *p, const char *side, const char *equation, perp__tex
     }
 }
 
-/* Text ------------------------------------------------------------------------------------------- */
+/* Text ----------------------------------------------------------------------------------------- */
 
 static void put_operand(const pairs *p, int slot, perp__text *to)
 {

@@ -1,4 +1,5 @@
-/* The texts of a model in C: a header, a source of statements and tables before what all models share (code/step.c), and a program. */
+/* The texts of a model in C: a header, a source of statements and tables before what all models
+ * share (code/step.c), and a program. */
 
 #include "export/code.h"
 #include "model/emit.h"
@@ -60,7 +61,7 @@ static int at_least_one(int n)
     return n > 1 ? n : 1;
 }
 
-/* Tables ----------------------------------------------------------------------------------------- */
+/* Tables --------------------------------------------------------------------------------------- */
 
 static void begin_table(const writer *w, const char *type, const char *name, int n)
 {
@@ -156,7 +157,8 @@ static void put_rows(writer *w)
     free(value);
 }
 
-/* v[..] of a pair from the roots a, b, and of a two-sided one lo, hi. p: its place among those of the step. */
+/* v[..] of a pair from the roots a, b, and of a two-sided one lo, hi. p: its place among those of
+ * the step. */
 static void put_values_of_pair(writer *w, int p, const int *root, int two_sided, int has_guard)
 {
     const perp__rows *pair = w->c->sim->step.pair + p;
@@ -176,7 +178,8 @@ static void put_values_of_pair(writer *w, int p, const int *root, int two_sided,
                       pair[1].a, at[1], on, at[1], pair[1].b, at[3], at[0]);
 }
 
-/* Conditions as they were written, from roots of the check's tape; the slacks of a two-sided pair are what these make them. */
+/* Conditions as they were written, from roots of the check's tape; the slacks of a two-sided pair
+ * are what these make them. */
 static void put_conditions(writer *w)
 {
     const perp__step *s = &w->c->sim->step;
@@ -322,7 +325,7 @@ static void put_parameters(writer *w)
     free(x);
 }
 
-/* Header ----------------------------------------------------------------------------------------- */
+/* Header --------------------------------------------------------------------------------------- */
 
 /* enum { $_KIND_name, .., $_KINDS }; plural: behind the last. */
 static void put_names(const writer *w, const char *kind, const char *tag, const char *plural,
@@ -533,7 +536,7 @@ static void put_header(const writer *w)
            "#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }
 
-/* Source ----------------------------------------------------------------------------------------- */
+/* Source --------------------------------------------------------------------------------------- */
 
 static void put_sizes_of_problem(const writer *w)
 {

@@ -1,5 +1,5 @@
-/* modelDescription.xml of an FMU, by the schemas of FMI 2.0 and 3.0. What both say is written once: attributes come from
- * tables with a column for each version. */
+/* modelDescription.xml of an FMU, by the schemas of FMI 2.0 and 3.0. What both say is written once:
+ * attributes come from tables with a column for each version. */
 
 #include "export/export.h"
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* What stands in an FMU beside the library, which both sides agree on: the variables of a model and their numbers, and the settings of the
- * run in resources/perp.txt, a line each. */
+/* Files of an FMU beside the library, as both sides define them: the variables of a model and their
+ * numbers, and the settings of the run in resources/perp.txt, one a line. */
 
 #ifndef PERP_SRC_EXPORT_H
 #define PERP_SRC_EXPORT_H
@@ -28,13 +28,15 @@ typedef struct perp__fmu_variable {
     double lo, hi;
 } perp__fmu_variable;
 
-/* The variables of an FMU, in one block by malloc; their value references are their places. NULL when memory is out. With a method that
- * locates events, inputs that are functions of time or tables cannot be set, and are none. By moreau forces have impulses: the rows of a
- * run from o->from, which ends after a step, are looked at. */
+/* The variables of an FMU, in one block by malloc; their value references are their places. NULL
+ * when memory is out. With a method that locates events, inputs that are functions of time or
+ * tables cannot be set, and are none. By moreau forces have impulses: the rows of a run from
+ * o->from, which ends after a step, are looked at. */
 perp__fmu_variable *perp__fmu_variables(const perp_model *model, const perp_simulation_options *o,
                                         int *n);
 
-/* Let the run's options name the inputs among them; names are in `list`, malloc'ed. 0 when memory is out. */
+/* Let the run's options name the inputs among them; names are in `list`, malloc'ed. 0 when memory
+ * is out. */
 int perp__fmu_drive(const perp__fmu_variable *variable, int n, perp_simulation_options *options,
                     const char ***list);
 

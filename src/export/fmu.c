@@ -1,4 +1,5 @@
-/* perp_export_fmu: the text of a model, what it names, its description, and the library that runs it, in one file. */
+/* perp_export_fmu: the text of a model, what it names, its description, and the library that runs
+ * it, in one file. */
 
 #include "export/export.h"
 #include "base/base.h"
@@ -43,7 +44,7 @@ static perp_status fail(job *j, perp_status status, const char *text, const char
     return perp__refuse(j->diag, status, perp__in(j->model->source.name), text, name);
 }
 
-/* The run --------------------------------------------------------------------------------------- */
+/* The run -------------------------------------------------------------------------------------- */
 
 /* A run as the FMU will make it: does it begin? */
 static perp_status try_run(job *j)
@@ -71,7 +72,7 @@ static perp_status try_run(job *j)
     return status;
 }
 
-/* Files ----------------------------------------------------------------------------------------- */
+/* Files ---------------------------------------------------------------------------------------- */
 
 static void add_resource(job *j, const char *name, const void *bytes, size_t n)
 {
@@ -83,7 +84,8 @@ static void add_resource(job *j, const char *name, const void *bytes, size_t n)
         j->zip.failed = 1;
 }
 
-/* The name in the model's folder of a file that the text names; NULL after saying that it lies elsewhere. */
+/* The name in the model's folder of a file that the text names; NULL after saying that it lies
+ * elsewhere. */
 static const char *name_inside(job *j, const char *named, const char *path)
 {
     const char *model = j->model->source.name, *name = path + j->folder;

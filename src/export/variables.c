@@ -28,7 +28,8 @@ static perp__fmu_role role_of(const perp_model *m, perp_symbol_kind kind, int i,
     return PERP__FMU_LOCAL;
 }
 
-/* A run by moreau, whose forces have impulses; NULL by another method, or where it does not begin. 0: memory. */
+/* A run by moreau, whose forces have impulses; NULL by another method, or where it does not begin.
+ * 0: memory. */
 static int begin_impulses(const perp_model *model, const perp_simulation_options *options,
                           perp_simulation **sim)
 {

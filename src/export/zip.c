@@ -1,5 +1,5 @@
-/* Zip files (PKWARE's APPNOTE 6.3.10, 4.3) with entries that are stored as they are, dated 1980-01-01: the same content is the
- * same file. */
+/* Zip files (PKWARE's APPNOTE 6.3.10, 4.3) with entries that are stored as they are, dated
+ * 1980-01-01: the same content is the same file. */
 
 #include "export/export.h"
 #include "base/arena.h"

@@ -1,5 +1,6 @@
-/* A library is known by 128 bits of its text, the compiler's version and its options, in its name and again inside. Behind its last byte stands a
- * sum of all before: what a crash or a full disc cut short is never loaded. */
+/* A library is known by 128 bits of its text, the compiler's version and its options, in its name
+ * and again inside. Behind its last byte stands a sum of all before: what a crash or a full disc
+ * cut short is never loaded. */
 
 #define _XOPEN_SOURCE 700 /* lstat */
 
@@ -36,7 +37,8 @@ struct perp__compiled {
     char by[VERSION_ROOM];
 };
 
-/* What this machine's processor has more than all of its kind; "-w", which says nothing, where that is nothing. */
+/* What this machine's processor has more than all of its kind; "-w", which says nothing, where that
+ * is nothing. */
 static const char *processor(void)
 {
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -79,7 +81,8 @@ static void first_line(int from, char *line, size_t size)
     line[strcspn(line, "\r\n")] = 0;
 }
 
-/* Start it in a process group of its own, which a signal to this process ends. 0: it could not be started. */
+/* Start it in a process group of its own, which a signal to this process ends. 0: it could not be
+ * started. */
 static pid_t start(char *const *argument, int out)
 {
     posix_spawn_file_actions_t files;
@@ -99,7 +102,8 @@ static pid_t start(char *const *argument, int out)
     return child;
 }
 
-/* Run it to its end; `line` is the first that it prints. Its exit status; -1: it could not be run. */
+/* Run it to its end; `line` is the first that it prints. Its exit status; -1: it could not be
+ * run. */
 static int run(char *const *argument, char *line, size_t size)
 {
     int ends[2], status = -1;
@@ -255,7 +259,7 @@ static int begin(work *w, const char *cache)
     return w->so != NULL;
 }
 
-/* The compiler that is there, and what it says of itself. NULL: none is. */
+/* The available compiler, and its version text. NULL: there is none. */
 static const char *find_compiler(char version[VERSION_ROOM])
 {
     static const char *const asks[] = {"--version", "-v"};

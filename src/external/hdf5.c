@@ -1,5 +1,6 @@
-/* HDF5's C interface, loaded when it is first asked for. Debian's serial library is not for several threads: a lock is around each use.
- * Types and classes are variables of the library, which its header's macros would link: they are looked up like functions. */
+/* HDF5's C interface, loaded when it is first asked for. Debian's serial library is not for several
+ * threads: a lock is around each use. Types and classes are variables of the library, which its
+ * header's macros would link: they are looked up like functions. */
 
 #include "external/hdf5.h"
 
@@ -121,7 +122,7 @@ struct perp__hdf5 {
     hid_t id, rows; /* rows: the array that grows, or -1 */
     hsize_t row, columns;
     int is_written;
-    FILE *file;  /* ours where it is read, the caller's where it is written */
+    FILE *file;  /* ours for reading, the caller's for writing */
     int error;   /* errno of the first failure of the channel, or 0 */
     char name[]; /* in messages */
 };
@@ -143,11 +144,12 @@ static perp_status leave(void)
     return status;
 }
 
-/* The channel ----------------------------------------------------------------------------------- */
+/* The channel ---------------------------------------------------------------------------------- */
 
-/* What HDF5 reads and writes goes through descriptors of the gate and of base/output.h: it opens no file by a name, neither the one asked for nor
- * one that a link names. A write that fails is remembered and not told: HDF5 1.10 keeps the identifier of a file that it cannot close, whose
- * memory is gone, and uses it at the end of the process. */
+/* HDF5 reads and writes through descriptors of the gate and of base/output.h. It opens no file by a
+ * name, neither the requested one nor one that a link names. A failed write is remembered and not
+ * reported to HDF5: version 1.10 keeps the identifier of a file that it cannot close, whose memory
+ * is gone, and uses it at the end of the process. */
 typedef struct channel {
     H5FD_t public;
     perp__hdf5 *of;
@@ -271,7 +273,7 @@ static hid_t access_by_channel(void)
     return how >= 0 && h5.set_channel(how, class, NULL) >= 0 ? how : H5I_INVALID_HID;
 }
 
-/* Files ----------------------------------------------------------------------------------------- */
+/* Files ---------------------------------------------------------------------------------------- */
 
 static perp_status begin(perp_diag *diag, const char *name)
 {
@@ -281,7 +283,9 @@ static perp_status begin(perp_diag *diag, const char *name)
                             "HDF5 files need " PERP_HAVE_HDF5 ", which is not installed\n");
     if (status != PERP_OK) return status;
     enter();
-    h5.no_end(); /* at its own end it closes a damaged file again that it could not close: a bad address. Where it runs already this changes nothing */
+    /* at its own end it closes a damaged file again that it could not close: a bad address. Where
+     * it runs already this changes nothing */
+    h5.no_end();
     int ok = h5.open() >= 0 && h5.set_messages(H5E_DEFAULT, NULL, NULL) >= 0;
     status = leave();
     return status == PERP_OK && !ok ? PERP_ERR_MEMORY : status;
@@ -382,7 +386,7 @@ perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag)
     return status;
 }
 
-/* Reading --------------------------------------------------------------------------------------- */
+/* Reading -------------------------------------------------------------------------------------- */
 
 /* Each group on the way has to be looked for: the library takes a missing one for an error. */
 static int has(perp__hdf5 *file, const char *path)
@@ -436,8 +440,8 @@ static double values_at_once(hid_t list)
     return n;
 }
 
-/* Does the file itself hold the values? An array may be in other files, or of any size and nowhere: what is not stored reads as zeros. No filter packs
- * numbers as tight as that. */
+/* Does the file itself hold the values? An array may be in other files, or of any size and nowhere:
+ * what is not stored reads as zeros. No filter packs numbers as tight as that. */
 static int is_stored(hid_t array, long long n)
 {
     const double MOST = 4096;
@@ -551,9 +555,10 @@ void perp__hdf5_text(perp__hdf5 *file, const char *path, size_t size, char *out)
     (void)leave();
 }
 
-/* Writing --------------------------------------------------------------------------------------- */
+/* Writing -------------------------------------------------------------------------------------- */
 
-/* An array in this space, which is closed; chunk: NULL, or what is stored together. No time is in it, so that the same numbers are the same bytes. */
+/* An array in this space, which is closed; chunk: NULL, or what is stored together. No time is in
+ * it, so that the same numbers are the same bytes. */
 static hid_t create_array(perp__hdf5 *file, const char *path, hid_t type, hid_t space,
                           const hsize_t *chunk)
 {

@@ -1,4 +1,5 @@
-/* Shared libraries by absolute names, loaded once for all threads. Each thread knows which library it runs. */
+/* Shared libraries by absolute names, loaded once for all threads. Each thread knows which library
+ * it runs. */
 
 #include "external/library.h"
 

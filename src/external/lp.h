@@ -16,10 +16,12 @@ typedef struct perp__lp {
     double *lo, *hi, *cost;  /* ncolumn */
     double *row_lo, *row_hi; /* nrow */
     int most;                /* iterations; 0: as many as Clp takes, which may cycle */
-    int is_reduced; /* what needs no pivots is taken out first: faster, but another vertex, and no ray */
+    /* what needs no pivots is taken out first: faster, but another vertex, and no ray */
+    int is_reduced;
 } perp__lp;
 
-/* Is Clp in this build and on this machine? The first call loads it; without memory for that, perp__lp_solve says so. */
+/* Is Clp in this build and on this machine? The first call loads it; without memory for that,
+ * perp__lp_solve says so. */
 int perp__lp_available(void);
 
 /* What else is known at the end: each nullable, filled where it applies. */
@@ -32,7 +34,8 @@ typedef struct perp__lp_end {
     int is_cut;                      /* it made the most iterations */
 } perp__lp_end;
 
-/* PERP_OK and x (ncolumn), PERP_ERR_NO_SOLUTION (infeasible, unbounded or cut), PERP_ERR_MEMORY or PERP_ERR_UNAVAILABLE. */
+/* PERP_OK and x (ncolumn), PERP_ERR_NO_SOLUTION (infeasible, unbounded or cut), PERP_ERR_MEMORY or
+ * PERP_ERR_UNAVAILABLE. */
 perp_status perp__lp_solve(const perp__lp *lp, double *x);
 perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end *end);
 

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* What is called of IPOPT, which is loaded by the first solve: with its linear algebra that takes longer than a whole
- * simulation of a small model. */
+/* The functions of IPOPT, which is loaded by the first solve: with its linear algebra that takes
+ * longer than a whole simulation of a small model. */
 static struct {
     __typeof__(CreateIpoptProblem) *create;
     __typeof__(FreeIpoptProblem) *destroy;
@@ -151,7 +151,8 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     copy_bounds(n, nlp->xhi, xhi);
     copy_bounds(m, nlp->glo, glo);
     copy_bounds(m, nlp->ghi, ghi);
-    /* MUMPS, IPOPT's usual linear solver, is sequential code with globals: one problem at a time in the whole process. */
+    /* MUMPS, IPOPT's usual linear solver, is sequential code with globals: one problem at a time in
+     * the whole process. */
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one);
     perp__library_enter(NAME);

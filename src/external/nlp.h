@@ -2,14 +2,14 @@
  *
  *     minimize f(x)   subject to   glo <= g(x) <= ghi,   xlo <= x <= xhi
  *
- * Without it in the build (PERP_HAVE_IPOPT, the
- * name of its file, undefined) or on this machine there are none. Its word is not taken: callers verify. */
+ * Without it in the build (PERP_HAVE_IPOPT, the name of its file, undefined) or on this machine
+ * there are none. Its word is not taken: callers verify. */
 
 #ifndef PERP_SRC_EXTERNAL_NLP_H
 #define PERP_SRC_EXTERNAL_NLP_H
 
-/* Callbacks return 0 where a function is not defined at x. Sparse derivatives are asked for their places first
- * (value == NULL), then for their values in the same order. */
+/* Callbacks return 0 where a function is not defined at x. Sparse derivatives are asked for their
+ * places first (value == NULL), then for their values in the same order. */
 typedef struct perp__nlp_problem {
     int n, m, njac, nhess;
     const double *xlo, *xhi, *glo,
@@ -43,7 +43,8 @@ typedef enum perp__nlp_status {
 /* The first call loads the library; without memory for that, perp__nlp_solve says so. */
 int perp__nlp_available(void);
 
-/* x: in guess, out; lambda (m), lower, upper (n): multipliers, in if is_warm, out. Allocates inside the library. */
+/* x: in guess, out; lambda (m), lower, upper (n): multipliers, in if is_warm, out. Allocates inside
+ * the library. */
 perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_options *options,
                                  double *x, double *lambda, double *lower, double *upper,
                                  double *cost);

@@ -1,4 +1,5 @@
-/* Modules of perp beside the command or where they are installed; their version is that of the library, or they are not taken. */
+/* Modules of perp beside the command or where they are installed; their version is that of the
+ * library, or they are not taken. */
 
 #ifdef __SANITIZE_ADDRESS__
 #define _GNU_SOURCE /* dladdr, RTLD_NEXT */
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* PERP_OK: the module loads, and is of this version of perp. *why: what the loader said, or we say. */
+/* PERP_OK: the module loads, and is of this version of perp. *why: what the loader said, or we
+ * say. */
 static perp_status look(const char *path, const char **why)
 {
     const char *version = NULL;
@@ -42,7 +44,8 @@ perp_status perp__plugin_load(const char *name, const char *package, size_t coun
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Modules of MPI stay, so that what they keep has their names; what perp itself closes is closed. */
+/* Modules of MPI stay, so that what they keep has their names; what perp itself closes is
+ * closed. */
 __attribute__((visibility("default"))) int dlclose(void *module)
 {
     static const char here = 0;
@@ -62,8 +65,8 @@ const char *__lsan_default_options(void)
     return "print_suppressions=0";
 }
 
-/* What MPI and PETSc keep to the end of a process is no leak of ours; nor is what vasprintf made, which we never call and behind which the
- * checker sees no caller. */
+/* Memory that MPI and PETSc keep to the end of a process is no leak of ours. Nor is that of
+ * vasprintf, which we never call and where the checker sees no caller. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -1,4 +1,5 @@
-/* Processes that share their work: those of one launcher, through libperp-mpi.so, or those of one folder (ranks_folder.c). */
+/* Processes that share their work: those of one launcher, through libperp-mpi.so, or those of one
+ * folder (ranks_folder.c). */
 
 #include "external/ranks.h"
 

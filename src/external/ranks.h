@@ -1,5 +1,5 @@
-/* What the processes that have joined (perp/ranks.h) say to each other. All from the thread that joined; PERP_ERR_UNAVAILABLE: another process
- * cannot be reached any more. */
+/* What the processes that have joined (perp/ranks.h) say to each other. All from the thread that
+ * joined; PERP_ERR_UNAVAILABLE: another process cannot be reached any more. */
 
 #ifndef PERP_SRC_EXTERNAL_RANKS_H
 #define PERP_SRC_EXTERNAL_RANKS_H
@@ -33,7 +33,8 @@ perp_status perp__ranks_send(int to, const void *bytes, size_t n);
 perp_status perp__ranks_probe(int *from, size_t *n);
 perp_status perp__ranks_receive(int from, void *bytes, size_t n);
 
-/* Called by all: each has the values from begin[rank] to begin[rank + 1], and all have all of them afterwards. */
+/* Called by all: each has the values from begin[rank] to begin[rank + 1], and all have all of them
+ * afterwards. */
 perp_status perp__ranks_gather(double *values, const int *begin);
 
 #endif

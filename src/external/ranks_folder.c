@@ -1,5 +1,6 @@
-/* Processes that have a folder in common: what one tells all others is a file there, whole from the moment that it has its name. Who has heard a
- * word of all knows that all have heard the word before it; only then its own goes. */
+/* Processes that have a folder in common: what one tells all others is a file there, whole from the
+ * moment that it has its name. Who has heard a word of all knows that all have heard the word
+ * before it; only then its own goes. */
 
 #include "external/ranks.h"
 
@@ -20,12 +21,12 @@ enum { ROOM = 1024 };
 static struct {
     char path[ROOM - 64];
     int shard, shards;
-    long word; /* which is said next */
+    long word; /* number of the next message */
     perp_ranks_wait wait;
     void *context;
 } here;
 
-/* Names ----------------------------------------------------------------------------------------- */
+/* Names ---------------------------------------------------------------------------------------- */
 
 static const char *name_of_word(int shard, long word, char room[ROOM])
 {
@@ -45,7 +46,7 @@ static const char *name_of_end(char room[ROOM])
     return room;
 }
 
-/* Words ----------------------------------------------------------------------------------------- */
+/* Words ---------------------------------------------------------------------------------------- */
 
 static void rest(double seconds)
 {
@@ -53,7 +54,8 @@ static void rest(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* The file of another, once it is there. NULL: the run has ended, or the caller does not want to wait. */
+/* The file of another, once it is there. NULL: the run has ended, or the caller does not want to
+ * wait. */
 static FILE *open_of(int shard, const char *name)
 {
     const double LONGEST = 0.05;
@@ -144,7 +146,7 @@ static int receive(int from, void *bytes, int n)
     return 0;
 }
 
-/* Begin and end --------------------------------------------------------------------------------- */
+/* Begin and end -------------------------------------------------------------------------------- */
 
 /* The first one waits until nobody needs the folder any more, and takes it away. */
 static int end(void)

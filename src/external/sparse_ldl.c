@@ -1,4 +1,5 @@
-/* MUMPS's interface, loaded when it is first asked for. It has state of its own that threads share: one call at a time. */
+/* MUMPS's interface, loaded when it is first asked for. It has state of its own that threads share:
+ * one call at a time. */
 
 #include "external/sparse_ldl.h"
 
@@ -36,7 +37,8 @@ enum {
     MORE_MEMORY = 14 /* per cent beyond what the analysis foresees */
 };
 enum { ERROR = 1, NEGATIVE = 12, ENTRIES = 20 };
-/* A pivot is taken on the diagonal where it is at least this part of its column: refinement mends the growth that this permits. */
+/* A pivot is taken on the diagonal if it is at least this share of its column. Refinement corrects
+ * the growth that this permits. */
 static const double PIVOT_SHARE = 1e-6;
 enum { TOO_SMALL = -9, TOO_SMALL_TOO = -8, SINGULAR = -10, STRUCTURALLY_SINGULAR = -6 };
 enum { USE_COMM_WORLD = -987654, GENERAL_SYMMETRIC = 2 };

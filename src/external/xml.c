@@ -1,5 +1,5 @@
-/* expat, loaded when it is first asked for. Entities of a file's own are refused: no robot needs them, and they can be made to grow
- * without bound. */
+/* expat, loaded when it is first asked for. Entities of a file's own are refused: no robot needs
+ * them, and they can be made to grow without bound. */
 
 #include "external/xml.h"
 
@@ -12,7 +12,8 @@ const char *perp__xml_get(const perp__xml_node *node, const char *attribute)
     return NULL;
 }
 
-/* The value of an attribute behind the `<` of its element; NULL: the text is not as it seems (UTF-16). */
+/* The value of an attribute behind the `<` of its element; NULL: the text is not as it seems
+ * (UTF-16). */
 static const char *value_in(const perp__xml_node *node, const char *attribute)
 {
     const char *at = node->file->text + node->offset, *end = node->file->text + node->file->length;

@@ -1,4 +1,4 @@
-/* Files of XML as trees of elements with their places, by expat, which is loaded when it is first asked for. */
+/* XML files as trees of elements with their positions, by expat, which is loaded at first use. */
 
 #ifndef PERP_SRC_EXTERNAL_XML_H
 #define PERP_SRC_EXTERNAL_XML_H
@@ -30,7 +30,8 @@ typedef struct perp__xml_node {
 enum { PERP__XML_DEPTH = 200 };
 
 /* The tree of a text; all that it holds is the arena's, but file->text, which has to last as long.
- * PERP_ERR_DATA: diag says where and what; PERP_ERR_UNAVAILABLE: there is no expat, and diag says so. */
+ * PERP_ERR_DATA: diag says where and what; PERP_ERR_UNAVAILABLE: there is no expat, and diag says
+ * so. */
 perp_status perp__xml_read(perp__arena *arena, const perp__xml_file *file, perp__xml_node **root,
                            perp_diag *diag);
 

@@ -1,5 +1,5 @@
-/* A global problem whose masses are blocks of single bodies, as a pile: inverse masses, the velocities that bodies would have, two Jacobians a
- * contact. */
+/* A global problem whose masses are blocks of single bodies, as a pile: inverse masses, the
+ * velocities that bodies would have, two Jacobians a contact. */
 
 #include "fclib/fclib.h"
 
@@ -23,7 +23,8 @@ static int take_bodies(int nv, perp__arena *arena, bodies *b)
     return !arena->failed;
 }
 
-/* Are bodies `dof` velocities each, one after the other, as most files have them? Masses that are diagonal do not say it. */
+/* Are bodies `dof` velocities each, one after the other, as most files have them? Masses that are
+ * diagonal do not say it. */
 static int are_in_rows(const perp_fclib_problem *p, int dof)
 {
     const perp_fclib_matrix *M = &p->M, *H = &p->H;
@@ -90,7 +91,8 @@ static int find_bodies(const perp_fclib_problem *p, perp__arena *arena, bodies *
     return join_bodies(&p->M, arena, b);
 }
 
-/* inv(A) of a symmetric positive definite k x k matrix, by Cholesky; the other rows and columns stay 0. 0: it is none. */
+/* inv(A) of a symmetric positive definite k x k matrix, by Cholesky; the other rows and columns
+ * stay 0. 0: it is none. */
 static int invert(int k, int dof, const double *A, double *out)
 {
     double L[K * K] = {0}, most = 0;

@@ -1,5 +1,5 @@
-/* Contact problems without W: alternating directions bring the forces near, Newton's method on the augmented Lagrangian ends them; where it does not,
- * there are more of the former. */
+/* Contact problems without W. Alternating directions bring the forces near, and Newton's method on
+ * the augmented Lagrangian ends them. If it fails, more of the former follow. */
 
 #include "fclib/cones.h"
 #include "solve/fc.h"
@@ -31,7 +31,8 @@ static int is_over(const perp__cones_run *run)
     return run->error <= run->tol || run->is_stopped || run->iterations >= run->max_iter;
 }
 
-/* Rounds of ADMM, each longer than the last, and Newton's method from what they found: a step of it costs as much as dozens of theirs. */
+/* Rounds of ADMM, each longer than the last, and Newton's method from what they found: a step of it
+ * costs as much as dozens of theirs. */
 static perp_status go(perp__fclib_cones *s, perp__cones_run *run, iterate *at)
 {
     double rho = 1;

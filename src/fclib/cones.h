@@ -1,5 +1,5 @@
-/* Internal: contact problems on sparse (M, H) without W (docs/adr/088-cones-without-w.md). Rows of H' and of G' are one matrix B' of m rows,
- * with forces x = (r, l): M v = B x + f, y = B' v + c. */
+/* Internal: contact problems on sparse (M, H) without W (docs/adr/088-cones-without-w.md). Rows of
+ * H' and of G' are one matrix B' of m rows, with forces x = (r, l): M v = B x + f, y = B' v + c. */
 
 #ifndef PERP_SRC_CONES_H
 #define PERP_SRC_CONES_H
@@ -8,7 +8,7 @@
 #include "fclib/fclib.h"
 #include "solve/pile.h"
 
-/* What one contact, or one row of G', touches: k velocities, d x k entries row by row. */
+/* The part of one contact, or of one row of G': k velocities, d x k entries row by row. */
 typedef struct perp__cones_item {
     int d, k, row; /* row: its first of B' */
     int touch;     /* where its k velocities and d k entries begin */
@@ -39,7 +39,8 @@ typedef struct perp__fclib_cones {
     double *S;                            /* n; or room */
 } perp__fclib_cones;
 
-/* PERP_ERR_DATA: the problem is none for it, and *why says so. To be cleared in any case. `pile` nullable, must stay. */
+/* PERP_ERR_DATA: the problem is none for it, and *why says so. To be cleared in any case. `pile`
+ * nullable, must stay. */
 perp_status perp__cones_create(perp__fclib_cones *s, const perp_fclib_problem *p,
                                const perp_pile *pile, int threads, perp__arena *arena,
                                const char **why);
@@ -57,7 +58,8 @@ void perp__cones_push(const perp__fclib_cones *s, const double *weight, const do
 /* Factors of M + B Q B' with s->weight. PERP_ERR_DATA: it is not positive definite. */
 perp_status perp__cones_factor(perp__fclib_cones *s);
 
-/* v of forces r of contacts, and l: of M v = H r + G l + f, G' v + b = 0, by factors of M + G Q G'. Overwrites the weights. */
+/* v for contact forces r, and l: M v = H r + G l + f, G' v + b = 0, by factors of M + G Q G'.
+ * Overwrites the weights. */
 perp_status perp__cones_motion(perp__fclib_cones *s, const double *r, double *v, double *l);
 
 /* The scales of the verdict. */
@@ -78,12 +80,12 @@ typedef struct perp__cones_run {
     double *trial;       /* m */
 } perp__cones_run;
 
-/* Judge forces x as they are in the cones; the best are kept. v: nv, room. */
+/* Judge forces x, which lie in the cones; the best are kept. v: nv, room. */
 perp_status perp__cones_look(perp__fclib_cones *s, perp__cones_run *run, const double *x,
                              double *v);
 
-/* At most `limit` iterations of ADMM on x, v, z, until the error of contacts at v is a tenth of the tolerance. *rho: the penalty in the units of
- * contacts, in and out. y: m, room. */
+/* At most `limit` iterations of ADMM on x, v, z, until the error of contacts at v is a tenth of the
+ * tolerance. *rho: the penalty in the units of contacts, in and out. y: m, room. */
 perp_status perp__cones_admm(perp__fclib_cones *s, perp__cones_run *run, int limit, double *rho,
                              double *x, double *v, double *z, double *y);
 
@@ -91,7 +93,8 @@ perp_status perp__cones_admm(perp__fclib_cones *s, perp__cones_run *run, int lim
 perp_status perp__cones_newton(perp__fclib_cones *s, perp__cones_run *run, int limit, double *x,
                                double *v);
 
-/* Both, until it is solved or after max_iter iterations. r: in where is_warm, out; v, l out. PERP_ERR_DATA as perp__cones_create. */
+/* Both, until it is solved or after max_iter iterations. r: in where is_warm, out; v, l out.
+ * PERP_ERR_DATA as perp__cones_create. */
 perp_status perp__cones_solve(const perp_fclib_problem *p, const perp_pile *pile,
                               const perp_fclib_options *o, double *r, double *v, double *l,
                               perp_fclib_info *info, const char **why);

@@ -1,5 +1,6 @@
-/* Alternating directions of multipliers on the cones (Acary, Bremond and Huber 2018; Boyd et al. 2011, 3): v minimises the augmented Lagrangian
- * with factors of M + rho H H', contacts are projected, with De Saxce's correction of the velocities at hand. Over-relaxed, rho balanced. */
+/* Alternating directions of multipliers on the cones (Acary, Bremond and Huber 2018; Boyd et al.
+ * 2011, 3). v minimises the augmented Lagrangian with factors of M + rho H H'. Contacts are
+ * projected with De Saxce's correction of the present velocities. Over-relaxed, rho balanced. */
 
 #include "base/holds.h"
 #include "fclib/cones.h"

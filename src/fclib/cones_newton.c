@@ -1,6 +1,7 @@
-/* Newton's method on the augmented Lagrangian (Alart and Curnier 1991): M v = f + B P(x - rho (B' v + c)) for v, P the projection of each contact on
- * its disc; then x = P(..). Its matrix is M + B Q B', not symmetric where contacts slide: GMRES (Saad and Schultz 1986) with the factors of
- * its symmetric part, which is positive definite as M is, whatever W. */
+/* Newton's method on the augmented Lagrangian (Alart and Curnier 1991): M v = f + B P(x - rho (B'
+ * v + c)) for v, then x = P(..). P is the projection of each contact on its disc. The matrix is M +
+ * B Q B', not symmetric where contacts slide. GMRES (Saad and Schultz 1986) uses the factors of its
+ * symmetric part, which is positive definite like M, whatever W. */
 
 #include "base/holds.h"
 #include "fclib/cones.h"
@@ -45,7 +46,8 @@ static void law(const newton *w, int i, const double *y, double *p, double *Q, d
     }
 }
 
-/* F = M v - f - B P(x - rho (B' v + c)), and P; with derivatives. Returns |F| in the units of the diagonal of M. */
+/* F = M v - f - B P(x - rho (B' v + c)), and P; with derivatives. Returns |F| in the units of the
+ * diagonal of M. */
 static double gap(newton *w, const double *v, double *F, int derive)
 {
     perp__fclib_cones *s = w->s;
@@ -95,7 +97,8 @@ static void rotate(double h[][BASIS + 1], int k, double *cosine, double *sine, d
     g[k + 1] = -sine[k] * g[k], g[k] *= cosine[k];
 }
 
-/* step = -inv(J) F by GMRES, to `until` of it; its first vector is the step of the symmetric part. 0: no solve. */
+/* step = -inv(J) F by GMRES, to `until` of it; its first vector is the step of the symmetric part.
+ * 0: no solve. */
 static int solve_step(newton *w, double until)
 {
     int n = w->s->nv, k = 0;

@@ -1,4 +1,5 @@
-/* The matrices of contact problems without W: B = [H G] by columns and by rows, M + B Q B' as triplets, its factors. */
+/* The matrices of contact problems without W: B = [H G] by columns and by rows, M + B Q B' as
+ * triplets, its factors. */
 
 #include "base/parallel.h"
 #include "fclib/cones.h"
@@ -10,7 +11,7 @@
 enum { PIECE = 1024 };
 static const double MOST_ENTRIES = 1e9; /* of factors */
 
-/* Products -------------------------------------------------------------------------------------- */
+/* Products ------------------------------------------------------------------------------------- */
 
 /* y = scale A' x + c, columns of A in pieces; y may be c. */
 typedef struct product {
@@ -72,7 +73,7 @@ void perp__cones_push(const perp__fclib_cones *s, const double *weight, const do
     multiply(s, &s->rows, room, y, y);
 }
 
-/* Matrices -------------------------------------------------------------------------------------- */
+/* Matrices ------------------------------------------------------------------------------------- */
 
 /* [H G] by columns, sums made, and by rows. */
 static int merge(perp__fclib_cones *s, perp__arena *arena)
@@ -120,7 +121,8 @@ static int take_masses(perp__fclib_cones *s, perp__arena *arena, const char **wh
     return 1;
 }
 
-/* Items: which velocities, in the order of first sight; entries of a dense block. 0: memory, or too many. */
+/* Items: which velocities, in the order of first sight; entries of a dense block. 0: memory, or too
+ * many. */
 static int take_items(perp__fclib_cones *s, perp__arena *arena)
 {
     int *place, entries = s->B.start[s->m], ntouch = 0, items = s->nc + s->nl;
@@ -220,7 +222,7 @@ void perp__cones_clear(perp__fclib_cones *s)
     s->ldl = NULL;
 }
 
-/* Factors --------------------------------------------------------------------------------------- */
+/* Factors -------------------------------------------------------------------------------------- */
 
 /* The triangle of D' Q D of item i, D d x k. */
 static double *add_block(const perp__fclib_cones *s, int i, double *to)
@@ -253,7 +255,8 @@ perp_status perp__cones_factor(perp__fclib_cones *s)
     return is_done && negative == 0 ? PERP_OK : PERP_ERR_DATA;
 }
 
-/* v = inv(M + G Q G') b with a refinement, with s->weight as factored; the last change in work[3]. */
+/* v = inv(M + G Q G') b with a refinement, with s->weight as factored; the last change in
+ * work[3]. */
 static int solve_refined(perp__fclib_cones *s, const double *b, double *v)
 {
     double *rest = s->work[2], *change = s->work[3];
@@ -271,7 +274,8 @@ static int solve_refined(perp__fclib_cones *s, const double *b, double *v)
     return 1;
 }
 
-/* Multipliers by the method of multipliers: each step takes a thousandth or less of what is left. */
+/* Multipliers by the method of multipliers: each step reduces the residual to a thousandth or
+ * less. */
 perp_status perp__cones_motion(perp__fclib_cones *s, const double *r, double *v, double *l)
 {
     enum { STEPS = 60 };

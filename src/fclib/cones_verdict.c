@@ -1,5 +1,6 @@
-/* The verdict of contact problems without W: a pile's where it is one; else velocities are found anew from the forces and each contact is judged
- * beside the terms that forces make in it, as far as they are beside its data (docs/adr/088-cones-without-w.md). */
+/* The verdict of contact problems without W. A pile is judged as a pile. Else velocities are
+ * computed anew from the forces, and each contact is judged by the terms of its forces, limited by
+ * its data (docs/adr/088-cones-without-w.md). */
 
 #include "base/holds.h"
 #include "fclib/cones.h"
@@ -9,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Data ------------------------------------------------------------------------------------------ */
+/* Data ----------------------------------------------------------------------------------------- */
 
 /* What an impulse at row a of contact i moves there, over what the diagonal of M alone says. */
 static int softness(perp__fclib_cones *s, int i, double *most)
@@ -28,7 +29,8 @@ static int softness(perp__fclib_cones *s, int i, double *most)
     return 1;
 }
 
-/* The diagonals of W: those of the diagonal of M, times the most by which a sample of contacts has them larger. */
+/* The diagonals of W: those of the diagonal of M, times the most by which a sample of contacts has
+ * them larger. */
 static int take_diagonals(perp__fclib_cones *s)
 {
     enum { SAMPLE = 12 };
@@ -48,7 +50,7 @@ static int raise(double *to, double from, double most)
     return 1;
 }
 
-/* One pass: data along couplings, of which each lets through its share of the largest. */
+/* One pass of data along couplings. Each coupling transmits its share of the largest. */
 static int carry(const perp__fclib_cones *s, double *data, double *carried, double largest,
                  int is_backward)
 {
@@ -122,9 +124,10 @@ perp_status perp__cones_scales(perp__fclib_cones *s, perp__arena *arena)
     return PERP_OK;
 }
 
-/* Judging --------------------------------------------------------------------------------------- */
+/* Judging -------------------------------------------------------------------------------------- */
 
-/* The terms of u: what is there without contacts, and what forces make of it, or at least those of its own velocities. */
+/* The terms of u: what is there without contacts, and what forces make of it, or at least those of
+ * its own velocities. */
 static void take_terms(const perp__fclib_cones *s, const double *r, const double *u)
 {
     double *size = s->work[6];

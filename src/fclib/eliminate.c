@@ -1,5 +1,6 @@
-/* Velocities and multipliers leave the problem: K x = sign C r + g, u = W r + C' x + c, so that u = (W + sign C' inv(K) C) r + c + C' inv(K) g,
- * as blocks of the contacts that a connected part of K joins. */
+/* Eliminates velocities and multipliers: K x = sign C r + g, u = W r + C' x + c, so u = (W + sign
+ * C' inv(K) C) r + c + C' inv(K) g. The result is blocks of the contacts that a connected part of K
+ * joins. */
 
 #include "fclib/fclib.h"
 #include "linalg/sparse_lu.h"
@@ -10,7 +11,7 @@
 
 static const double MOST_BYTES = 4e9; /* of blocks of W */
 
-/* The equations --------------------------------------------------------------------------------- */
+/* The equations -------------------------------------------------------------------------------- */
 
 /* [M -G; G' 0] by rows. M and G are given by rows: MT, GT. */
 static int stack(const perp_fclib_problem *p, perp__arena *arena, perp_fclib_matrix *K)
@@ -114,7 +115,7 @@ int perp__fclib_eliminated(perp__fclib_system *s, const double *r, double *x)
     return solve(s, s->rest, x);
 }
 
-/* Which contacts are joined --------------------------------------------------------------------- */
+/* Which contacts are joined -------------------------------------------------------------------- */
 
 static int root_of(int *parent, int i)
 {
@@ -162,7 +163,8 @@ static int find_parts(const perp__fclib_system *s, perp__arena *arena, parts *ou
     return 1;
 }
 
-/* The contacts joined with contact c, each once, c among them where it moves anything; seen: nc, of the last contact that saw each. */
+/* The contacts joined with contact c, each once, c among them where it moves anything; seen: nc, of
+ * the last contact that saw each. */
 static int joined(const perp__fclib_system *s, const parts *of, int c, int *seen, int *out)
 {
     int n = 0, d = s->p->dimension;
@@ -178,7 +180,7 @@ static int joined(const perp__fclib_system *s, const parts *of, int c, int *seen
     return n;
 }
 
-/* Blocks ---------------------------------------------------------------------------------------- */
+/* Blocks --------------------------------------------------------------------------------------- */
 
 /* Blocks of the contacts that column contact c has entries with in W; `value` NULL: counts only. */
 static int own_blocks(const perp_fclib_matrix *W, int d, int c, int *place, int *row, double *value)
@@ -238,7 +240,8 @@ static int take_scratch(const perp__fclib_system *s, perp__arena *arena, scratch
     return 1;
 }
 
-/* How many, or more than `most`: in a body that is one they are as many as the square of its contacts. */
+/* How many, or more than `most`: in a body that is one they are as many as the square of its
+ * contacts. */
 static double count_blocks(const perp__fclib_system *s, scratch *t, double most)
 {
     double n = 0;

@@ -17,10 +17,12 @@ static inline int perp__fclib_is_global(const perp_fclib_problem *p)
     return p->M.start != NULL;
 }
 
-/* A' : the rows of A as columns, those of one place added up, ascending. 0: memory, which the arena remembers. */
+/* A' : the rows of A as columns, those of one place added up, ascending. 0: memory, which the arena
+ * remembers. */
 int perp__fclib_transpose(const perp_fclib_matrix *A, perp__arena *arena, perp_fclib_matrix *out);
 
-/* y += scale A x, and Y += |scale A| |x| where Y is not NULL; or with A'. A matrix that is not there adds nothing. */
+/* y += scale A x, and Y += |scale A| |x| where Y is not NULL; or with A'. A matrix that is not
+ * there adds nothing. */
 void perp__fclib_add(const perp_fclib_matrix *A, double scale, const double *x, double *y,
                      double *Y);
 void perp__fclib_add_transposed(const perp_fclib_matrix *A, double scale, const double *x,
@@ -50,12 +52,14 @@ int perp__fclib_eliminated(perp__fclib_system *s, const double *r, double *x);
 perp_status perp__fclib_blocks(perp__fclib_system *s, perp__arena *arena, perp_fc *out,
                                perp_diag *diag);
 
-/* The problem as a pile, all in the arena: its place of each velocity in *place (body * dof + which). PERP_ERR_DATA: it is none; *why says so. */
+/* The problem as a pile, all in the arena: its place of each velocity in *place (body * dof +
+ * which). PERP_ERR_DATA: it is none; *why says so. */
 perp_status perp__fclib_pile(const perp_fclib_problem *p, perp__arena *arena, perp_pile *out,
                              int **place, const char **why);
 
-/* The largest violation of a row of the equations beside the sum of its |terms|: of v and l, and of u = `u`, whose rows have at least
- * `scale` (n; nullable): terms that v and l were made of. room: 2 (n + nv + nl). */
+/* The largest violation of a row of the equations relative to the sum of its |terms|: of v and l,
+ * and of u = `u`. Rows of u have at least `scale` (n; nullable), the terms from which v and l were
+ * computed. room: 2 (n + nv + nl). */
 double perp__fclib_violation(const perp_fclib_problem *p, const double *r, const double *u,
                              const double *scale, const double *v, const double *l, double *room);
 

@@ -1,5 +1,6 @@
-/* Files of the Friction Contact Library: groups fclib_local and fclib_global with matrices, vectors, info; group solution. Matrices come as
- * triplets, by rows or by columns, and are kept by columns; they are written by columns. */
+/* Files of the Friction Contact Library: groups fclib_local and fclib_global with matrices,
+ * vectors, info; group solution. Matrices come as triplets, by rows or by columns, and are kept by
+ * columns; they are written by columns. */
 
 #include "base/output.h"
 #include "external/hdf5.h"
@@ -36,7 +37,7 @@ const double *perp_fclib_impulses(const perp_fclib *file)
     return file->impulses;
 }
 
-/* Reading --------------------------------------------------------------------------------------- */
+/* Reading -------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     perp__hdf5 *file;
@@ -146,8 +147,8 @@ static int are_below(int count, const int *index, int most)
     return 1;
 }
 
-/* A triplet has its columns in p and its rows in i, as CSparse and Siconos have; the header of FCLIB says it the other way, so that
- * is taken where it alone fits. */
+/* A triplet has its columns in p and its rows in i, as in CSparse and Siconos. The header of FCLIB
+ * states the opposite, which is taken if it alone fits. */
 static int take_triplet(reader *r, const char *name, const stored *s, perp_fclib_matrix *out)
 {
     const int *column = s->p, *row = s->i;
@@ -339,7 +340,7 @@ perp_status perp_fclib_read(const char *path, perp_fclib **out, perp_diag *diag)
     return PERP_OK;
 }
 
-/* Writing --------------------------------------------------------------------------------------- */
+/* Writing -------------------------------------------------------------------------------------- */
 
 typedef struct writer {
     perp__hdf5 *file;

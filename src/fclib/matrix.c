@@ -16,7 +16,7 @@ int perp_fclib_multipliers(const perp_fclib_problem *p)
     return perp__fclib_is_global(p) ? p->G.start ? p->G.columns : 0 : p->V.start ? p->V.columns : 0;
 }
 
-/* Shape ----------------------------------------------------------------------------------------- */
+/* Shape ---------------------------------------------------------------------------------------- */
 
 static int refuse(perp_diag *diag, const char *name, const char *what)
 {
@@ -96,7 +96,7 @@ int perp__fclib_is_shaped(const perp_fclib_problem *p, perp_diag *diag)
     return perp__fclib_is_global(p) ? is_global(p, n, diag) : is_local(p, n, diag);
 }
 
-/* Products -------------------------------------------------------------------------------------- */
+/* Products ------------------------------------------------------------------------------------- */
 
 void perp__fclib_add(const perp_fclib_matrix *A, double scale, const double *x, double *y,
                      double *Y)
@@ -157,7 +157,7 @@ int perp__fclib_transpose(const perp_fclib_matrix *A, perp__arena *arena, perp_f
     return 1;
 }
 
-/* Verdict --------------------------------------------------------------------------------------- */
+/* Verdict -------------------------------------------------------------------------------------- */
 
 static double worst_of(int n, const double *rest, const double *terms)
 {

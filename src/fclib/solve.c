@@ -1,4 +1,5 @@
-/* The way that a problem is solved, and its verdict: that of the contacts, and the equations from the file's own matrices. */
+/* The way that a problem is solved, and its verdict: that of the contacts, and the equations from
+ * the file's own matrices. */
 
 #include "fclib/cones.h"
 #include "fclib/fclib.h"
@@ -144,7 +145,8 @@ static perp_status solve_named(solving *s)
     return solve_blocks(s, method);
 }
 
-/* A pile by sweeps; where they take long, as a whole, if its factors allow that; else by more of them. */
+/* A pile by sweeps; where they take long, as a whole, if its factors allow that; else by more of
+ * them. */
 static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile)
 {
     int most = s->o.max_iter, swept;

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Intervals: the delete-a-group jackknife (Shao and Tu, The Jackknife and Bootstrap, 1995, section 2.3) over PARTS parts; Student's 97.5 %
- * point of PARTS - 1 degrees of freedom. */
+/* Intervals: the delete-a-group jackknife (Shao and Tu, The Jackknife and Bootstrap, 1995, section
+ * 2.3) over PARTS parts; Student's 97.5 % point of PARTS - 1 degrees of freedom. */
 enum { PARTS = 20 };
 static const double student = 2.093;
 
-/* Numbers by place, so that neighbours in a design are not taken in step with it: splitmix64, Steele and others 2014. */
+/* Numbers by place, so that neighbours in a design are not taken in step with it: splitmix64,
+ * Steele and others 2014. */
 static uint64_t mixed(int i)
 {
     uint64_t z = (uint64_t)i + UINT64_C(0x9e3779b97f4a7c15);
@@ -50,9 +51,10 @@ static perp__index jackknife(const double *sums, int m, double (*of)(const doubl
     return (perp__index){value, fmin(fmax(value - half, 0), 1), fmin(fmax(value + half, 0), 1)};
 }
 
-/* Classes --------------------------------------------------------------------------------------- */
+/* Classes -------------------------------------------------------------------------------------- */
 
-/* y at an x and a sample: the mean of `count` jobs that differ in other points, and their squares. */
+/* y at an x and a sample: the mean of `count` jobs that differ in other points, and their
+ * squares. */
 typedef struct cell {
     double x, y, squares;
     int sample, count;
@@ -65,8 +67,8 @@ static int by_place(const void *a, const void *b)
     return (p->sample > q->sample) - (p->sample < q->sample);
 }
 
-/* Cells from rows, in order of x; y less `centre`, which keeps squares from cancelling. Only the fullest cells stay: in the others a job is
- * missing. */
+/* Cells from rows, in order of x; y less `centre`, which keeps squares from cancelling. Only the
+ * fullest cells stay: in the others a job is missing. */
 static int gather(const perp__draws *jobs, const double *x, const double *y, double centre, cell *c)
 {
     int n = 0, m = 0, kept = 0, fullest = 0;
@@ -95,7 +97,8 @@ static int gather(const perp__draws *jobs, const double *x, const double *y, dou
     return kept;
 }
 
-/* Class of each cell; returns their number. Points: one a value, at most PERP__CLASSES of them; draws: by rank. */
+/* Class of each cell; returns their number. Points: one a value, at most PERP__CLASSES of them;
+ * draws: by rank. */
 static int classify(const cell *c, int n, int *class)
 {
     enum { FEWEST = 8, RANKS = 16 }; /* cells in a class of ranks, classes of ranks */
@@ -113,8 +116,9 @@ static int classify(const cell *c, int n, int *class)
     return most;
 }
 
-/* V(E[y | class]) / V(y), Sobol's index of first order. Sums: of the cells of each class, and of all jobs. Chance alone makes the means
- * of classes differ; with `chance` what it adds is taken away, as in Kelley's epsilon squared (1935). */
+/* V(E[y | class]) / V(y), Sobol's index of first order. Sums: of the cells of each class, and of
+ * all jobs. Chance alone makes the means of classes differ; with `chance` what it adds is taken
+ * away, as in Kelley's epsilon squared (1935). */
 static double share_between(const double *s, int m, int chance)
 {
     double n = 0, sum = 0, squares = 0, between = 0;
@@ -140,7 +144,8 @@ static double share_of_draws(const double *s, int m)
     return share_between(s, m, 1);
 }
 
-/* The same samples at each point, or draws that fill the space evenly: means of classes differ by little that is chance. */
+/* The same samples at each point, or draws that fill the space evenly: means of classes differ by
+ * little that is chance. */
 static double share_of_points(const double *s, int m)
 {
     return share_between(s, m, 0);
@@ -215,7 +220,7 @@ int perp__effect_find(const perp__draws *jobs, const double *x, int is_drawn, co
     return ok;
 }
 
-/* Saltelli's design ------------------------------------------------------------------------------ */
+/* Saltelli's design ---------------------------------------------------------------------------- */
 
 enum { SAMPLES, OF_A, SQUARES_A, PRODUCTS, STEPS, TERMS };
 

@@ -113,7 +113,8 @@ static double at_row(const double *column, int i)
     return column && i >= 0 ? column[i] : (double)NAN;
 }
 
-/* Inputs at row i: the run's where it has them as columns, as a plan does, else those of their function or table at time t. */
+/* Inputs at row i: the run's where it has them as columns, as a plan does, else those of their
+ * function or table at time t. */
 static void find_inputs(perp__evaluation *r, double t, int i, double *input)
 {
     const perp_model *m = r->model;

@@ -28,8 +28,8 @@ int perp__rows_make(perp__evaluation *rows, const perp_model *model, const perp_
                     int time, perp__reading reading, const perp_expr *expressions, int n);
 void perp__rows_clear(perp__evaluation *rows);
 
-/* Their values at row i; NaN where something they need is not known: at the first row what was
- * before it, and in a run of which not every row was kept. */
+/* Their values at row i; NaN if a needed value is not known: at the first row the value before it,
+ * and a run without all its rows. */
 void perp__rows_get(perp__evaluation *rows, int i, double *values);
 
 #endif

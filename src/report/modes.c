@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the expressions of a pair or contact begin, and its row of the strip and its law; -1: left out. */
+/* Where the expressions of a pair or contact begin, and its row of the strip and its law; -1: left
+ * out. */
 typedef struct part {
     int root, strip, law;
 } part;

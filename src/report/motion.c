@@ -1,5 +1,5 @@
-/* Frames are kept by halves: where there are too many, every second one goes, so that those that stay are evenly spread whatever the
- * length turns out to be. The latest state is always the last frame. */
+/* Frames are halved: if there are too many, every second one is dropped, so they stay evenly spaced
+ * for any length. The latest state is always the last frame. */
 
 #include "report/motion.h"
 #include "report/rows.h"
@@ -27,7 +27,7 @@ static int reserve(void *list, int *room, int n, size_t size)
     return 1;
 }
 
-/* Shapes ---------------------------------------------------------------------------------------- */
+/* Shapes --------------------------------------------------------------------------------------- */
 
 static void put_numbers(perp__text *out, const double *x, int n)
 {
@@ -72,7 +72,8 @@ static void put_field(perp__text *out, const perp_field *field)
     perp__text_put(out, "]}");
 }
 
-/* The different meshes of the shapes, height fields too, and of each shape which one is its own; -1: none. How many, or -1: memory is out. */
+/* The different meshes of the shapes, height fields too, and of each shape which one is its own;
+ * -1: none. How many, or -1: memory is out. */
 static int list_meshes(const perp_shape *shape, int nshape, const perp_shape **mesh, int *own)
 {
     int n = 0;
@@ -222,7 +223,7 @@ void perp_motion_destroy(perp_motion *m)
     free(m);
 }
 
-/* Frames ---------------------------------------------------------------------------------------- */
+/* Frames --------------------------------------------------------------------------------------- */
 
 static double *pose_of(const perp_motion *m, int frame)
 {
@@ -318,9 +319,10 @@ void perp__motion_pose(double *pose, const double *before, const double *p, cons
     memcpy(pose, p, 3 * sizeof *p);
 }
 
-/* Contacts -------------------------------------------------------------------------------------- */
+/* Contacts ------------------------------------------------------------------------------------- */
 
-/* The contact as the page draws it: the force on the second body, or on the first where the second is the world. */
+/* The contact as the page draws it: the force on the second body, or on the first where the second
+ * is the world. */
 static void write_contact(const perp_motion *m, const perp_contact *t, double h, float *x)
 {
     double sign = m->body_of[t->shape[1]] ? 1 : -1;
@@ -355,7 +357,7 @@ static int add_contacts(perp_motion *m, const perp_contact *touch, int n, double
     return 1;
 }
 
-/* Events ---------------------------------------------------------------------------------------- */
+/* Events --------------------------------------------------------------------------------------- */
 
 static int by_shapes(const void *a, const void *b)
 {
@@ -364,7 +366,8 @@ static int by_shapes(const void *a, const void *b)
     return (p->shape[k] > q->shape[k]) - (p->shape[k] < q->shape[k]);
 }
 
-/* The pairs of shapes that press, in order; one slips where all its points are on the edge of their cones, to what the solver leaves. */
+/* The pairs of shapes that press, in order; one slips where all its points are on the edge of their
+ * cones, to what the solver leaves. */
 static int list_presses(perp_motion *m, const perp_contact *touch, int n)
 {
     const double edge = 1 - 1e-5, nothing = 1e-9;
@@ -476,9 +479,10 @@ int perp_motion_frames(const perp_motion *m, int *every)
     return m ? m->nframe : 0;
 }
 
-/* The page -------------------------------------------------------------------------------------- */
+/* The page ------------------------------------------------------------------------------------- */
 
-/* A number of the poses over the frames: whole multiples of the unit by differences, or one number that does not change. */
+/* A number of the poses over the frames: whole multiples of the unit by differences, or one number
+ * that does not change. */
 static void put_channel(perp__text *out, const perp_motion *m, int k, double unit, uint64_t *bits)
 {
     const size_t step = m->size;

@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "perp/report.h"
 
-/* Numbers of a pose, position and quaternion; of a contact: point, normal, force on the second body, friction coefficient. */
+/* Numbers of a pose, position and quaternion; of a contact: point, normal, force on the second
+ * body, friction coefficient. */
 enum { PERP__POSE = 7, PERP__CONTACT = 10 };
 
 typedef struct perp__frame {
@@ -15,8 +16,9 @@ typedef struct perp__frame {
     int first, n; /* contacts; n = -1: they were not kept */
 } perp__frame;
 
-/* What changes between two states: pairs of shapes that begin or end to touch, to slip or to stick; and the normal impulses of these pairs; of what begins,
- * that of the next step, too: an impact is the work of two. */
+/* Changes between two states: pairs of shapes whose contact begins or ends, slips or sticks, with
+ * their normal impulses. For a begin the impulse of the next step is included: an impact takes two
+ * steps. */
 typedef struct perp__event {
     double t, impulse;
     int begin, end, slip, stick;
@@ -47,14 +49,17 @@ struct perp_motion {
     int npress, nbefore, cpress, cbefore;
 };
 
-/* A motion of shapes and points of tendons; names (nullable, entries too) are of the bodies, the world first. NULL: memory is out. */
+/* A motion of shapes and points of tendons; names (nullable, entries too) are of the bodies, the
+ * world first. NULL: memory is out. */
 perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *const *name,
                                int nbody, int npoint);
 
-/* The poses of the next frame and the points behind them, to be filled; the latest one is given up where it is not one of those that stay. NULL: memory is out. */
+/* The poses of the next frame and the points after them, to be filled. The latest frame is dropped
+ * if it is not one that stays. NULL: memory is out. */
 double *perp__motion_next(perp_motion *m, double t);
 
-/* position and rotation, row by row, as a pose; its quaternion is the nearer one to that of `before` (nullable). */
+/* position and rotation, row by row, as a pose; its quaternion is the nearer one to that of
+ * `before` (nullable). */
 void perp__motion_pose(double *pose, const double *before, const double *position,
                        const double *rotation);
 

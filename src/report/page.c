@@ -22,7 +22,8 @@ enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 20000, MAX_STILL_NOTES = 100, 
 enum { MAX_VALUES = 1400000, MAX_DRAWN = 300000 };
 
 #ifdef PERP_HAVE_PAGE
-/* Pieces of web/src/page.html; between them come what is seen without scripts, the data, and all rows. */
+/* Pieces of web/src/page.html; between them come what is seen without scripts, the data, and all
+ * rows. */
 extern const unsigned char perp__page_head[], perp__page_body[], perp__page_middle[],
     perp__page_tail[];
 extern const size_t perp__page_head_size, perp__page_body_size, perp__page_middle_size,
@@ -200,7 +201,8 @@ static void put_shapes(perp__text *out, const perp__draw_block *d, const double 
     perp__text_put(out, "]");
 }
 
-/* Vars have no value in the first row: what is drawn by them stands there as it does in the second frame. */
+/* Vars have no value in the first row: what is drawn by them stands there as it does in the second
+ * frame. */
 static void stand_from_start(double *value, int n, int frames)
 {
     for (int k = 0; k < n; k++) {
@@ -263,7 +265,8 @@ static void put_blocks(perp__text *out, const sheet *s, const double *x)
     perp__text_format(out, ",%zu]", s->all->text.length);
 }
 
-/* Of a run that is not on the page with all its rows: all of them, for those who look closer; without, if they are too many. */
+/* All rows of a run that the page does not show in full, for zooming; omitted if they are too
+ * many. */
 static void put_all_rows(perp__text *out, const sheet *s, const perp__view *v, int r)
 {
     size_t before = s->all->text.length, data = out->length;

@@ -1,5 +1,5 @@
-/* The bits of a double, read as a whole number, change by little from row to row where the value does; of what is left
- * after one or two differences only the bytes that are not zero are kept. */
+/* The bits of a double, read as a whole number, change little from row to row if the value does. Of
+ * the first or second differences only the bytes that are not zero are stored. */
 
 #include "report/rows.h"
 

@@ -25,7 +25,7 @@ typedef struct study {
     perp__index *first, *total;
 } study;
 
-/* What the comments say ------------------------------------------------------------------------- */
+/* What the comments say ------------------------------------------------------------------------ */
 
 static const char *comment(const perp_trajectory *t, const char *word)
 {
@@ -86,7 +86,7 @@ static const double *column(const study *s, int k)
     return perp_trajectory_column(s->table, k);
 }
 
-/* Choosing --------------------------------------------------------------------------------------- */
+/* Choosing ------------------------------------------------------------------------------------- */
 
 static perp_status choose(study *s, const perp_report_options *o, perp_diag *diag)
 {
@@ -156,7 +156,7 @@ static perp_status find_effects(study *s)
     return PERP_OK;
 }
 
-/* The figure -------------------------------------------------------------------------------------- */
+/* The figure ----------------------------------------------------------------------------------- */
 
 static perp_axis axis_of(const study *s, int k)
 {
@@ -275,7 +275,7 @@ static perp_status put_figure(study *s, perp__text *out)
     return status;
 }
 
-/* Parallel coordinates ----------------------------------------------------------------------------- */
+/* Parallel coordinates ------------------------------------------------------------------------- */
 
 /* From violet over green to yellow, as lightness that grows. */
 static void put_color(perp__text *out, double share)
@@ -337,7 +337,7 @@ static perp_status put_parallel(study *s, perp__text *out)
     return PERP_OK;
 }
 
-/* Tables ------------------------------------------------------------------------------------------- */
+/* Tables --------------------------------------------------------------------------------------- */
 
 static void put_cell(perp__text *out, double x)
 {
@@ -432,7 +432,7 @@ static void put_indices(const study *s, perp__text *out)
     perp__text_put(out, "</table>\n");
 }
 
-/* The page ------------------------------------------------------------------------------------------ */
+/* The page ------------------------------------------------------------------------------------- */
 
 static const char style[] =
     "body{font:14px system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif;"

@@ -18,8 +18,8 @@ enum {
 };
 static const double letter = 6.2; /* mean width of a letter */
 
-/* Colours stand in rules, not in variables of CSS, which programs that convert SVG do not know. .s1 to .s8 are strokes,
- * .f1 to .f8 fills. */
+/* Colours stand in rules, not in variables of CSS, which programs that convert SVG do not know. .s1
+ * to .s8 are strokes, .f1 to .f8 fills. */
 static const char style[] =
     "svg{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\n"
     ".h{font-size:14px;font-weight:600}.p{font-weight:600}.g,.a{fill:none}"
@@ -50,7 +50,8 @@ static double share(perp_scale scale, double lo, double hi, double v)
     return v > lo ? log(v / lo) / log(hi / lo) : 0;
 }
 
-/* A share of the axis, cut off at 100 axis lengths: coordinates stay of a size that every viewer draws. */
+/* A share of the axis, cut off at 100 axis lengths: coordinates stay of a size that every viewer
+ * draws. */
 static double within(double share)
 {
     return fmin(fmax(share, -100), 100);

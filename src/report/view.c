@@ -64,7 +64,7 @@ static int read_runs(perp__view *v)
 
 /* Columns ------------------------------------------------------------------------------------- */
 
-/* A table without units may hold anything: it is taken for what has the name. */
+/* A table without units may hold anything, so the name alone decides. */
 static int agree(const char *unit, const char *other)
 {
     return !unit[0] || !other[0] || strcmp(unit, other) == 0;

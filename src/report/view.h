@@ -29,12 +29,14 @@ typedef struct perp__view {
     int *column;       /* nruns x nshown: the run's column, or -1 */
 } perp__view;
 
-/* A run that cannot be drawn is told in diag. PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (a named column that no run has), PERP_ERR_MEMORY. Clear in every case. */
+/* A run that cannot be drawn is reported in diag. PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (a named
+ * column that no run has), PERP_ERR_MEMORY. Clear in every case. */
 perp_status perp__view_make(perp__view *view, const perp_report_run *runs, int nruns,
                             const perp_report_options *options, perp_diag *diag);
 void perp__view_clear(perp__view *view);
 
-/* plots.c: the main plots as SVG; nothing is appended where there is nothing to draw. PERP_OK, PERP_ERR_MEMORY. */
+/* plots.c: the main plots as SVG; nothing is appended where there is nothing to draw. PERP_OK,
+ * PERP_ERR_MEMORY. */
 perp_status perp__plots_svg(const perp__view *view, const perp_report_options *options,
                             int with_modes, perp__text *out);
 

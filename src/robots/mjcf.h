@@ -8,7 +8,8 @@
 typedef struct mjcf_class {
     const char *name;
     int parent; /* -1: it is the first, `main` */
-    int nparent; /* how many elements that had when this one began: what comes later is not inherited */
+    /* how many elements that had when this one began: what comes later is not inherited */
+    int nparent;
     perp__xml_node **node; /* its <default> elements, several for main */
     int nnode, cnode;
 } mjcf_class;
@@ -19,7 +20,8 @@ typedef struct mjcf_named {
     const perp__xml_node *node;
 } mjcf_named;
 
-/* A body of the file. `within`: its frame in that of the last of the links that it is here; `at`: in the world, where the file begins. */
+/* A body of the file. `within`: its frame in that of the last of the links that it is here; `at`:
+ * in the world, where the file begins. */
 typedef struct mjcf_body {
     const char *name;
     const perp__xml_node *node;
@@ -46,12 +48,15 @@ typedef struct mjcf_tendon {
     const char *name;
     const perp__xml_node *node;
     int number, is_spatial; /* number: of the robot's tendons, from 1; 0: none */
-    int rests_there; /* its spring has no force where those of the joints have none: a length that is found when all is read */
+    /* its spring has no force where those of the joints have none: a length that is found when all
+     * is read */
+    int rests_there;
     double force[2]; /* actuatorfrcrange; both 0: none */
 } mjcf_tendon;
 
-/* An actuator whose damping is a part of the critical one, or a muscle whose force is `ratio` over the acceleration that 1 N gives; or (actuator -1) a joint's
- * spring and damper by their time and ratio. */
+/* An actuator whose damping is a share of the critical one, or a muscle whose force is `ratio` over
+ * the acceleration of 1 N. With actuator -1: a joint's spring and damper by their time and
+ * ratio. */
 typedef struct mjcf_ratio {
     int actuator, body, is_muscle;
     double ratio, time;
@@ -66,7 +71,7 @@ typedef struct mjcf_mesh {
     int inertia;                          /* what of it weighs: mjcf_geoms.c */
     const char *faces;                    /* NULL, or the text of `face` */
     perp_mesh *mesh;                      /* NULL: not read yet */
-    int is_bad;                           /* it could not be, and that was said */
+    int is_bad;                           /* it could not be used, and that was reported */
     double weight, center[3], moments[6]; /* of density 1, when it was read */
 } mjcf_mesh;
 
@@ -137,8 +142,8 @@ static inline int mjcf_is(const perp__xml_node *node, const char *name)
     return *a == *name;
 }
 
-/* mjcf_tree.c. What is included in the place of each <include>; frames with copies in that of each <replicate> below a node, the inner ones first: a
- * name ends with the number in the outermost. */
+/* mjcf_tree.c. Included files in place of each <include>. Frames with copies in place of each
+ * <replicate> below a node, the inner ones first: a name ends with the number in the outermost. */
 void mjcf_include(mjcf *m, perp__xml_node *root);
 void mjcf_replicate(mjcf *m, perp__xml_node *parent);
 
@@ -146,7 +151,8 @@ void mjcf_replicate(mjcf *m, perp__xml_node *parent);
 void mjcf_read_classes(mjcf *m);
 /* The class of an element: its own, else `inherited`. */
 int mjcf_class_of(mjcf *m, const perp__xml_node *node, int inherited);
-/* Let `apply` see, from the root of the classes on, what they say of such elements, then the element itself. */
+/* Let `apply` see, from the root of the classes on, what they say of such elements, then the
+ * element itself. */
 typedef void mjcf_apply(mjcf *m, const perp__xml_node *node, void *to);
 void mjcf_resolve(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply, void *to);
 /* Is it one of the actuators that are read? Why another is not. */
@@ -166,7 +172,8 @@ int mjcf_turn_z(const double *z, double *R);
 void mjcf_read_rotation(mjcf *m, const perp__xml_node *node, double *R);
 void mjcf_read_pose(mjcf *m, const perp__xml_node *node, perp__pose *pose);
 
-/* The index of what an attribute names in a list of `size` bytes each, whose first member is its name; -1, and said: none. */
+/* The index of what an attribute names in a list of `size` bytes each, whose first member is its
+ * name; -1, and said: none. */
 int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const void *list, int n,
               size_t size, const char *what);
 #define MJCF_FIND(m, node, attribute, list)                                                        \
@@ -174,7 +181,7 @@ int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const 
 
 /* mjcf_bodies.c, mjcf_geoms.c */
 void mjcf_read_world(mjcf *m, const perp__xml_node *node);
-/* A body and its parent do not touch, also where the body has several joints. */
+/* Exclude contacts of a body and its parent, also if the body has several joints. */
 void mjcf_keep_parents(mjcf *m);
 void mjcf_read_geom(mjcf *m, const perp__xml_node *node, int body, const perp__pose *frame,
                     int class);

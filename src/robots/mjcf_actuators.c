@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tendons ---------------------------------------------------------------------------------------------------- */
+/* Tendons -------------------------------------------------------------------------------------- */
 
 typedef struct strand {
     double range[2], stiffness, damping, friction, armature, spring[2], force[2];
@@ -89,7 +89,7 @@ static int put_obstacle(mjcf *m, const perp__xml_node *node, perp_path_point *x,
     return !x->has_side || put_site(m, node, "sidesite", &x->side_body, x->side, &unused);
 }
 
-/* Its points; 0: something is wrong and was said. *moves: not all of them are on one body. */
+/* Its points; 0: something is wrong and was reported. *moves: not all of them are on one body. */
 static int read_path(mjcf *m, const perp__xml_node *node, perp_path_point *path, int *moves)
 {
     int n = 0, ok = 1, first = -1;
@@ -137,7 +137,7 @@ static int check_path(mjcf *m, const perp__xml_node *node, const perp_path_point
     return straight ? 1 : perp__robot_refuse(m->r, node, NULL, "spatial: two sites are expected");
 }
 
-/* Its joints, each once; 0: none, or something is wrong and was said. */
+/* Its joints, each once; 0: none, or something is wrong and was reported. */
 static int read_strands(mjcf *m, const perp__xml_node *node, int *body, double *coefficient)
 {
     int n = 0, ok = 1;
@@ -162,7 +162,8 @@ static int read_strands(mjcf *m, const perp__xml_node *node, int *body, double *
     return ok ? n : 0;
 }
 
-/* The length where springs of joints rest: there the tendon's does, if nothing else is said. */
+/* The rest length of the tendon, if the file gives none: that at which the springs of joints
+ * rest. */
 static double length_at_rest(const mjcf *m, const perp_tendon *t)
 {
     double length = 0;
@@ -195,7 +196,7 @@ static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, mjc
         t->range = (perp_range){1, s->range[0], s->range[1]};
 }
 
-/* What a tendon goes along; 0: nothing that moves, or something is wrong and was said. */
+/* The course of a tendon; 0: nothing that moves, or something is wrong and was reported. */
 static int read_strand(mjcf *m, const perp__xml_node *node, const mjcf_tendon *own, perp_tendon *t)
 {
     perp_path_point *path;
@@ -237,7 +238,7 @@ void mjcf_read_tendon(mjcf *m, const perp__xml_node *node)
     own->number = perp__add_tendon(m->r, &t, own->name) + 1;
 }
 
-/* Actuators ---------------------------------------------------------------------------------------------------- */
+/* Actuators ------------------------------------------------------------------------------------ */
 
 enum { OF_MUSCLE = 9 }; /* how many numbers its gain and bias have */
 
@@ -444,7 +445,8 @@ static void refuse_drive(mjcf *m, const perp__xml_node *node, const drive *d)
                            "biasprm: it must not push away: -kp and -kv are <= 0");
 }
 
-/* What it is of: a joint, a tendon, or a site. 0: none of these, or something is wrong; it was said. */
+/* Its target: a joint, a tendon, or a site. 0: none of these, or something is wrong; it was
+ * reported. */
 static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp_actuator *a)
 {
     static const char *const others[] = {"refsite", "body", "slidersite", "cranksite"},
@@ -510,7 +512,8 @@ static void inherit_range(mjcf *m, const perp__xml_node *node, const perp_actuat
     }
 }
 
-/* The length and rate of a site alone are none: nothing of the bias but its constant acts, or it brakes. */
+/* The length and rate of a site alone are none: nothing of the bias but its constant acts, or it
+ * brakes. */
 static void check_push(mjcf *m, const perp__xml_node *node, perp_actuator *a)
 {
     a->kp = a->kp_per_control = 0;
@@ -644,7 +647,8 @@ static void moments_of(const perp_robot *to, perp_bodies *b, const mjcf_ratio *r
     c[perp_bodies_v_of(b, a ? a->body : ratio->body)] = a ? a->gear : 1;
 }
 
-/* Of inertia m as it is felt: kv = 2 ratio sqrt(kp m); a spring m/(time ratio)^2 beside a damper 2 m/time. */
+/* Of inertia m as it is felt: kv = 2 ratio sqrt(kp m); a spring m/(time ratio)^2 beside a damper 2
+ * m/time. */
 static void set_damping(mjcf *m, const mjcf_ratio *ratio, double mass)
 {
     perp_robot *to = m->r->to;
@@ -670,7 +674,8 @@ static void put_positions(const perp_robot *to, perp_bodies *b, const double *x,
     perp_bodies_set(b, q, NULL);
 }
 
-/* Springs of tendons through space rest at the length that they have where the joints' springs rest. */
+/* Springs of tendons through space rest at the length that they have where the joints' springs
+ * rest. */
 static void rest_all(mjcf *m, perp_bodies *b, double *q)
 {
     perp_robot *to = m->r->to;
@@ -694,8 +699,8 @@ static int couple_all(mjcf *m, perp_bodies *b, double *q)
     return 1;
 }
 
-/* What each feels of the system where the file begins: 1/(c' inv(M) c) of its moments c; a muscle's force is its scale over the acceleration inv(M) c. `room`:
- * q, M, and two vectors. */
+/* The effective mass of each in the initial pose: 1/(c' inv(M) c) of its moments c. A muscle's
+ * force is its scale over the acceleration inv(M) c. `room`: q, M, and two vectors. */
 static void damp_all(mjcf *m, perp_bodies *b, double *room)
 {
     const perp_robot *to = m->r->to;
@@ -791,7 +796,8 @@ static void bound_tendon(mjcf *m, const mjcf_tendon *tendon)
     if (only) bound_drive(m, tendon->node, only, tendon->force);
 }
 
-/* Does an actuator's tendon pull a joint? One through space may pull all that its points hang on. */
+/* Does an actuator's tendon pull a joint? One through space may pull all that its points hang
+ * on. */
 static int pulls(const perp_robot *to, const perp_actuator *a, int body)
 {
     const perp_tendon *t = &to->tendon[a->tendon - 1];

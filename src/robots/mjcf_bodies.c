@@ -1,5 +1,5 @@
-/* Bodies and joints of MJCF. A body with several joints is a chain of links, each at its joint's anchor with the body's axes; the last one has the
- * mass and the shapes. */
+/* Bodies and joints of MJCF. A body with several joints is a chain of links, each at its joint's
+ * anchor with the body's axes. The last link has the mass and the shapes. */
 
 #include "bodies/space.h"
 #include "linalg/symmetric.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Joints ------------------------------------------------------------------------------------------------- */
+/* Joints --------------------------------------------------------------------------------------- */
 
 typedef struct joint {
     int type, limited, force_limited, aligned, gravity;
@@ -116,7 +116,8 @@ static void set_law(mjcf *m, const perp__xml_node *node, joint *j, int link)
     }
 }
 
-/* q at the beginning is ref, and the body is then where the file has it: where q is 0 it is turned or moved back by ref. */
+/* The initial q is ref, with the body in its pose of the file. So at q = 0 it is rotated or moved
+ * back by ref. */
 static void set_ref(mjcf *m, const joint *j, int link, perp_body *is)
 {
     double ref = j->type == 0 ? mjcf_angle(m, j->ref) : j->ref, axis[3], back[4], turned[3], R[9],
@@ -134,7 +135,8 @@ static void set_ref(mjcf *m, const joint *j, int link, perp_body *is)
     }
 }
 
-/* A link, of which the file's body is at `place` in its parent link; then `place` is that in this one. joint NULL: fixed. */
+/* Add a link. `place` is the pose of the file's body in its parent link, then in this link. joint
+ * NULL: fixed. */
 static int add_link(mjcf *m, const char *name, int parent, const joint *j, const char *joint_name,
                     perp__pose *place)
 {
@@ -205,7 +207,7 @@ static void read_joint(mjcf *m, const perp__xml_node *node, int body, int class,
     ++*count;
 }
 
-/* Bodies --------------------------------------------------------------------------------------------------- */
+/* Bodies --------------------------------------------------------------------------------------- */
 
 /* Of what is in a body, with the frames around it. */
 typedef struct place {
@@ -421,8 +423,8 @@ static int root_of(const mjcf *m, int body)
     return body;
 }
 
-/* The parent of a body of several joints is not that of its last link, which is all that the kernel looks at: what is fixed to the two is kept
- * apart by name. */
+/* The parent of a body with several joints is not the parent of its last link, which is the only
+ * one that the kernel checks. So bodies fixed to the two exclude each other by name. */
 void mjcf_keep_parents(mjcf *m)
 {
     for (int x = 1; x < m->nbody; x++) {

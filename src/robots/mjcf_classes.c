@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Attributes -------------------------------------------------------------------------------------------- */
+/* Attributes ----------------------------------------------------------------------------------- */
 
-/* Words with a blank between. `soft` has no meaning where contact is rigid, `idle` no part in the motion. */
+/* Words with a blank between. `soft` has no meaning where contact is rigid, `idle` no part in the
+ * motion. */
 typedef struct element {
     const char *name, *used, *soft, *idle;
 } element;
@@ -161,7 +162,7 @@ void mjcf_check(mjcf *m, const perp__xml_node *node)
     }
 }
 
-/* Classes ------------------------------------------------------------------------------------------------ */
+/* Classes -------------------------------------------------------------------------------------- */
 
 static int find_class(const mjcf *m, const char *name)
 {
@@ -179,7 +180,8 @@ static void add_node(mjcf *m, int class, perp__xml_node *node)
         perp__robot_no_memory(m->r);
 }
 
-/* What no robot of this kernel has may have defaults; what it would be is refused where it is used. */
+/* Elements that no robot of this kernel has may have defaults. They are refused where they are
+ * used. */
 static void check_defaults(mjcf *m, const perp__xml_node *node)
 {
     static const char *const other[] = {"light",       "camera", "material", "texture",
@@ -270,7 +272,8 @@ void mjcf_refuse_actuator(mjcf *m, const perp__xml_node *node)
                        why ? why : "not known in actuator");
 }
 
-/* The actuators are one kind with several names; tendons have one default, and so have equalities. */
+/* The actuators are one kind with several names; tendons have one default, and so have
+ * equalities. */
 static int is_alike(const perp__xml_node *a, const perp__xml_node *b)
 {
     if (b->parent && mjcf_is(b->parent, "equality")) return mjcf_is(a, "equality");
@@ -297,7 +300,7 @@ void mjcf_resolve(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *ap
     apply(m, node, to);
 }
 
-/* Values --------------------------------------------------------------------------------------------------- */
+/* Values --------------------------------------------------------------------------------------- */
 
 void mjcf_read_flag(mjcf *m, const perp__xml_node *node, const char *attribute, int *flag)
 {

@@ -1,4 +1,5 @@
-/* Height fields of MJCF: heights from the text, or from a file of MuJoCo's own format; they are scaled to go from 0 to the size's third number. */
+/* Height fields of MJCF: heights from the text, or from a file of MuJoCo's own format. They are
+ * scaled to go from 0 to the third number of the size. */
 
 #include "base/input.h"
 #include "robots/mjcf.h"

@@ -1,4 +1,4 @@
-/* Geoms and meshes of MJCF: shapes of those that may touch, masses of those that weigh. */
+/* Geoms and meshes of MJCF: shapes of those that collide, masses of those that have mass. */
 
 #include "bodies/geometry.h"
 #include "bodies/space.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Meshes --------------------------------------------------------------------------------------------------- */
+/* Meshes --------------------------------------------------------------------------------------- */
 
 enum { CONVEX, EXACT, LEGACY, SHELL };
 
@@ -71,7 +71,8 @@ static int count_numbers(const char *text)
     return n;
 }
 
-/* The numbers of an attribute, as many as it has, and at least so many; NULL: they are not there, which was said. */
+/* The numbers of an attribute, at least the given count; NULL: they are missing, which was
+ * reported. */
 static double *numbers_of(mjcf *m, const perp__xml_node *node, const char *attribute, int least,
                           int *n)
 {
@@ -160,7 +161,7 @@ static void make_hull(mjcf *m, mjcf_mesh *mesh, const perp__surface *s)
     if (status == PERP_OK && perp__add_mesh(m->r, mesh->mesh) < 0) mesh->mesh = NULL;
 }
 
-/* The hull, read when it is first needed, and the mass with it; NULL: it cannot be, which was said. */
+/* The hull, read at first use, and its mass; NULL: it cannot be made, which was reported. */
 static perp_mesh *hull_of(mjcf *m, mjcf_mesh *mesh)
 {
     perp__surface s = {0};
@@ -178,7 +179,7 @@ static perp_mesh *hull_of(mjcf *m, mjcf_mesh *mesh)
     return mesh->mesh;
 }
 
-/* Geoms ----------------------------------------------------------------------------------------------------- */
+/* Geoms ---------------------------------------------------------------------------------------- */
 
 static const int kinds[] = {PERP_SHAPE_PLANE,   PERP_SHAPE_FIELD,     PERP_SHAPE_SPHERE,
                             PERP_SHAPE_CAPSULE, PERP_SHAPE_ELLIPSOID, PERP_SHAPE_CYLINDER,
@@ -334,7 +335,8 @@ static void bound_mesh(const perp_mesh *mesh, const perp__pose *axes, double *ha
     }
 }
 
-/* MuJoCo's sizes of shapes for a box of half sides b: of the same inertia (fitaabb: about the mesh, then the shape is about the box). */
+/* MuJoCo's sizes of shapes for a box of half sides b: of the same inertia (fitaabb: about the mesh,
+ * then the shape is about the box). */
 static void fit_sizes(const mjcf *m, mjcf_geom *g, const double *b)
 {
     double *size = g->size, across = m->fitaabb ? fmax(b[0], b[1]) : 0.5 * (b[0] + b[1]);
@@ -347,7 +349,8 @@ static void fit_sizes(const mjcf *m, mjcf_geom *g, const double *b)
     for (int k = 0; k < 3; k++) size[k] *= g->fitscale;
 }
 
-/* A shape fitted to a mesh: on the mesh's principal axes. It is then as if it had been written with its sizes. */
+/* A shape fitted to a mesh: on the mesh's principal axes. It is then as if it had been written with
+ * its sizes. */
 static int fit_geom(mjcf *m, mjcf_geom *g)
 {
     perp__pose axes = perp__pose_none;
@@ -371,7 +374,7 @@ static int fit_geom(mjcf *m, mjcf_geom *g)
     return 1;
 }
 
-/* Its kind and sizes; what it is of, with its mesh. 0: it is none of ours, which was said. */
+/* Its kind, sizes and mesh. 0: it is not supported, which was reported. */
 static int shape_of(mjcf *m, mjcf_geom *g, const char *why, perp_shape *shape)
 {
     if (g->kind >= PERP_SHAPE_COUNT)
@@ -434,7 +437,7 @@ void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum)
     }
 }
 
-/* Shapes ------------------------------------------------------------------------------------------------------ */
+/* Shapes --------------------------------------------------------------------------------------- */
 
 static void add_shape(mjcf *m, mjcf_geom *g)
 {

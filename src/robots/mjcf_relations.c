@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Contact --------------------------------------------------------------------------------------------------- */
+/* Contact -------------------------------------------------------------------------------------- */
 
 static mjcf_geom *geom_of(mjcf *m, const perp__xml_node *node, const char *attribute)
 {
@@ -44,7 +44,7 @@ static void apply_pair(mjcf *m, const perp__xml_node *node, void *to)
     if (n) p->nfriction = n;
 }
 
-/* MuJoCo takes the default for the second direction where only the first is said. */
+/* MuJoCo takes the default for the second direction if only the first is given. */
 static void take_direction(mjcf *m, const perp__xml_node *node, paired *p, int second)
 {
     double *f = p->friction;
@@ -88,9 +88,9 @@ void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
             (double[2]){p.condim >= 4 ? p.friction[2] : 0, p.condim >= 6 ? p.friction[3] : 0});
 }
 
-/* Equality --------------------------------------------------------------------------------------------------- */
+/* Equality ------------------------------------------------------------------------------------- */
 
-/* Two bodies, the second the world where it is not named; 0: they are not there. */
+/* Two bodies; the second is the world if it is not named. 0: they do not exist. */
 static int two_bodies(mjcf *m, const perp__xml_node *node, int *body)
 {
     body[0] = MJCF_FIND(m, node, "body1", body);
@@ -236,8 +236,8 @@ static int add_terms(const mjcf *m, int tendon, double slope, terms *sum)
     return 1;
 }
 
-/* Tendons as they are: l1 - l1_0 = sum a_k (l2 - l2_0)^k, with the lengths at the beginning. Those of joints are sums of refs, those through space are found
- * when all is read. */
+/* Tendons: l1 - l1_0 = sum a_k (l2 - l2_0)^k, with the initial lengths. Those of joints are sums of
+ * refs. Those through space are found after the whole file was read. */
 static void couple_tendons(mjcf *m, int first, int second, const double *a, perp_equality *e)
 {
     e->kind = PERP_EQUALITY_TENDON;
@@ -246,7 +246,7 @@ static void couple_tendons(mjcf *m, int first, int second, const double *a, perp
     memcpy(e->polynomial, a, sizeof e->polynomial);
 }
 
-/* Where it is of two joints one is a polynomial of the other. */
+/* If it is of two joints, one is a polynomial of the other. */
 static void read_tendons(mjcf *m, const perp__xml_node *node, perp_equality *e)
 {
     const double *ref = m->r->to->ref;
@@ -329,7 +329,7 @@ void mjcf_read_equality(mjcf *m, const perp__xml_node *node)
     perp__robot_refuse(m->r, node, NULL, "<%.60s> of equality is not to be had", node->name);
 }
 
-/* Keyframes ------------------------------------------------------------------------------------------------------ */
+/* Keyframes ------------------------------------------------------------------------------------ */
 
 /* q where the file begins. */
 static void first_q(const mjcf *m, double *q)

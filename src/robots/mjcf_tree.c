@@ -1,4 +1,5 @@
-/* The tree of an MJCF file before it is read: what it includes is put in place, what it replicates is written out. */
+/* The tree of an MJCF file before it is read: what it includes is put in place, what it replicates
+ * is written out. */
 
 #include "base/input.h"
 #include "base/number.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* Includes --------------------------------------------------------------------------------------------- */
+/* Includes ------------------------------------------------------------------------------------- */
 
 /* Beside the file that was asked for, else beside the one that includes it. */
 static const char *include_path(mjcf *m, const perp__xml_node *node, const char *file)
@@ -18,7 +19,7 @@ static const char *include_path(mjcf *m, const perp__xml_node *node, const char 
     return other && perp__input_is_there(other) ? other : path;
 }
 
-/* The children of the included file's root; NULL: there are none, or it is said why. */
+/* The children of the included file's root; NULL: none, or the reason was reported. */
 static perp__xml_node *included(mjcf *m, const perp__xml_node *node)
 {
     const char *file = perp__xml_get(node, "file");
@@ -70,7 +71,7 @@ void mjcf_include(mjcf *m, perp__xml_node *root)
     expand(m, root, 0);
 }
 
-/* Copies ------------------------------------------------------------------------------------------------ */
+/* Copies --------------------------------------------------------------------------------------- */
 
 enum { MOST_ELEMENTS = 200000 }; /* of all copies */
 
@@ -111,7 +112,8 @@ static void append(perp__xml_node *parent, perp__xml_node *child)
     parent->last = child;
 }
 
-/* The children of `from` once more, with their names longer by `suffix`. 0: memory is out, or they are too many, which was said. */
+/* The children of `from` once more, with `suffix` added to their names. 0: memory is out, or they
+ * are too many, which was reported. */
 static int copy_children(mjcf *m, const perp__xml_node *from, perp__xml_node *to,
                          const char *suffix)
 {
@@ -133,7 +135,8 @@ static int copy_children(mjcf *m, const perp__xml_node *from, perp__xml_node *to
     return 1;
 }
 
-/* The kth copy: a frame that is turned k times as far, and moved by an offset in each frame before it. */
+/* The kth copy: a frame that is turned k times as far, and moved by an offset in each frame before
+ * it. */
 static perp__xml_node *copy_frame(mjcf *m, const perp__xml_node *node, const double *pos,
                                   const double *euler, const char *suffix)
 {
@@ -153,7 +156,7 @@ static perp__xml_node *copy_frame(mjcf *m, const perp__xml_node *node, const dou
     return ok ? frame : NULL;
 }
 
-/* Frames in the place of a <replicate>; NULL: there are none, or it is said why. */
+/* Frames in place of a <replicate>; NULL: none, or the reason was reported. */
 static perp__xml_node *copies_of(mjcf *m, const perp__xml_node *node)
 {
     perp__xml_node all = {0};

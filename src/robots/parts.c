@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more in a list, of which `n` are there; 0 when memory is out. */
+/* Room for one more in a list of `n`; 0 when memory is out. */
 #define ROOM(r, list, n)                                                                           \
     (perp__arena_grow(&(r)->to->arena, &(r)->to->list, &(r)->to->c##list, (n) + 1,                 \
                       sizeof *(r)->to->list) ||                                                    \
@@ -106,7 +106,7 @@ int perp__add_field(perp__robot_reader *r, perp_field *field)
     return r->to->nfield++;
 }
 
-/* Names ------------------------------------------------------------------------------------------------ */
+/* Names ---------------------------------------------------------------------------------------- */
 
 #define SIZE(name, word, nq, nv, text) {nq, nv},
 static const int sizes[][2] = {PERP_JOINT_LIST(SIZE)};
@@ -177,7 +177,7 @@ const char *perp_robot_v_name(const perp_robot *robot, int k)
     return k >= 0 && k < robot->nv ? robot->v_name[k] : NULL;
 }
 
-/* What is asked ------------------------------------------------------------------------------------------ */
+/* What is asked -------------------------------------------------------------------------------- */
 
 void perp__robot_put_parts(perp_robot *robot)
 {

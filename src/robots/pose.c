@@ -81,7 +81,8 @@ void perp__mass_take(const perp__mass *sum, perp_body *body)
     shift(sum->m, body->center, -1, body->inertia);
 }
 
-/* A cylinder of length 2 h, and what its two halves of a ball add to it for a capsule, whose centres are at +-h. */
+/* A cylinder of length 2 h, and what its two halves of a ball add to it for a capsule, whose
+ * centres are at +-h. */
 static void round_mass(double r, double h, int has_ends, double *volume, double *I)
 {
     const double pi = 3.14159265358979323846;

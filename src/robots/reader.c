@@ -1,4 +1,5 @@
-/* What both formats need of a file: its tree, numbers and words of attributes, messages with their places. */
+/* Shared by both formats: the tree of a file, numbers and words of attributes, messages with
+ * positions. */
 
 #include "base/input.h"
 #include "base/number.h"
@@ -69,7 +70,7 @@ void perp__robot_ignore(perp__robot_reader *r, const perp__xml_node *node, const
         to->note[to->nnote++] = note;
 }
 
-/* Files ------------------------------------------------------------------------------------------------ */
+/* Files ---------------------------------------------------------------------------------------- */
 
 const char *perp__robot_path(perp__robot_reader *r, const char *from, const char *folder,
                              const char *file)
@@ -130,7 +131,7 @@ perp__xml_node *perp__robot_tree(perp__robot_reader *r, const char *path, const 
     return root;
 }
 
-/* Attributes ------------------------------------------------------------------------------------------ */
+/* Attributes ----------------------------------------------------------------------------------- */
 
 static int is_space(char c)
 {
@@ -196,7 +197,7 @@ int perp__read_word(perp__robot_reader *r, const perp__xml_node *node, const cha
     return -1;
 }
 
-/* The whole ------------------------------------------------------------------------------------------- */
+/* The whole ------------------------------------------------------------------------------------ */
 
 static perp_status read_robot(const char *path, const char *text, size_t length, perp_robot **robot,
                               perp_diag *diag)

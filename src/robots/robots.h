@@ -70,7 +70,8 @@ void perp__pose_inverse(const perp__pose *a, perp__pose *b);
 void perp__pose_quaternion(const double *q, perp__pose *pose); /* q is normalised */
 void perp__quaternion_of_rotation(const double *R, double *q);
 
-/* reader.c. Something is wrong: said with its place (attribute: NULL is the element). 0, for callers to return. */
+/* reader.c. Report a fault with its position (attribute: NULL is the element). Returns 0, for
+ * callers to return. */
 int perp__robot_refuse(perp__robot_reader *r, const perp__xml_node *node, const char *attribute,
                        const char *format, ...) PERP_PRINTF(4, 5);
 /* Something is ignored: counted with what is the same. */
@@ -85,7 +86,8 @@ perp__xml_node *perp__robot_tree(perp__robot_reader *r, const char *path, const 
 const char *perp__robot_path(perp__robot_reader *r, const char *from, const char *folder,
                              const char *file);
 
-/* From `least` to `most` numbers of an attribute into x; the rest stay. How many; 0: it is not there, or wrong and said so. */
+/* From `least` to `most` numbers of an attribute into x; the rest stay. How many; 0: it is not
+ * there, or wrong and said so. */
 int perp__read_numbers(perp__robot_reader *r, const perp__xml_node *node, const char *attribute,
                        int least, int most, double *x);
 int perp__read_number(perp__robot_reader *r, const perp__xml_node *node, const char *attribute,
@@ -113,11 +115,13 @@ int perp__add_mesh(perp__robot_reader *r, perp_mesh *mesh);    /* owns it, also 
 int perp__add_field(perp__robot_reader *r, perp_field *field); /* likewise */
 int perp__finish_robot(perp__robot_reader *r); /* names of columns; 0: memory is out */
 
-/* inertia.c: of what a body is made of, mass and moments about the body's origin, axes of its frame: xx, yy, zz, xy, xz, yz. */
+/* inertia.c: of what a body is made of, mass and moments about the body's origin, axes of its
+ * frame: xx, yy, zz, xy, xz, yz. */
 typedef struct perp__mass {
     double m, h[3], I[6];
 } perp__mass;
-/* Adds a part of mass m with centre c and inertia I (six) about it, in the frame `pose` of the body. */
+/* Adds a part of mass m with centre c and inertia I (six) about it, in the frame `pose` of the
+ * body. */
 void perp__mass_add(perp__mass *sum, const perp__pose *pose, double m, const double *c,
                     const double *I);
 /* Into mass, center, inertia of a body. */
@@ -127,8 +131,9 @@ void perp__shape_mass(const perp_shape *shape, double *volume, double center[3],
 /* The same of its surface, by area; 0: not of ellipsoids and meshes. */
 int perp__shell_mass(const perp_shape *shape, double *area, double center[3], double inertia[6]);
 
-/* surface.c. What the triangles of a mesh enclose; the same with no volume counted against another's, which MuJoCo begins with and which is what
- * they enclose where they are seen from one point; or the triangles themselves, by area. */
+/* surface.c. The volume that the triangles of a mesh enclose; the same without signs, which is
+ * MuJoCo's default; or the triangles themselves, by area. The second is the enclosed volume if the
+ * mesh is seen from one point. */
 typedef enum perp__surface_rule {
     PERP__SURFACE_EXACT,
     PERP__SURFACE_UNSIGNED,
@@ -137,7 +142,8 @@ typedef enum perp__surface_rule {
 struct perp__surface;
 void perp__surface_mass(const struct perp__surface *s, perp__surface_rule rule, double *weight,
                         double center[3], double inertia[6]);
-/* Half the sides, the shortest first, and the axes (row by row, right-handed) of the box that has this inertia; 0: there is none. */
+/* Half the sides, the shortest first, and the axes (row by row, right-handed) of the box that has
+ * this inertia; 0: there is none. */
 int perp__inertia_box(double weight, const double *inertia, double half[3], double *R);
 
 /* The readers: of the tree's root into r->to. */

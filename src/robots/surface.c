@@ -1,5 +1,6 @@
-/* What the triangles of a mesh weigh, and the box of the same inertia. Volumes are sums of tetrahedra, each triangle's with one common corner
- * (Mirtich 1996 has the sums; the tetrahedron's second moments are those of Tonon 2005). */
+/* What the triangles of a mesh weigh, and the box of the same inertia. Volumes are sums of
+ * tetrahedra, each triangle's with one common corner (Mirtich 1996 has the sums; the tetrahedron's
+ * second moments are those of Tonon 2005). */
 
 #include "bodies/geometry.h"
 #include "bodies/space.h"
@@ -48,7 +49,8 @@ static void middle_of(const perp__surface *s, double *middle)
     for (int k = 0; k < 3; k++) middle[k] = area > 0 ? sum[k] / area : 0;
 }
 
-/* The second moments of a triangle, or of its tetrahedron, of weight w: the sums over corners a, b of (1 + [a = b]) x_a x_b' w / 12, or / 20. */
+/* The second moments of a triangle, or of its tetrahedron, of weight w: the sums over corners a, b
+ * of (1 + [a = b]) x_a x_b' w / 12, or / 20. */
 static void add_moments(const triangle *t, double w, double *P)
 {
     static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};

@@ -1,4 +1,5 @@
-/* URDF: links and joints of a tree, whose root is fixed to the world. A joint's frame is that of its child link, as here. */
+/* URDF: links and joints of a tree, whose root is fixed to the world. A joint's frame is that of
+ * its child link, as here. */
 
 #include "base/input.h"
 #include "bodies/space.h"
@@ -28,7 +29,7 @@ typedef struct urdf {
     int nlink, clink, njoint, cjoint;
 } urdf;
 
-/* Elements -------------------------------------------------------------------------------------------------- */
+/* Elements ------------------------------------------------------------------------------------- */
 
 static int is(const perp__xml_node *node, const char *name)
 {
@@ -90,7 +91,7 @@ static void need_number(urdf *u, const perp__xml_node *node, const char *attribu
         perp__robot_refuse(u->r, node, NULL, "%s: %s is missing", node->name, attribute);
 }
 
-/* Links ------------------------------------------------------------------------------------------------------ */
+/* Links ---------------------------------------------------------------------------------------- */
 
 static void read_inertial(urdf *u, const perp__xml_node *node, perp_body *body)
 {
@@ -168,7 +169,7 @@ static int read_mesh(urdf *u, const perp__xml_node *node, perp_shape *shape)
     return 1;
 }
 
-/* The one shape of a <geometry>; 0: it is none, which was said. */
+/* The one shape of a <geometry>; 0: it is none, which was reported. */
 static int read_geometry(urdf *u, const perp__xml_node *node, perp_shape *shape)
 {
     const perp__xml_node *g = node ? node->child : NULL;
@@ -229,7 +230,7 @@ static void read_link(urdf *u, const link *l)
         if (is(c, "collision")) read_collision(u, c, l);
 }
 
-/* Joints ------------------------------------------------------------------------------------------------------ */
+/* Joints --------------------------------------------------------------------------------------- */
 
 enum { REVOLUTE, CONTINUOUS, PRISMATIC, FIXED, FLOATING, PLANAR };
 static const perp_joint kinds[] = {PERP_JOINT_HINGE, PERP_JOINT_HINGE, PERP_JOINT_SLIDE,
@@ -340,7 +341,7 @@ static void read_mimic(urdf *u, int k)
     perp__add_equality(u->r, &e);
 }
 
-/* The tree ---------------------------------------------------------------------------------------------------- */
+/* The tree ------------------------------------------------------------------------------------- */
 
 static int find_link(urdf *u, const perp__xml_node *joint_node, const char *side)
 {
@@ -390,7 +391,8 @@ static void collect_joint(urdf *u, const perp__xml_node *node)
     u->joint[u->njoint++] = (joint){perp__xml_get(node, "name"), node, parent, child};
 }
 
-/* A link whose parent is there, then those below it, in the order of the file; depth is bounded as that of elements is. */
+/* A link whose parent is there, then those below it, in the order of the file; depth is bounded as
+ * that of elements is. */
 static void add_below(urdf *u, int link_index, int depth)
 {
     if (depth > PERP__XML_DEPTH) {

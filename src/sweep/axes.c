@@ -1,4 +1,5 @@
-/* "NAME=0:1:11", "NAME=1,2,5", "NAME=normal(1, 0.1)": texts of what varies, and the point that a job stands for. */
+/* "NAME=0:1:11", "NAME=1,2,5", "NAME=normal(1, 0.1)": texts of what varies, and the point that a
+ * job stands for. */
 
 #include "base/words.h"
 #include "sweep/axes.h"
@@ -93,7 +94,7 @@ enum { DISTRIBUTIONS = sizeof distributions / sizeof *distributions };
 /* Reading ------------------------------------------------------------------------------------- */
 
 typedef struct reader {
-    const char *text, *at; /* the whole, and what is left */
+    const char *text, *at; /* the whole, and the unread rest */
     perp__arena *arena;
     perp_diag *diag;
 } reader;
@@ -247,8 +248,8 @@ perp_status perp__axes_read(perp__axes *axes, const perp_sweep_options *o, perp_
     return PERP_OK;
 }
 
-/* Which column of a sample's numbers an axis has: its own; in a block of Saltelli's design (2010, section 3) point 1 is all of the other half, and
- * point 2 + k the k-th of it. */
+/* The column of a sample's numbers for an axis: its own. In a block of Saltelli's design (2010,
+ * section 3) point 1 is all of the other half, and point 2 + k its k-th. */
 static int column_of(const perp__axes *axes, int drawn, int point)
 {
     return drawn + (point == 1 || point == 2 + drawn ? axes->ndrawn : 0);

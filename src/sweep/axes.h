@@ -40,7 +40,8 @@ void perp__axes_at(const perp__axes *axes, long long job, double *value);
 /* draw.c: numbers in (0, 1) that depend on what is given alone. */
 double perp__draw(const perp__axes *axes, long sample, int drawn);
 void perp__sobol_directions(uint64_t (*direction)[52], int n);
-/* Four words that depend on a counter and a key: Philox 4x32-10 (Salmon and others 2011, section 3.3). */
+/* Four words that depend on a counter and a key: Philox 4x32-10 (Salmon and others 2011, section
+ * 3.3). */
 void perp__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 #endif

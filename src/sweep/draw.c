@@ -1,5 +1,6 @@
-/* Random numbers by their place: counter-based words, Latin hypercubes through a keyed permutation, Sobol's sequence. Nothing is kept
- * between calls, so a job's numbers do not depend on which jobs were done before. */
+/* Random numbers by their place: counter-based words, Latin hypercubes through a keyed permutation,
+ * Sobol's sequence. Nothing is kept between calls, so a job's numbers do not depend on which jobs
+ * were done before. */
 
 #include "sweep/axes.h"
 
@@ -39,7 +40,8 @@ static double fraction(uint64_t bits)
 
 enum { DRAW, SHUFFLE, SHIFT }; /* uses of random bits */
 
-/* Where sample i of n comes in a permutation of them: a Feistel network on the next power of 4, walked until it is inside. */
+/* Where sample i of n comes in a permutation of them: a Feistel network on the next power of 4,
+ * walked until it is inside. */
 static uint64_t shuffled(uint64_t seed, int axis, uint64_t i, uint64_t n)
 {
     enum { ROUNDS = 6 };
@@ -59,11 +61,13 @@ static uint64_t shuffled(uint64_t seed, int axis, uint64_t i, uint64_t n)
 }
 
 /* Sobol's sequence ----------------------------------------------------------------------------
- * Sobol 1967; direction numbers after Bratley and Fox, Algorithm 659, 1988: v = m / 2^i, m by the recurrence of a primitive polynomial.
- * The first m of each axis are the first odd ones, counting up, that keep his property A: the leading bits of the first n numbers
- * of n axes have full rank, so that 2^n points lie one in each half-cube. */
+ * Sobol 1967; direction numbers after Bratley and Fox, Algorithm 659, 1988: v = m / 2^i, m by the
+ * recurrence of a primitive polynomial. The first m of each axis are the first odd ones, counting
+ * up, that keep his property A: the leading bits of the first n numbers of n axes have full rank.
+ * So 2^n points lie one in each half-cube. */
 
-/* Is the polynomial with these bits, of this degree, primitive over GF(2): is the order of x the largest? */
+/* Is the polynomial with these bits, of this degree, primitive over GF(2): is the order of x the
+ * largest? */
 static int is_primitive(uint32_t polynomial, int degree)
 {
     uint32_t power = 1, order = 0;
@@ -88,7 +92,8 @@ static void extend(uint64_t *v, uint32_t polynomial, int degree, const uint32_t 
     }
 }
 
-/* Property A: the rows (first digits of the first n + 1 numbers) of n + 1 axes, at most 64, are independent. */
+/* Property A: the rows (first digits of the first n + 1 numbers) of n + 1 axes, at most 64, are
+ * independent. */
 static int is_independent(uint64_t (*direction)[DIGITS], int n)
 {
     uint64_t row[64];

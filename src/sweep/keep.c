@@ -1,4 +1,5 @@
-/* "final", "max(x)", "first(t where v = 0)": texts of what is kept, and the same of a run's rows as they come. */
+/* "final", "max(x)", "first(t where v = 0)": texts of what is kept, and the same of a run's rows as
+ * they come. */
 
 #include "base/words.h"
 #include "sweep/keep.h"
@@ -206,7 +207,7 @@ perp_status perp__keep_read(const char *text, const perp_model *model,
     return status;
 }
 
-/* An answer ---------------------------------------------------------------------------------------- */
+/* An answer ------------------------------------------------------------------------------------ */
 
 int perp__keep_needs_rows(const perp__keep *keep)
 {

@@ -1,4 +1,5 @@
-/* What is kept of an answer: single numbers of it, and of its rows the end, extremes, means, values where a condition is first met. */
+/* What is kept of an answer: single numbers of it, and of its rows the end, extremes, means, values
+ * where a condition is first met. */
 
 #ifndef PERP_SRC_KEEP_H
 #define PERP_SRC_KEEP_H
@@ -51,8 +52,8 @@ typedef struct perp__task_answer {
     void *of;
 } perp__task_answer;
 
-/* Read "max(x)" or "cost"; "final" is all states, vars and outputs, NULL all single numbers, or where there are none as "final"; *n of
- * them. Texts live in the arena. */
+/* Read "max(x)" or "cost"; "final" is all states, vars and outputs, NULL all single numbers, or
+ * where there are none as "final"; *n of them. Texts live in the arena. */
 perp_status perp__keep_read(const char *text, const perp_model *model,
                             const perp__task_answer *answer, perp__keep **list, int *n,
                             int *capacity, perp__arena *arena, perp_diag *diag);
@@ -60,7 +61,7 @@ perp_status perp__keep_read(const char *text, const perp_model *model,
 /* Does it look at every row? */
 int perp__keep_needs_rows(const perp__keep *keep);
 
-/* Where it is in this answer; 0: it has none of this name. */
+/* Its position in this answer; 0: there is none of this name. */
 int perp__keep_begin(const perp__keep *keep, perp__kept *kept, const perp__task_answer *answer);
 void perp__keep_take(const perp__keep *keep, perp__kept *kept, const double *row);
 double perp__keep_end(const perp__keep *keep, const perp__kept *kept,

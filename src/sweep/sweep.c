@@ -1,4 +1,5 @@
-/* A sweep: jobs by their number, done by threads that each have a model of their own, given on as they are done. */
+/* A sweep: jobs by their number, done by threads with a model each, passed on in the order of
+ * completion. */
 
 #include "base/arena.h"
 #include "base/parallel.h"
@@ -101,7 +102,7 @@ static perp_status fit(const perp_sweep *s, perp__worker *w, perp_diag *diag)
 {
     perp_model *model = NULL;
     int n = 0, is_other = 0;
-    if (!s->options.read) return PERP_OK; /* it is refused where it is set */
+    if (!s->options.read) return PERP_OK; /* setting it refuses it */
     perp_setting *set = malloc((size_t)s->axes.n * sizeof *set);
     if (!set) return PERP_ERR_MEMORY;
     for (int i = 0; i < s->axes.n; i++) {
@@ -203,7 +204,7 @@ perp_sweep_result perp__do_job(const perp_sweep *s, perp__worker *w, long long j
     return result;
 }
 
-/* All jobs -------------------------------------------------------------------------------------- */
+/* All jobs ------------------------------------------------------------------------------------- */
 
 struct perp__jobs {
     const perp_sweep *sweep;
@@ -236,7 +237,8 @@ static void ask_to_stop(perp__jobs *t)
     if (t->status == PERP_OK && t->o.stop && t->o.stop(t->context)) t->status = PERP_ERR_STOPPED;
 }
 
-/* The next job to be done, in *k: 1; 0: there is none; -1: none before another is done. With the lock held. */
+/* The next job to be done, in *k: 1; 0: there is none; -1: none before another is done. With the
+ * lock held. */
 static int next_job(perp__jobs *t, long long *k)
 {
     while (t->status == PERP_OK && t->next < t->n) {
@@ -334,7 +336,8 @@ static void *work_all(void *jobs)
     return NULL;
 }
 
-/* Jobs are done by threads here, and handed out to the other processes by this thread, the one that joined them. */
+/* Jobs are done by threads here, and handed out to the other processes by this thread, the one that
+ * joined them. */
 static perp_status share(perp__jobs *t)
 {
     pthread_t here;
@@ -373,7 +376,7 @@ perp_status perp_sweep_run(const perp_sweep *sweep, const perp_sweep_run_options
     return status;
 }
 
-/* What is asked for ----------------------------------------------------------------------------- */
+/* What is asked for ---------------------------------------------------------------------------- */
 
 static perp_status read_units(perp_sweep *s)
 {

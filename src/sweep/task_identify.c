@@ -1,4 +1,5 @@
-/* A job that is an identification: its numbers are the estimates, their standard errors and intervals, and what is left over. */
+/* A job that is an identification: its numbers are the estimates, their standard errors and
+ * intervals, and the residual. */
 
 #include "base/base.h"
 #include "sweep/task.h"
@@ -52,7 +53,7 @@ static const char *no_column(const void *of, int i)
     return NULL;
 }
 
-/* The k-th of what is told of a parameter. */
+/* The k-th number of a parameter. */
 static double entry(const perp_estimate *e, int k)
 {
     const double of[] = {e->identifiable ? e->value : (double)NAN,

@@ -1,4 +1,5 @@
-/* A job that is a plan: its rows are its nodes, its numbers the cost, the horizon and the free parameters. */
+/* A job that is a plan: its rows are its nodes, its numbers the cost, the horizon and the free
+ * parameters. */
 
 #include "base/base.h"
 #include "sweep/task.h"

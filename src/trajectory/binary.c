@@ -1,5 +1,5 @@
-/* Reading the rows of a binary file. What does not stand there as it was written is refused with the byte where it is; a
- * file without its end, as a killed run leaves it, has the whole rows before that. */
+/* Reads the rows of a binary file. Damage is refused with its byte. A file without its end, as a
+ * killed run leaves it, has the whole rows before that. */
 
 #include "trajectory/binary.h"
 #include "trajectory/reader.h"

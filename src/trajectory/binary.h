@@ -1,4 +1,5 @@
-/* Internal: the parts of a binary file (docs/formats.md): its first line, marks, numbers and their sum. */
+/* Internal: the parts of a binary file (docs/formats.md): its first line, marks, numbers and their
+ * sum. */
 
 #ifndef PERP_SRC_TRAJECTORY_BINARY_H
 #define PERP_SRC_TRAJECTORY_BINARY_H

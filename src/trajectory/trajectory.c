@@ -1,4 +1,5 @@
-/* Reading tables: comments, one header row, rows of numbers as CSV; binary.c reads the rows of the other format. */
+/* Reading tables: comments, one header row, rows of numbers as CSV; binary.c reads the rows of the
+ * other format. */
 
 #include "base/number.h"
 #include "trajectory/reader.h"
@@ -294,7 +295,8 @@ static int read_number(const field *f, double *x)
     return f->length < MAX_NUMBER && perp__number_read(f->text, f->length, x) == f->length;
 }
 
-/* The number that fills the field at *at, as nearly all do; *at moves behind its comma. 0: something else does. */
+/* The number that fills the field at *at, as nearly all do; *at moves behind its comma. 0:
+ * something else does. */
 static int read_plain_field(const perp__reader *r, const char **at, const char *last, double *x)
 {
     size_t n = perp__number_read(*at, (size_t)(r->end - *at), x);
@@ -377,8 +379,8 @@ static void apply_units(perp_trajectory *t)
     }
 }
 
-/* The last line, without its end: cut off in a file of ours, whose lines have one; in other files it may be a whole
- * row. What is left out is said. */
+/* The last line, without its end. In a file of ours, whose lines have ends, it was cut off; in
+ * other files it may be a whole row. An omitted line is reported. */
 static int read_last_row(perp__reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;

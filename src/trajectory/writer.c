@@ -1,4 +1,5 @@
-/* Writing tables as rows come: as text, or as numbers, of perp's own or HDF5's, where the name says so. */
+/* Writing tables as rows come: as text, or as numbers, of perp's own or HDF5's, where the name says
+ * so. */
 
 #include "base/output.h"
 #include "base/text.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rows are written in blocks to files that show when they are whole, at once to pipes and terminals. */
+/* Rows are written in blocks to files that show when they are whole, at once to pipes and
+ * terminals. */
 enum { BLOCK = 1 << 16 };
 
 struct perp_trajectory_writer {

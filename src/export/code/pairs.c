@@ -1,7 +1,8 @@
-/* ---- Numbers in two floats --------------------------------------------------------------------------------------------
+/* ---- Numbers in two floats ----------------------------------------------------------------------
  *
- * hi + lo with |lo| <= half a unit in the last place of hi: 48 bits. Sums and products by error-free transformations (Dekker 1971; Joldes,
- * Muller and Popescu 2017, algorithms 6 and 11), which hold where each operation is rounded to a float. */
+ * hi + lo with |lo| <= half a unit in the last place of hi: 48 bits. Sums and products by
+ * error-free transformations (Dekker 1971; Joldes, Muller and Popescu 2017, algorithms 6 and 11),
+ * which hold where each operation is rounded to a float. */
 
 #define IS_COMPARED (USES_MIN || USES_MAX || USES_LE || USES_LT)
 

@@ -1,14 +1,16 @@
-/* ---- A step: the same text for every model ------------------------------------------------------------------------------
+/* ---- A step: the same text for every model ------------------------------------------------------
  *
- * A step asks for the unknowns y (states at its end, vars, and two slacks for each two-sided pair) with
+ * A step asks for the unknowns y (states at its end, vars, and two slacks for each two-sided pair)
+ * with
  *
  *     equations   their rows are 0
  *     pairs       0 <= row a perp row b >= 0; where its guard is off, another row is 0 instead
  *
- * The rows are A y + c, by Newton's iteration where they are not affine. First the zero sides of the last step are tried. Where
- * a condition fails, the unknowns are eliminated from the other sides, Lemke's method pivots on what is left, ties broken
- * lexicographically, and its basis says which sides are zero. The conditions as they were written then decide: each must hold on
- * a scale of its own, the sum of its |terms|. */
+ * The rows are A y + c, by Newton's iteration where they are not affine. First the zero sides of
+ * the last step are tried. Where a condition fails, the unknowns are eliminated from the other
+ * sides, Lemke's method pivots on what is left, ties broken lexicographically, and its basis says
+ * which sides are zero. The conditions as they were written then decide: each must hold on a scale
+ * of its own, the sum of its |terms|. */
 
 static real size_of(real x)
 {
@@ -100,8 +102,8 @@ static void raise_least(work *s, const place *row, const place *at, int n)
     }
 }
 
-/* By what each unknown is judged where it stands alone: vars that an equation sets by that, states by what their rates add, others by the
- * least that their equations allow. */
+/* The size by which each unknown is judged where it stands alone. Vars have that of their equation,
+ * states that of their rates, others the least that their equations allow. */
 static void find_sizes(work *s)
 {
     for (int j = 0; j < NY; j++) s->own[j] = larger(size_of(s->w[W_Y + j]), declared[j]);
@@ -131,7 +133,8 @@ static real rounding(const work *s, int r, const real *size)
     return ROUNDING * sum;
 }
 
-/* Is row r 0, or not below 0, to this tolerance? First with unknowns as they are, then with the sizes that they are judged by. */
+/* Is row r 0, or not below 0, to this tolerance? First with the unknowns themselves, then with
+ * their sizes. */
 static int row_holds(work *s, int r, real tol, int *has_sizes)
 {
     real x = size_of(s->value[r]);
@@ -142,8 +145,8 @@ static int row_holds(work *s, int r, real tol, int *has_sizes)
     return x <= tol * row_terms(s, r, s->own) + rounding(s, r, s->own);
 }
 
-/* Does pair p hold? Where it is exact, which is the rule, nothing else is asked. In floats sides that were kept are held to `below` also where both
- * are above 0: by TOL a block might go on for a step more. */
+/* Does pair p hold? If it is exact, which is the rule, nothing else is checked. In floats kept
+ * sides hold to `below` also if both are above 0: by TOL a block might slide for one more step. */
 static int pair_holds(work *s, int p, real below, int *has_sizes, real *most)
 {
     int on = is_on(s, p), r = on ? pair_a[p] : pair_off[p], q = pair_b[p];
@@ -200,7 +203,8 @@ static real merit_of(const work *s)
 
 /* Linear algebra ------------------------------------------------------------------------------ */
 
-/* The row of the matrix next: one that has a single entry left, so that what it fixes is exact; else the one with the largest. */
+/* The row of the matrix next: one that has a single entry left, so that what it fixes is exact;
+ * else the one with the largest. */
 static int choose_row(const work *s, int *at)
 {
     real most = 0;
@@ -231,8 +235,8 @@ static void exchange(real *a, real *b)
     *a = *b, *b = x;
 }
 
-/* Invert the matrix of the rows s->row, in place (Gauss, Jordan), rows and columns scaled by powers of two: column k is that of the right-hand side
- * of row k. 0 where it is singular. */
+/* Invert the matrix of the rows s->row, in place (Gauss, Jordan), rows and columns scaled by powers
+ * of two. Column k belongs to the right-hand side of row k. 0: singular. */
 static int invert(work *s)
 {
     real *scale = s->rhs;
@@ -286,8 +290,9 @@ static int invert(work *s)
     return 1;
 }
 
-/* Which rows of the matrix determine an unknown each, one after the other: a force that is 0, the torque that it is part of, the velocity. By
- * these it is exact where rows fix it. Then vars that equations define. */
+/* The rows of the matrix that determine one unknown each, one after the other: a force that is 0,
+ * the torque with it, the velocity. With these it is exact where rows fix it. Then vars that
+ * equations define. */
 static void find_order(work *s)
 {
     place *row_at_place = s->order_row, *unknown = s->order_at;
@@ -355,7 +360,8 @@ static void refine(work *s)
     apply(s, 1);
 }
 
-/* y of the rows that the inverse is of. Rows that change, and many, are solved to the last digit. */
+/* y of the rows that the inverse is of. Rows that change, and many, are solved to the last
+ * digit. */
 static void solve_rows(work *s)
 {
     if (s->holds == MODE && s->is_triangular) { /* its rows say it one after the other */
@@ -395,7 +401,7 @@ static int is_same_mode(const work *s)
     return 1;
 }
 
-/* The inverse for the zero sides of the present choice. 0 where it is singular. */
+/* The inverse for the zero sides of the present choice. 0: singular. */
 static int has_mode(work *s)
 {
     if (s->holds != NOTHING && is_same_mode(s)) {
@@ -441,7 +447,8 @@ static real half_way(real x)
     return MATH(ldexp)(1, -(exponent / 2));
 }
 
-/* Rows and columns of M by powers of two until their largest entries are near 1 (Ruiz 2001); q and z go along. */
+/* Rows and columns of M by powers of two until their largest entries are near 1 (Ruiz 2001); q and
+ * z go along. */
 static void equilibrate(work *s, int n)
 {
     for (int i = 0; i < n; i++) s->column_scale[i] = 1;
@@ -464,7 +471,8 @@ static void equilibrate(work *s, int n)
     }
 }
 
-/* w - M z - z0 = q, a row for each pair whose guard is on: columns w, z, z0, q. more: added to the diagonal of M beside its largest. */
+/* w - M z - z0 = q, a row for each pair whose guard is on: columns w, z, z0, q. more: relative
+ * addition to the diagonal of M. */
 static int write_tableau(work *s, real more)
 {
     int n = 0;
@@ -520,7 +528,8 @@ static int compare(real x, real y)
     return size_of(d) <= TIED * (size_of(x) + size_of(y)) ? 0 : d < 0 ? -1 : 1;
 }
 
-/* The row that leaves where column c enters: the least ratio, ties broken as if q were q + (e, e^2, ...); z0 before all others. -1: a ray. */
+/* The leaving row for entering column c: the least ratio, ties broken as if q were q + (e, e^2,
+ * ...); z0 first. -1: a ray. */
 static int leaving_row(const work *s, int n, int c)
 {
     real most = 0;
@@ -584,7 +593,8 @@ static void read_tableau(work *s, int n)
     }
 }
 
-/* y from z, and then from the zero sides themselves, where these determine it: what they fix is exact. */
+/* y from z, and then from the zero sides themselves, where these determine it: what they fix is
+ * exact. */
 static int take_answer(work *s, int n)
 {
     int holds = 0;
@@ -603,8 +613,9 @@ static int take_answer(work *s, int n)
     return holds && answer_holds(s, TOL) ? SOLVED : UNVERIFIED;
 }
 
-/* The linear conditions: by the sides that were 0 in the last step, else by elimination and pivoting. M of contacts that say the same thing twice is
- * singular, and then rounding may leave no solution: a little on its diagonal gives one, which is held to the unchanged conditions. */
+/* The linear conditions: by the zero sides of the last step, else by elimination and pivoting.
+ * Redundant contacts make M singular, and rounding may then leave no solution. A small addition to
+ * its diagonal gives one, which must satisfy the unchanged conditions. */
 static int solve_linear(work *s)
 {
     static const real share[] = {0, R(1e-12), R(1e-10), R(1e-8)};
@@ -632,7 +643,8 @@ static void evaluate_guards(work *s)
         s->on[p] = (signed char)(guard_at[p] < 0 || s->w[guard_at[p]] > 0);
 }
 
-/* Conditions where gaps are evaluated in pairs of floats: values of all rows at y and what it lost; states were `early` off before the step. */
+/* Conditions where gaps are evaluated in pairs of floats: values of all rows at y and what it lost;
+ * states were `early` off before the step. */
 static void take_exactly(work *s)
 {
     take_conditions(s);
@@ -642,8 +654,9 @@ static void take_exactly(work *s)
     take_gaps(s);
 }
 
-/* There, after take_exactly: the linear conditions for what y moves by from here, numbers as small as the residuals, so that forces and sides are those of
- * exact gaps. carries: what states lose is kept. */
+/* After take_exactly: solve the linear conditions for the change of y, numbers as small as the
+ * residuals. Forces and sides are then those of exact gaps. carries: the lost parts of states are
+ * kept. */
 static int move_on(work *s, int carries)
 {
     enum { SLACK = NY - 2 * (NEQUATION - NOWN) };
@@ -689,7 +702,8 @@ static real search(work *s, real before, real *merit)
     return 0;
 }
 
-/* Newton's iteration (Josephy): linearise, solve the linear conditions, go there as far as the residual falls, until it falls no more. */
+/* Newton's iteration (Josephy): linearise, solve the linear conditions, go there as far as the
+ * residual falls, until it falls no more. */
 static int solve_newton(work *s)
 {
     const real share = COMPENSATES ? R(0.99) : R(0.5); /* floats' TOL holds before it is done */
@@ -714,7 +728,8 @@ static int solve_newton(work *s)
     return all_hold(s, TOL) ? SOLVED : LIMIT; /* a double root is approached by halves */
 }
 
-/* Of floats: what the states lost when they were rounded is found by the conditions as they were written, carried along, and added once it counts. */
+/* Only floats: the rounded-off parts of the states follow from the conditions as written. They are
+ * propagated, and added once they count. */
 static void compensate(work *s)
 {
     real *y = s->w + W_Y, *move = s->other;
@@ -801,7 +816,7 @@ static int solve_step(work *s)
     return SOLVED;
 }
 
-/* Inputs ---------------------------------------------------------------------------------------- */
+/* Inputs --------------------------------------------------------------------------------------- */
 
 static real table_value(const real *time, const real *value, int n, real t)
 {
@@ -847,7 +862,7 @@ static void put_inputs(work *s, real t0, real t1)
     }
 }
 
-/* ---- Functions of the header ------------------------------------------------------------------ */
+/* ---- Functions of the header ----------------------------------------------------------------- */
 
 static void put_parameters(work *s, real h)
 {

@@ -11,7 +11,7 @@
 #endif
 #include PERP_FMI2_HEADER
 
-/* What an importer holds: an instance and how it is told. */
+/* The importer's object: an instance and its callbacks. */
 typedef struct instance {
     perp__fmu *fmu;
     const fmi2CallbackFunctions *callbacks;
@@ -114,7 +114,7 @@ fmi2Status fmi2Reset(fmi2Component c)
     return (fmi2Status)perp__fmu_reset(fmu_of(c));
 }
 
-/* Variables: all are reals ---------------------------------------------------------------------- */
+/* Variables: all are reals --------------------------------------------------------------------- */
 
 fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference reference[], size_t n,
                        fmi2Real value[])
@@ -170,7 +170,7 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
     return (fmi2Status)perp__fmu_refuse(fmu_of(c), n, "fmi2GetRealOutputDerivatives");
 }
 
-/* States: bytes behind their number -------------------------------------------------------------- */
+/* States: bytes behind their number ------------------------------------------------------------ */
 
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
@@ -214,7 +214,7 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size
     return (fmi2Status)perp__fmu_copy(fmu_of(c), bytes, size, state);
 }
 
-/* Steps ------------------------------------------------------------------------------------------ */
+/* Steps ---------------------------------------------------------------------------------------- */
 
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real length, fmi2Boolean no_return)
 {

@@ -1,5 +1,6 @@
-/* The C interface of FMI 2.0 for co-simulation, written from the standard (section 2.1, 2.2 and 4.2). tests/fmpy.sh compiles
- * fmi2.c with the standard's own headers in place of this one where they can be had. */
+/* The C interface of FMI 2.0 for co-simulation, written from the standard (section 2.1, 2.2 and
+ * 4.2). tests/fmpy.sh compiles fmi2.c with the standard's own headers in place of this one where
+ * they can be had. */
 
 #ifndef PERP_SRC_FMU_FMI2_H
 #define PERP_SRC_FMU_FMI2_H

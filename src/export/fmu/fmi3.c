@@ -11,7 +11,7 @@
 #endif
 #include PERP_FMI3_HEADER
 
-/* What an importer holds: an instance and how it is told. */
+/* The importer's object: an instance and its callbacks. */
 typedef struct instance {
     perp__fmu *fmu;
     fmi3InstanceEnvironment environment;
@@ -128,7 +128,7 @@ fmi3Status fmi3Reset(fmi3Instance i)
     return (fmi3Status)perp__fmu_reset(fmu_of(i));
 }
 
-/* Variables: all are of 64 bits ------------------------------------------------------------------ */
+/* Variables: all are of 64 bits ---------------------------------------------------------------- */
 
 fmi3Status fmi3GetFloat64(fmi3Instance i, const fmi3ValueReference reference[], size_t n,
                           fmi3Float64 value[], size_t nvalue)
@@ -155,7 +155,7 @@ fmi3Status fmi3GetDirectionalDerivative(fmi3Instance i, const fmi3ValueReference
                                         derivative);
 }
 
-/* States: bytes that know their number ----------------------------------------------------------- */
+/* States: bytes that know their number --------------------------------------------------------- */
 
 fmi3Status fmi3GetFMUState(fmi3Instance i, fmi3FMUState *state)
 {
@@ -199,7 +199,7 @@ fmi3Status fmi3DeserializeFMUState(fmi3Instance i, const fmi3Byte bytes[], size_
     return (fmi3Status)perp__fmu_copy(fmu_of(i), bytes, size, state);
 }
 
-/* Steps ------------------------------------------------------------------------------------------ */
+/* Steps ---------------------------------------------------------------------------------------- */
 
 fmi3Status fmi3EnterStepMode(fmi3Instance i)
 {
@@ -222,7 +222,7 @@ fmi3Status fmi3DoStep(fmi3Instance i, fmi3Float64 t, fmi3Float64 length, fmi3Boo
     return (fmi3Status)status;
 }
 
-/* What these FMUs have not ----------------------------------------------------------------------- */
+/* What these FMUs have not --------------------------------------------------------------------- */
 
 #define NOT(name, n, ...)                                                                          \
     fmi3Status name(fmi3Instance i, __VA_ARGS__)                                                   \

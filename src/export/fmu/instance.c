@@ -1,4 +1,5 @@
-/* A model as an importer of FMUs holds it: its variables before a run and in it, steps, and states as bytes. */
+/* A model as an importer of FMUs holds it: its variables before a run and in it, steps, and states
+ * as bytes. */
 
 #include "export/fmu/instance.h"
 #include "base/base.h"
@@ -76,7 +77,8 @@ static int digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* The path of file:/a, file:///a and file://host/a, with %20 and the like as what they stand for; a path as it is. Ends with '/'. */
+/* The path of file:/a, file:///a and file://host/a, with %20 and the like as what they stand for; a
+ * path as it is. Ends with '/'. */
 static char *path_of(const char *uri)
 {
     int is_uri = strncmp(uri, "file:", 5) == 0;
@@ -134,7 +136,8 @@ static perp_status load_model(perp__fmu *f, char *name, perp_diag *diag)
     return status;
 }
 
-/* A parameter as the model was exported with: "NAME VALUE", which stays as long as the setting. 0: it is none. */
+/* A parameter as the model was exported with: "NAME VALUE", which stays as long as the setting. 0:
+ * it is none. */
 static int read_change(char *text, perp_setting *to)
 {
     char *space = strrchr(text, ' ');
@@ -160,7 +163,8 @@ static perp_status add_size(perp__fmu *f, char *text)
     return read_change(text, &f->size[f->nsize++]) ? PERP_OK : PERP_ERR_DATA;
 }
 
-/* The first line names the version, the last the token; what is between them is in any order behind the model. */
+/* The first line names the version, the last the token; what is between them is in any order behind
+ * the model. */
 static perp_status read_line(perp__fmu *f, char *line, perp_diag *diag)
 {
     char *rest;
@@ -305,7 +309,7 @@ perp__fmu_status perp__fmu_reset(perp__fmu *f)
     return PERP__FMU_ERROR;
 }
 
-/* The run ---------------------------------------------------------------------------------------- */
+/* The run -------------------------------------------------------------------------------------- */
 
 static perp__fmu_status expect(perp__fmu *f, phase wanted, const char *call)
 {
@@ -328,7 +332,8 @@ perp__fmu_status perp__fmu_initialize(perp__fmu *f)
     return status;
 }
 
-/* A run to one of the ends that may serve: importers may go a rounding beyond theirs, and tables of the model may end there. */
+/* A run to one of the ends that may serve: importers may go a rounding beyond theirs, and tables of
+ * the model may end there. */
 static perp_status create(perp__fmu *f, perp_diag *diag)
 {
     enum { ENDS = 3 };
@@ -436,7 +441,7 @@ perp__fmu_status perp__fmu_step(perp__fmu *f, double t, double length, int early
     return answer;
 }
 
-/* Variables ------------------------------------------------------------------------------------- */
+/* Variables ------------------------------------------------------------------------------------ */
 
 /* Is it set once, before the run? */
 static int stays(perp__fmu_role role)
@@ -521,9 +526,10 @@ perp__fmu_status perp__fmu_set(perp__fmu *f, const unsigned *reference, size_t n
     return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
 }
 
-/* Derivatives ----------------------------------------------------------------------------------- */
+/* Derivatives ---------------------------------------------------------------------------------- */
 
-/* Along the seeds, the same in all steps: rows of inputs are steps by inputs. NULL when memory is out, or a known one is no input. */
+/* Along the seeds, the same in all steps: rows of inputs are steps by inputs. NULL when memory is
+ * out, or a known one is no input. */
 static double *move_inputs(const perp__fmu *f, const unsigned *known, size_t n, const double *seed,
                            int *input)
 {
@@ -709,7 +715,7 @@ perp__fmu_status perp__fmu_derive(perp__fmu *f, const unsigned *unknown, size_t 
     return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
 }
 
-/* States ---------------------------------------------------------------------------------------- */
+/* States --------------------------------------------------------------------------------------- */
 
 /* What the bytes of a state begin with; then come `n` values and the snapshot. */
 typedef struct head {

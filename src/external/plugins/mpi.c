@@ -1,5 +1,6 @@
-/* libperp-mpi.so: processes that a launcher began together, by MPI. Plain types only cross its border. Messages are bytes between processes of one
- * build; 0 is returned where the library reports an error, such as a process that has died. */
+/* libperp-mpi.so: processes that a launcher began together, by MPI. Plain types only cross its
+ * border. Messages are bytes between processes of one build; 0 is returned where the library
+ * reports an error, such as a process that has died. */
 
 #include "plugin.h"
 

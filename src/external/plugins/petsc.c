@@ -1,4 +1,5 @@
-/* libperp-petsc.so: the table of external/petsc.h over PETSc and its MPI. An error of either ends the run, all ranks of it. */
+/* libperp-petsc.so: the table of external/petsc.h over PETSc and its MPI. An error of either ends
+ * the run, all ranks of it. */
 
 #include "external/petsc.h"
 #include "plugin.h"
@@ -18,7 +19,7 @@ static void must(PetscErrorCode error)
     MPI_Abort(PETSC_COMM_WORLD, ABORTED);
 }
 
-/* Messages -------------------------------------------------------------------------------------- */
+/* Messages ------------------------------------------------------------------------------------- */
 
 static int chunk_of(size_t bytes, size_t at)
 {
@@ -61,7 +62,7 @@ static double most(double x)
     return reduce(x, MPI_MAX);
 }
 
-/* Parts ----------------------------------------------------------------------------------------- */
+/* Parts ---------------------------------------------------------------------------------------- */
 
 /* A copy that PETSc owns. */
 static PetscInt *give(int n, const int *from)
@@ -103,7 +104,7 @@ static void divide(int n, const int *start, const int *neighbour, const int *wei
     must(MatDestroy(&graph));
 }
 
-/* Halos ----------------------------------------------------------------------------------------- */
+/* Halos ---------------------------------------------------------------------------------------- */
 
 struct perp__halo {
     Vec all, mine; /* each place once, over the ranks; those of this rank, in the caller's array */
@@ -145,7 +146,7 @@ static void halo_sum(perp__halo *h, double *x)
     must(VecResetArray(h->mine));
 }
 
-/* SNES VI --------------------------------------------------------------------------------------- */
+/* SNES VI -------------------------------------------------------------------------------------- */
 
 typedef struct vi {
     const perp__vi *p;
@@ -219,7 +220,8 @@ static void set_bounds(SNES snes, const perp__vi *p, Vec lo, Vec hi)
     must(SNESVISetVariableBounds(snes, lo, hi));
 }
 
-/* A full LU factorisation of each step's matrix; the tolerances are such that our verdict decides. */
+/* A full LU factorisation of each step's matrix; the tolerances are such that our verdict
+ * decides. */
 static void set_solver(SNES snes, int is_semismooth, int max_iter)
 {
     KSP ksp;
@@ -266,7 +268,7 @@ static int solve_vi(const perp__vi *p, int is_semismooth, int max_iter, double *
     return 1;
 }
 
-/* Table ----------------------------------------------------------------------------------------- */
+/* Table ---------------------------------------------------------------------------------------- */
 
 static void end(void)
 {
