@@ -1,6 +1,6 @@
-/* Intervals from resampled runs (Efron 1979): sets of as many runs are drawn with replacement, the parameters are estimated
- * anew from each, and the spread of the estimates is the standard error. Runs are independent of each other even where the
- * samples of one run are not. */
+/* Intervals from resampled runs (Efron 1979). Sets of as many runs are drawn with replacement, the
+ * parameters are estimated anew from each, and the spread of the estimates is the standard error.
+ * Runs are independent even where the samples of one run are not. */
 
 #include "base/tol.h"
 #include "identify/identify.h"
@@ -38,7 +38,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Covariance of two parameters over the sets. Sets of n runs vary like the mean of n about its own mean: n - 1 are free. */
+/* Covariance of two parameters over the sets. Sets of n runs vary like the mean of n about its own
+ * mean: n - 1 are free. */
 static double covariance_of(const double *x, const double *y, int sets, int nrun)
 {
     double a = 0, b = 0, product = 0;
@@ -48,8 +49,8 @@ static double covariance_of(const double *x, const double *y, int sets, int nrun
     return product / (sets - 1) * nrun / (nrun - 1);
 }
 
-/* The quantiles that leave the confidence between them, expanded as Student's interval is beyond the normal one with the standard
- * deviation of n (Hesterberg 2015). */
+/* The quantiles that leave the confidence between them, expanded as Student's interval is beyond
+ * the normal one with the standard deviation of n (Hesterberg 2015). */
 static void take_quantiles(double *x, int n, double confidence, int nrun, perp_estimate *e)
 {
     double wide = perp__student_quantile(confidence, nrun - 1) * sqrt(nrun / (nrun - 1.0));

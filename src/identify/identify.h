@@ -1,5 +1,6 @@
-/* Internal: what the estimators share. identify.c checks options and data and makes a study of them; an estimator
- * searches the box of the parameters for the smallest cost; report.c says what the answer is worth. */
+/* Internal: shared by the estimators. identify.c checks options and data and makes a study of them.
+ * An estimator searches the box of the parameters for the smallest cost. report.c assesses the
+ * answer. */
 
 #ifndef PERP_SRC_IDENTIFY_H
 #define PERP_SRC_IDENTIFY_H
@@ -50,14 +51,16 @@ typedef struct perp__study {
 } perp__study;
 
 /* study.c */
-/* The estimator and the derivatives are among those that there are; PERP_ERR_ARG after saying so. */
+/* The estimator and the derivatives are among those that there are; PERP_ERR_ARG after saying
+ * so. */
 perp_status perp__check_choices(const perp_identify_options *options, perp_diag *diag);
 
 perp_status perp__study_create(perp__study *study, const perp_model *model,
                                const perp_dataset *data, const perp_identify_options *options,
                                perp_diag *diag);
 void perp__study_clear(perp__study *study);
-/* Is the value that state k has at a row no measurement? It is the model's own, at the first row. */
+/* Is the value that state k has at a row no measurement? It is the model's own, at the first
+ * row. */
 int perp__starts_exactly(const perp__study *study, const perp__recording *run, int row, int k);
 /* 0 when memory is out. */
 int perp__set_parameters(const perp__study *study, perp_model *model, const double *theta);
@@ -68,14 +71,17 @@ typedef struct perp__predictor perp__predictor;
 perp_status perp__predictor_create(const perp__study *study, perp__predictor **out);
 void perp__predictor_destroy(perp__predictor *predictor);
 long perp__predictor_residuals(const perp__predictor *predictor);
-/* PERP_OK, PERP_ERR_MEMORY, or another status where the model has no verified solution; the first reason is kept. */
+/* PERP_OK, PERP_ERR_MEMORY, or another status where the model has no verified solution; the first
+ * reason is kept. */
 perp_status perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
-/* d residual / d theta, n x np, column-major, through the solved steps; the same statuses, where they do not determine it. */
+/* d residual / d theta, n x np, column-major, through the solved steps; the same statuses, where
+ * they do not determine it. */
 perp_status perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian);
 /* 1: only a few runs, spread over the data, so that a point is cheap to look at; 0: all. */
 void perp__predictor_take_part(void *predictor, int part);
-/* From now on predictions begin at the measured states and sigma (per state; kept by the caller) times `sign`, and times 1 or -1 as
- * drawn for each prediction and state; NULL: at the measured states. */
+/* From now on predictions begin at the measured states plus sigma (for each state; kept by the
+ * caller) times `sign`, times 1 or -1 at random for each prediction and state. NULL: at the
+ * measured states. */
 void perp__predictor_move_starts(void *predictor, const double *sigma, int sign, int draw);
 const char *perp__predictor_fault(const perp__predictor *predictor);
 
@@ -91,19 +97,20 @@ typedef struct perp__problem {
     double width;         /* of the differences, in units of a range */
     int fixed_width;      /* it stays narrow */
     perp_status (*evaluate)(void *context, const double *theta, double *residual);
-    perp_status (*differentiate)(void *context, const double *theta,
-                                 double *jacobian); /* NULL, or exact
-                        derivatives with respect to theta; PERP_OK, or there are none: then differences */
+    /* NULL, or exact derivatives with respect to theta; PERP_OK, or there are none: then
+     * differences */
+    perp_status (*differentiate)(void *context, const double *theta, double *jacobian);
     void *context;
     void (*take_part)(
         void *context,
         int part); /* NULL, or: from now on look at a part of the data (1), at all (0) */
     void (*minimise)(struct perp__problem *problem, struct perp__minimum *minimum); /* NULL:
                                                                         Levenberg-Marquardt */
-    const perp_identify_options *watch; /* NULL, or whose `progress` is told of each evaluation */
+    /* NULL, or options whose `progress` is called after each evaluation */
+    const perp_identify_options *watch;
     perp_identify_progress so_far;      /* counted here */
-    perp_status
-        status; /* PERP_OK; PERP_ERR_MEMORY or PERP_ERR_STOPPED: no point has a value from then on */
+    /* PERP_OK; PERP_ERR_MEMORY or PERP_ERR_STOPPED: no point has a value from then on */
+    perp_status status;
     double *trial, *up, *down; /* n each: work space */
     double *square;            /* two matrices and perp__invert_doubles, and */
     int *index;                /* 3 np: for the damped step */
@@ -127,12 +134,13 @@ double perp__cost_of(const perp__problem *problem, const double *residual);
 double perp__cost_at(perp__problem *problem, const double *z, double *residual);
 /* Levenberg-Marquardt from minimum->z, a point of the box. */
 void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
-/* One step from a flat place: the derivatives are differences over `width`, which are those of the motion smoothed over it, and
- * the step's length is the best of several. 1 if it lowered the cost. */
+/* One step from a flat point. The derivatives are differences over `width`, which are those of the
+ * motion smoothed over it. The step's length is the best of several. 1 if it lowered the cost. */
 int perp__move_smoothed(perp__problem *problem, perp__minimum *minimum, double width);
 int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
-/* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
- * with a narrow one, as where each sequence of contacts has a valley of its own. */
+/* Set the width from the derivatives at a point (whose residual is filled in). It is narrow, unless
+ * a wide difference disagrees with a narrow one. This happens where each sequence of contacts has a
+ * valley of its own. */
 void perp__choose_width(perp__problem *problem, perp__minimum *at);
 int perp__looks_wide(const perp__problem *problem);
 void perp__look_narrow(perp__problem *problem);
@@ -145,15 +153,16 @@ perp_status perp__search(const perp__study *study, perp__problem *problem, perp_
                          perp_identification *result);
 /* PERP_ERR_STOPPED, after saying so: no point had a value when `progress` ended the search. */
 perp_status perp__stopped(const perp__study *study);
-/* How far above the least cost is the same, but for where a search ends; how many searches ended there. */
+/* How far above the least cost is the same, but for where a search ends; how many searches ended
+ * there. */
 double perp__same_cost(const perp__problem *problem, double least);
 int perp__agreeing(const perp__problem *problem, const perp_identification *result, double least);
 
 /* Does nothing depend on parameter i at the minimum? */
 int perp__changes_nothing(const perp__problem *problem, const perp__minimum *minimum, int i);
 
-/* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. dof (np): degrees of freedom
- * of each parameter's variance. */
+/* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. dof
+ * (np): degrees of freedom of each parameter's variance. */
 perp_status perp__report(const perp__study *study, perp__problem *problem,
                          const perp__minimum *minimum, double *dof, perp_identification *result);
 /* x with P(|T| <= x) = confidence, T of Student's distribution. */
@@ -161,8 +170,9 @@ double perp__student_quantile(double confidence, long dof);
 /* bootstrap.c: standard errors and intervals from resampled runs, when the options ask for them. */
 perp_status perp__bootstrap(const perp__study *study, perp__problem *problem,
                             const perp__minimum *best, perp_identification *result);
-/* start_noise.c: what the noise of the states that predictions begin from does to the estimates: their covariance grows, and
- * findings say so. *is_biased: also the estimates are off. The problem's context is a predictor. */
+/* start_noise.c: the effect of noise in initial states of predictions on the estimates. Their
+ * covariance grows, and findings report it. *is_biased: the estimates have an error, too. The
+ * problem's context is a predictor. */
 perp_status perp__start_noise(const perp__study *study, perp__problem *problem,
                               const perp__minimum *minimum, const double *dof, int *is_biased,
                               perp_identification *result);
@@ -170,7 +180,7 @@ perp_status perp__start_noise(const perp__study *study, perp__problem *problem,
 typedef struct perp__worth {
     int is_biased;  /* by the noise that predictions begin with */
     int is_off;     /* steps are too far from the motion; a finding says so */
-    int is_no_noise; /* what is left over */
+    int is_no_noise; /* the residual */
 } perp__worth;
 
 /* time_error.c: what the error of the steps does to the estimates; findings say so. */
@@ -183,7 +193,8 @@ perp_status perp__judge_intervals(const perp__study *study, perp__problem *probl
                                   perp_identification *result);
 /* d theta_i / d z_i */
 double perp__slope(const perp__study *study, const double *theta, int i);
-/* Standard errors and intervals of the parameters that are identifiable, from the covariance; dof: of each variance. */
+/* Standard errors and intervals of the parameters that are identifiable, from the covariance; dof:
+ * of each variance. */
 void perp__fill_intervals(const perp__study *study, const double *dof, perp_identification *result);
 /* Add a sentence; 0 when memory is out. */
 int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);

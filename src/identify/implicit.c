@@ -1,15 +1,18 @@
 /* Estimator `implicit`: forces not measured; bilevel (notes 3.2.4 to 3.2.8).
  *
- * Each step of the data is a program of its own: its vars y are those that explain the measured states best,
+ * Each step of the data is a program of its own: its vars y are those that explain the measured
+ * states best,
  *
  *     J_s(theta) = min over y of  sum of (equation)^2 + sum over pairs of a b    subject to  a >= 0, b >= 0
  *
- * and theta minimises the sum of the J_s. Complementarity is a cost here, so a step that sticks for the present theta still has a
- * gradient where the data move. Either bound can be made soft, at a cost of its weight times the violation. The inner program
- * must be a convex quadratic one, which it is while the normal force is known (see the corrections to the notes); it is solved
- * through its optimality conditions as a linear complementarity problem, whose residual the driver recomputes. sqrt(J_s) is the
- * residual of a least-squares problem, searched as `predict` does. Fails: far off, J is flat (Remark 6). Cost: one small
- * complementarity problem a step and evaluation. */
+ * and theta minimises the sum of the J_s. Complementarity is a cost here, so a step that sticks for
+ * the present theta still has a gradient where the data move. Either bound can be made soft, at a
+ * cost of its weight times the violation. The inner program must be a convex quadratic one, which
+ * it is while the normal force is known (see the corrections to the notes). It is solved through
+ * its optimality conditions as a linear complementarity problem, whose residual the driver
+ * recomputes. sqrt(J_s) is the residual of a least-squares problem, searched as `predict` does.
+ * Fails: far off, J is flat (Remark 6). Cost: one small complementarity problem a step and
+ * evaluation. */
 
 #include "base/tol.h"
 #include "identify/inner.h"
@@ -353,7 +356,7 @@ static perp_status evaluate(void *context, const double *theta, double *residual
     return PERP_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 perp_status perp__inner_search(perp__inner *x, perp__study *s,
                                void (*minimise)(perp__problem *, perp__minimum *),

@@ -1,5 +1,5 @@
-/* The programs of single steps of the bilevel formulation (notes 3.2.4), shared by implicit, which solves them, and kkt, which
- * writes down their optimality conditions:
+/* The programs of single steps of the bilevel formulation (notes 3.2.4), shared by implicit, which
+ * solves them, and kkt, which writes down their optimality conditions:
  *
  *     J_s(theta) = min over y of  sum of e^2 + sum over pairs of a b (+ sliding b^2)    subject to  a >= 0, b >= 0
  *
@@ -37,11 +37,13 @@ void perp__inner_clear(perp__inner *inner);
 double perp__inner_soft(const perp__inner *inner, int k);
 /* The weight of b^2 of a pair in a step, the extra cost of sliding of notes 3.2.6. */
 double perp__inner_sliding(const perp__inner *inner, int step, int pair);
-/* Evaluate the rows of a step at theta: row r is row[r * (1 + ny)] + sum of row[r * (1 + ny) + 1 + j] y_j. */
+/* Evaluate the rows of a step at theta: row r is row[r * (1 + ny)] + sum of row[r * (1 + ny) + 1 +
+ * j] y_j. */
 void perp__inner_rows(perp__inner *inner, int step, const double *theta);
 /* J_s at theta, verified; NaN where a sample is missing, -1 on failure. */
 double perp__inner_solve(perp__inner *inner, int step, const double *theta);
-/* Search the box for the least sum of J_s, and report. `minimise`: as in perp__problem, nullable. */
+/* Search the box for the least sum of J_s, and report. `minimise`: as in perp__problem,
+ * nullable. */
 perp_status perp__inner_search(perp__inner *inner, perp__study *study,
                                void (*minimise)(perp__problem *problem, perp__minimum *minimum),
                                perp_identification *result);

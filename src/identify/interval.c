@@ -1,6 +1,6 @@
-/* Is an interval worth its word? It is kept where two searches ended at the least cost and no other minimum fits as well, the
- * cost over the interval is that of the derivatives, and what is left over looks like noise. Else it is taken back, and each
- * reason is said. */
+/* Is an interval justified? It is kept if two searches ended at the least cost and no other minimum
+ * fits as well, if the cost over the interval is that of the derivatives, and if the residuals look
+ * like noise. Else it is withdrawn, and each reason is reported. */
 
 #include "base/tol.h"
 #include "base/number.h"
@@ -13,7 +13,7 @@
 
 enum {
     MOST = PERP_IDENTIFY_MOST_PARAMETERS,
-    LEAST_DOF = 5, /* below, nothing can be said of what is left over */
+    LEAST_DOF = 5, /* below, residuals cannot be judged */
     LAGS = 10,     /* rows over which it must not go on */
     FEW = 20,      /* pairs of rows below which a correlation says nothing */
     INSIDE = 30    /* residuals that must count with their square with Huber's loss */
@@ -38,7 +38,7 @@ typedef struct judge {
         if (!perp__finding((j)->result, "no interval: " __VA_ARGS__)) (j)->failed = 1;             \
     } while (0)
 
-/* The search ------------------------------------------------------------------------------------ */
+/* The search ----------------------------------------------------------------------------------- */
 
 static void judge_search(judge *j)
 {
@@ -114,7 +114,7 @@ static void judge_bounds(judge *j)
     }
 }
 
-/* What is left over ----------------------------------------------------------------------------- */
+/* Residuals ------------------------------------------------------------------------------------ */
 
 static void judge_samples(judge *j)
 {
@@ -153,7 +153,8 @@ static double correlation(const judge *j, int column, int lag, long *pairs)
     return squares > 0 && *pairs ? product / (double)*pairs * n / squares : 0;
 }
 
-/* Noise has no memory: a wrong valley, and a model that errs, leave over what goes on from row to row. */
+/* Noise has no memory: a wrong valley, and a model that errs, leave over what goes on from row to
+ * row. */
 static void judge_memory(judge *j, int column)
 {
     const perp_fit_column *c = &j->result->column[column];
@@ -194,7 +195,8 @@ static void judge_size(judge *j, int column)
         c->name, ratio);
 }
 
-/* Beyond Huber's bound residuals say on which side they are, no more; the curvature is that of the others. */
+/* Beyond Huber's bound residuals say on which side they are, no more; the curvature is that of the
+ * others. */
 static void judge_huber(judge *j)
 {
     long inside = 0;
@@ -234,7 +236,7 @@ static void judge_copies(judge *j)
     }
 }
 
-/* The cost over the interval ---------------------------------------------------------------------- */
+/* The cost over the interval ------------------------------------------------------------------- */
 
 /* The cost at z, were residuals as their derivatives say. */
 static double straight_cost(const judge *j, const double *dz)
@@ -247,8 +249,8 @@ static double straight_cost(const judge *j, const double *dz)
     return perp__cost_of(p, p->up);
 }
 
-/* To the end of the interval of parameter i, the others following as their covariance says: a step in z, shortened to stay in
- * the box. 0: there is no room. */
+/* A step to the end of the interval of parameter i, with the others following by their covariance:
+ * a step in z, shortened to stay in the box. 0: there is no room. */
 static int step_to_end(const judge *j, int i, double share, double *dz, double *z)
 {
     const perp_identification *r = j->result;
@@ -269,7 +271,8 @@ static int step_to_end(const judge *j, int i, double share, double *dz, double *
     return fit > 0.1;
 }
 
-/* How the cost rises to a share of the interval of parameter i, over what its derivatives say; NaN where there is no room. */
+/* How the cost rises to a share of the interval of parameter i, over what its derivatives say; NaN
+ * where there is no room. */
 static double rise(judge *j, int i, double share)
 {
     double dz[MOST], z[MOST];
@@ -278,8 +281,9 @@ static double rise(judge *j, int i, double share)
     return (cost - j->m->cost) / (straight_cost(j, dz) - j->m->cost);
 }
 
-/* Contacts that come and go between samples make the cost jump, and then derivatives say nothing of the interval. Where one slope
- * only gives way to another, the end is moved to where the cost is that of an end. */
+/* Contacts that come and go between samples make the cost jump, and then derivatives say nothing of
+ * the interval. Where one slope only gives way to another, the end is moved to where the cost is
+ * that of an end. */
 static void judge_end(judge *j, int i, int sign)
 {
     perp_estimate *e = &j->result->parameter[i];
@@ -309,7 +313,7 @@ static void judge_shape(judge *j)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static void take_back(const perp__study *s, perp_identification *result)
 {

@@ -1,18 +1,21 @@
-/* Estimator `kkt`: the bilevel formulation as one program through its optimality conditions (notes section 4).
+/* Estimator `kkt`: the bilevel formulation as one program through its optimality conditions (notes
+ * section 4).
  *
- * The steps' own programs (inner.h) are replaced by what makes y a solution of them: with rows r = c(theta) + S(theta) y,
- * multipliers l of the sides of pairs and what soft sides are below zero, s,
+ * The steps' own programs (inner.h) are replaced by the conditions for y to solve them. With rows r
+ * = c(theta) + S(theta) y, multipliers l of the sides of pairs, and violations s of soft sides:
  *
  *     min over theta, y, r, l, s of  sum of r_e^2 + sum over pairs of r_a r_b + sum of weight s
  *     S' p = 0,   p_e = 2 r_e,   p_a = r_b - l_a,   p_b = r_a - l_b
  *     0 <= r_k + s_k,   0 <= l_k <= weight_k,   (r_k + s_k) l_k <= t,   s_k (weight_k - l_k) <= t
  *
- * solved with IPOPT for t from 1 to LAST (Scholtes 2001), rows in a unit of their own, the equations' largest constant, and each y_j in the one that
- * makes its largest coefficient 1: no choice of units changes what IPOPT is given. Where c and S are affine in theta, every function is a sum of
- * products of two variables. IPOPT's word is not taken: at its theta each step's program is solved anew by Lemke's method, as
- * `implicit` does, the two costs must agree, and neighbours of theta must not be better. As each J_s is a least value and the
- * program's point is allowed, sums agree only if all steps do. Fails: as implicit; far off, less often, for t > 0 slopes. Cost:
- * sparse, some hundred variables a step are no obstacle, but each start takes ten solutions. */
+ * IPOPT solves it for t from 1 to LAST (Scholtes 2001). Rows are in units of the equations' largest
+ * constant, and each y_j in the one that makes its largest coefficient 1, so units do not change
+ * IPOPT's input. If c and S are affine in theta, every function is a sum of products of two
+ * variables. IPOPT's answer is verified. At its theta Lemke's method solves each step's program
+ * anew, as `implicit` does. The two costs must agree, and neighbours of theta must not be better.
+ * Each J_s is a least value and the program's point is feasible, so sums agree only if all steps
+ * do. Fails: as implicit; from far off less often, because of the slopes for t > 0. Cost: sparse,
+ * some hundred variables a step are no obstacle, but each start takes ten solutions. */
 
 #include "base/tol.h"
 #include "identify/inner.h"
@@ -24,7 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last t, IPOPT's tolerance beside t and at least, a neighbour's distance in parts of the range, and the costs that are the same. */
+/* The last t, IPOPT's tolerance beside t and at least, a neighbour's distance in parts of the
+ * range, and the costs that are the same. */
 #define LAST           1e-10
 #define TOL_OF_PRODUCT 1e-3
 #define TOL_LEAST      1e-9
@@ -279,7 +283,8 @@ static double power_beyond(double x)
     return ldexp(1, exponent);
 }
 
-/* From the equations' largest constant (their squares are the cost; where that is rounding, the sides'), and the largest coefficient of each y. */
+/* From the equations' largest constant (their squares are the cost; where that is rounding, the
+ * sides'), and the largest coefficient of each y. */
 static void choose_units(kkt *k)
 {
     const perp__inner *x = &k->inner;

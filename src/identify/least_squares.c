@@ -1,6 +1,7 @@
-/* Levenberg-Marquardt in a box (Marquardt 1963; Nocedal & Wright, Numerical Optimization, 10.3), in coordinates z in
- * [0, 1] that run linearly, or in the logarithm, over each parameter's range. A residual that is NaN is a missing sample.
- * Huber's loss is minimised by weights that are kept during a step. */
+/* Levenberg-Marquardt in a box (Marquardt 1963; Nocedal & Wright, Numerical Optimization, 10.3), in
+ * coordinates z in [0, 1] that run linearly, or in the logarithm, over each parameter's range. A
+ * residual that is NaN is a missing sample. Huber's loss is minimised by weights that are kept
+ * during a step. */
 
 #include "base/tol.h"
 #include "identify/identify.h"
@@ -13,8 +14,8 @@
 
 enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 
-/* Widths of the differences, in units of a range: far above the rounding of a verified step (1e-9); and wide enough to
- * look over the steps that a change of contacts makes. */
+/* Widths of the differences, in units of a range. One is far above the rounding of a verified step
+ * (1e-9). The other is wide enough to bridge the jumps at a change of contacts. */
 #define PERP_IDENTIFY_NARROW 1e-5
 #define PERP_IDENTIFY_WIDE   1e-2
 
@@ -113,7 +114,8 @@ double perp__cost_at(perp__problem *p, const double *z, double *residual)
     return status == PERP_OK ? perp__cost_of(p, residual) : (double)INFINITY;
 }
 
-/* Central differences, one-sided at the ends of the range and where one side has no value. 0 where neither has. */
+/* Central differences, one-sided at the ends of the range and where one side has no value. 0 where
+ * neither has. */
 static int difference_column(perp__problem *p, const perp__minimum *at, int j, double dz,
                              double *column)
 {

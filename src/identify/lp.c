@@ -1,11 +1,13 @@
-/* Estimator `lp`: complementarity variables measured, conditions affine in the parameters (notes 3.1.4).
+/* Estimator `lp`: complementarity variables measured, conditions affine in the parameters (notes
+ * 3.1.4).
  *
- * Problem: minimise sum over the steps of a_s (x_s + g_s' theta), and of |x_s + g_s' theta| for equations, subject to
- * x_s + g_s' theta >= 0 and the ranges. The trivial solution is excluded by fixing one entry of each row of M, that is by not
- * estimating it (not by a margin, which shifts the bias; see the corrections to the notes). Exact: the simplex method gives a
- * vertex. Then each parameter is made as small and as large as the optimal cost allows: where these differ, the data leave it
- * open. Fails: one noisy row moves a hard constraint, so an error of 1e-2 in the data becomes one of 20 % in M; use svd.
- * Cost: 2 np + 1 linear programs. */
+ * Problem: minimise sum over the steps of a_s (x_s + g_s' theta), and of |x_s + g_s' theta| for
+ * equations, subject to x_s + g_s' theta >= 0 and the ranges. The trivial solution is excluded by
+ * fixing one entry of each row of M, that is by not estimating it (not by a margin, which shifts
+ * the bias; see the corrections to the notes). Exact: the simplex method gives a vertex. Then each
+ * parameter is made as small and as large as the optimal cost allows: where these differ, the data
+ * leave it open. Fails: one noisy row moves a hard constraint, so an error of 1e-2 in the data
+ * becomes one of 20 % in M; use svd. Cost: 2 np + 1 linear programs. */
 
 #include "base/tol.h"
 #include "external/lp.h"
@@ -14,8 +16,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rows of the program: the conditions of each step, and last the cost, which is bounded once it is known. Columns: theta, then
- * two slacks for each equation of each step. */
+/* Rows of the program: the conditions of each step, and last the cost, which is bounded once it is
+ * known. Columns: theta, then two slacks for each equation of each step. */
 typedef struct program {
     perp__lp lp;
     double *cost; /* of the study: lp.cost changes while the ends of the optimal face are sought */
@@ -106,7 +108,8 @@ static void write_program(program *p, const perp__study *study, const perp__samp
     lp->row_hi[last] = (double)INFINITY;
 }
 
-/* The cost at x without its constant part, and the largest violation, both from the samples themselves. */
+/* The cost at x without its constant part, and the largest violation, both from the samples
+ * themselves. */
 static double recompute(const program *p, const perp__samples *x, double *violation)
 {
     double cost = 0;

@@ -1,11 +1,13 @@
-/* The noise of each measured column, from what is left over in it: where columns are weighed by their spread, one may be far
- * noisier for its weight than another, and the covariance of the parameters is not that of equal noise,
+/* The noise of each measured column, from its residuals. If columns are weighed by their spread,
+ * one may be far noisier for its weight than another. The covariance of the parameters is then not
+ * that of equal noise, but
  *
  *     A^-1 (sum over columns j of s_j^2 A_j) A^-1,    A = sum of A_j,  A_j = J_j' W J_j
  *
- * (White 1980, with one variance for each column). A column's samples less what they spend on the parameters, trace A^-1 A_j, are
- * the degrees of freedom of its s_j^2. With Huber's loss s_j^2 is the mean square of its slope psi(r) / 2, and A the sum of the A_j
- * times the share of residuals where the slope still grows, the mean of psi' (Huber 1981, 7.6). */
+ * (White 1980, with one variance for each column). The degrees of freedom of s_j^2 are the column's
+ * samples less its share of the parameters, trace A^-1 A_j. With Huber's loss s_j^2 is the mean
+ * square of its slope psi(r) / 2. A is then the sum of the A_j times the share of residuals where
+ * the slope still grows, the mean of psi' (Huber 1981, 7.6). */
 
 #include "identify/noise.h"
 

@@ -1,4 +1,4 @@
-/* Internal: the noise of each measured column, from what is left over in it. */
+/* Internal: the noise of each measured column, from its residuals. */
 
 #ifndef PERP_SRC_NOISE_H
 #define PERP_SRC_NOISE_H
@@ -17,7 +17,8 @@ typedef struct perp__noise {
 int perp__noise_create(const perp__problem *problem, const perp__minimum *minimum, int columns,
                        perp__noise *noise);
 void perp__noise_clear(perp__noise *noise);
-/* Variances from sums; direction and value: eigenvectors (np each) and eigenvalues of the information that was spent. */
+/* Variances from sums; direction and value: eigenvectors (np each) and eigenvalues of the
+ * information that was spent. */
 void perp__noise_divide(perp__noise *noise, int ndirection, const double *direction,
                         const double *value);
 /* The sum of the columns' A_j times their shares, np x np: the curvature of half the cost. */

@@ -1,13 +1,15 @@
-/* Estimator `penalty`: complementarity variables measured, violations penalised (notes 3.1.1 to 3.1.3).
+/* Estimator `penalty`: complementarity variables measured, violations penalised (notes 3.1.1 to
+ * 3.1.3).
  *
  * Minimises, over all steps s, the squares of what the conditions leave over:
  *
  *     sum of (x_s + g_s' theta)^2 over equations (the prediction error)
  *     + sum over pairs of (a_s b_s)^2 + min(0, b_s)^2,    b_s = x_s + g_s' theta
  *
- * (the notes add norms; squares have the same zeros and can be searched by Levenberg-Marquardt). Direct, slack and traditional
- * formulations, and structured bases of M, are models: what is estimated is what the model leaves open. The trivial solution is
- * excluded by fixing one entry of each row. Unlike lp it has no hard constraint, so noise moves it gently; unlike svd it uses the
+ * (the notes add norms; squares have the same zeros and can be searched by Levenberg-Marquardt).
+ * Direct, slack and traditional formulations, and structured bases of M, are models: what is
+ * estimated is what the model leaves open. The trivial solution is excluded by fixing one entry of
+ * each row. Unlike lp it has no hard constraint, so noise moves it gently; unlike svd it uses the
  * inactive steps, too. Fails: nothing says that a stuck velocity is exactly zero (Remark 3). */
 
 #include "identify/samples.h"

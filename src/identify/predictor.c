@@ -1,7 +1,8 @@
-/* The model run from the data's initial states, all runs at once.
+/* Runs of the model from the data's initial states, all at once.
  *
- * Every thread has a model and two simulations, with and without derivatives, which take up the present parameters at the first run
- * and are restarted for each. A restart forgets everything, so the result does not depend on which thread takes which run. */
+ * Every thread has a model and two simulations, with and without derivatives. They take the present
+ * parameters at the first run and are restarted for each. A restart forgets everything, so the
+ * result does not depend on the threads. */
 
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -161,7 +162,8 @@ void perp__predictor_move_starts(void *predictor, const double *sigma, int sign,
     p->draw = (uint64_t)draw;
 }
 
-/* How far state k is moved in the prediction whose residuals begin at `at`: +- sigma, by a hash (splitmix64's finish). */
+/* How far state k is moved in the prediction whose residuals begin at `at`: +- sigma, by a hash
+ * (splitmix64's finish). */
 static double start_move(const perp__predictor *p, long at, int k)
 {
     if (!p->sigma) return 0;
@@ -171,7 +173,8 @@ static double start_move(const perp__predictor *p, long at, int k)
     return (z >> 63 ? 1 : -1) * p->sign * p->sigma[k];
 }
 
-/* Initial states of a prediction that begins at `row`, whose residuals begin at `at`. PERP_ERR_DATA: one is missing there. */
+/* Initial states of a prediction that begins at `row`, whose residuals begin at `at`.
+ * PERP_ERR_DATA: one is missing there. */
 static perp_status set_states(const perp__predictor *p, const perp__recording *r, int row, long at,
                               perp_model *model)
 {
@@ -241,7 +244,8 @@ static perp_status take_parameters(const perp__predictor *p, worker *w, const do
     return status;
 }
 
-/* Residuals of one row; the first row of a prediction is compared only where its value was not taken from the data. */
+/* Residuals of one row; the first row of a prediction is compared only where its value was not
+ * taken from the data. */
 static void compare(const perp__study *s, const perp__recording *r, int row, int is_first,
                     const double *predicted, double *residual)
 {
@@ -254,7 +258,8 @@ static void compare(const perp__study *s, const perp__recording *r, int row, int
     }
 }
 
-/* Residuals of one row, which begin at `at` among all, and their derivatives where these are wanted. */
+/* Residuals of one row, which begin at `at` among all, and their derivatives where these are
+ * wanted. */
 static perp_status compare_row(const perp__predictor *p, worker *w, const perp__recording *r,
                                int row, int is_first, long at)
 {
@@ -332,7 +337,8 @@ static void keep_fault(perp__predictor *p)
     }
 }
 
-/* Are all at the same point? Those with other options, data or mathematical functions would go other ways, each with a part of other predictions. */
+/* Are all at the same point? Those with other options, data or mathematical functions would go
+ * other ways, each with a part of other predictions. */
 static perp_status agree(perp__predictor *p)
 {
     const perp__study *s = p->study;
@@ -353,7 +359,8 @@ static perp_status agree(perp__predictor *p)
     return status;
 }
 
-/* What became of the runs of the other processes: afterwards all have the same numbers. PERP_ERR_UNAVAILABLE: one of them is not there any more. */
+/* What became of the runs of the other processes: afterwards all have the same numbers.
+ * PERP_ERR_UNAVAILABLE: one of them is not there any more. */
 static perp_status exchange(perp__predictor *p)
 {
     const perp__study *s = p->study;

@@ -1,5 +1,5 @@
-/* What an estimate is worth: Gauss-Newton covariance, the directions that the information matrix leaves open, in words,
- * and statistics of what is left over. */
+/* Assessment of an estimate: Gauss-Newton covariance, the directions that the information matrix
+ * leaves open, in words, and statistics of the residuals. */
 
 #include "base/tol.h"
 #include "base/number.h"
@@ -183,8 +183,8 @@ int perp__changes_nothing(const perp__problem *p, const perp__minimum *m, int i)
     return 1;
 }
 
-/* How far parameter i can go towards `end` (0 or 1 in z) before the cost rises by more than `allowed`: bisection, which
- * takes the cost for flat up to there. */
+/* The farthest value of parameter i towards `end` (0 or 1 in z) before the cost rises by more than
+ * `allowed`: bisection, which assumes a flat cost up to there. */
 static double reach(perp__problem *p, const perp__minimum *m, int i, double end, double allowed)
 {
     double z[MOST], good = m->z[i], bad = end;
@@ -275,7 +275,8 @@ static double direction_variance(const perp__noise *noise, const double *v, doub
     return sum / (value * value);
 }
 
-/* Covariance in z from the columns' noise, and the degrees of freedom of each variance (Satterthwaite 1946). */
+/* Covariance in z from the columns' noise, and the degrees of freedom of each variance
+ * (Satterthwaite 1946). */
 static int add_noise(const perp__noise *noise, int n, const double *V, const double *value,
                      double *covariance, double *dof)
 {
@@ -302,15 +303,16 @@ static int add_noise(const perp__noise *noise, int n, const double *V, const dou
     return 1;
 }
 
-/* A parameter that an open direction moves a little is known no better than that: the direction can go as far as the range. */
+/* A parameter that an open direction moves a little is known no better than that: the direction can
+ * go as far as the range. */
 static void add_open(int np, const double *v, double sd, double quantile, double *covariance)
 {
     double most = fmin(sd, 1 / quantile);
     for (int i = 0; i < np * np; i++) covariance[i] += most * v[i % np] * most * v[i / np];
 }
 
-/* Covariance in z from the directions that are determined; the others are spoken of. dof: of all samples, then of each
- * parameter's variance. */
+/* Covariance in z from the directions that are determined; the others are spoken of. dof: of all
+ * samples, then of each parameter's variance. */
 static int report_directions(const perp__study *s, perp__problem *p, const perp__minimum *m,
                              double variance, double quantile, double *covariance, double *dof,
                              perp_identification *result)

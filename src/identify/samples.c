@@ -1,4 +1,5 @@
-/* The conditions are expressions of the model with the measured values in the places of symbols; their coefficients are derivatives. */
+/* The conditions are expressions of the model with the measured values in the places of symbols;
+ * their coefficients are derivatives. */
 
 #include "identify/samples.h"
 #include "model/model.h"
@@ -25,7 +26,8 @@ static int is_measured(const perp__sample_builder *b, int input)
     return b->study->run[0].input[input] || b->model->item[PERP_INPUT][input].expr < 0;
 }
 
-/* The step from a row to the next, by backward Euler: measured values are symbols, and so are the parameters to estimate. */
+/* The step from a row to the next, by backward Euler: measured values are symbols, and so are the
+ * parameters to estimate. */
 static int make_instant(perp__sample_builder *b)
 {
     perp_model *m = b->model;

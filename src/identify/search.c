@@ -1,6 +1,7 @@
-/* Many starts: the cost has flat places (where everything sticks) and several valleys (each sequence of contacts its own),
- * so a search from one point may stop anywhere. The cost is looked at in the model's own values and in points spread over the
- * box, and searched from the best of them until two searches agree on the least. */
+/* Many starts: the cost has flat regions (where everything sticks) and several valleys (one for
+ * each sequence of contacts), so a search from one point may stop anywhere. The cost is evaluated
+ * at the model's own values and at points spread over the box. Searches from the best of them run
+ * until two agree on the least. */
 
 #include "base/tol.h"
 #include "identify/identify.h"
@@ -22,7 +23,8 @@ enum {
     SHORT = 160     /* steps of all runs */
 };
 
-/* The k-th point of a Kronecker sequence (Roberts 2018), k from 0; in one dimension equally spaced. */
+/* The k-th point of a Kronecker sequence (Roberts 2018), k from 0; in one dimension equally
+ * spaced. */
 static void spread_point(int np, int k, int n, double *z)
 {
     double phi = 2;
@@ -71,7 +73,8 @@ static void minimise(const perp__study *s, perp__problem *p, perp__minimum *m)
         perp__minimise(p, m, s->options.max_iter, s->options.tol);
 }
 
-/* Where nothing depends on the parameters (all contacts stick): the motion smoothed over less and less of the range. */
+/* Where nothing depends on the parameters (all contacts stick): the motion smoothed over less and
+ * less of the range. */
 static void leave_flat(const perp__study *s, perp__problem *p, perp__minimum *m)
 {
     static const double widths[] = {0.8, 0.4, 0.2, 0.1};
@@ -91,7 +94,8 @@ static int affordable(const perp__study *s, int tries)
     return (int)(tries * fmin(1, SHORT / steps));
 }
 
-/* Wide differences look over the jumps of the cost and end between them: the last part follows the derivatives proper. */
+/* Wide differences look over the jumps of the cost and end between them: the last part follows the
+ * derivatives proper. */
 static void polish(const perp__study *s, perp__problem *p, perp__minimum *m)
 {
     double width = p->width;
@@ -200,7 +204,8 @@ static double draw(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) / 4503599627370496.0 - 1;
 }
 
-/* A best that one search alone found, since the others ended on flat places: do searches from beside it come back to it? */
+/* A best that one search alone found, since the others ended on flat places: do searches from
+ * beside it come back to it? */
 static int search_beside(const perp__study *s, perp__problem *p, perp__minimum *m,
                          perp__minimum *best, perp_identification *result)
 {
@@ -216,7 +221,8 @@ static int search_beside(const perp__study *s, perp__problem *p, perp__minimum *
     return 1;
 }
 
-/* The first value of parameter i (in z) on the way to `end` where the cost is not what it is at the best; NaN: there is none. */
+/* The first value of parameter i (in z) on the way to `end` where the cost is not what it is at the
+ * best; NaN: there is none. */
 static double find_edge(perp__problem *p, const perp__minimum *best, int i, double end, double *z)
 {
     double same = best->cost + perp__same_cost(p, best->cost), inside = best->z[i], outside = end;
@@ -233,8 +239,8 @@ static double find_edge(perp__problem *p, const perp__minimum *best, int i, doub
     return outside;
 }
 
-/* A parameter on which nothing depends here (a contact sticks) has an edge behind which something does, and the best may lie
- * there: searches from just behind it. */
+/* A parameter on which nothing depends here (a contact sticks) has an edge behind which something
+ * does, and the best point may lie there. So searches start just behind it. */
 static int cross_edges(const perp__study *s, perp__problem *p, perp__minimum *m,
                        perp__minimum *best)
 {
@@ -257,8 +263,9 @@ static int cross_edges(const perp__study *s, perp__problem *p, perp__minimum *m,
     return better;
 }
 
-/* Where the cost jumps, each sequence of contacts has a valley of its own, and better ones lie beside the best that was found:
- * searches from points drawn about it, ever nearer, until as many in a row found none. */
+/* If the cost jumps, each sequence of contacts has a valley of its own, and better ones lie near
+ * the best point. So searches start from random points near it, ever nearer, until a fixed number
+ * in a row found none. */
 static void hop(const perp__study *s, perp__problem *p, perp__minimum *m, perp__minimum *best)
 {
     uint64_t state = 1;

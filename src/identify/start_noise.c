@@ -1,6 +1,7 @@
-/* What the noise of the states that predictions begin from does to the estimates. These states are taken from the data as they
- * are; here each is moved by its noise up and down, with signs drawn for each prediction, and the change of the residuals says
- * how far each parameter would go: its covariance, and, from the gradients, its bias (Cook & Stefanski 1994). */
+/* The effect of noise in the initial states of predictions on the estimates. These states come
+ * directly from the data. Here each is moved by its noise up and down, with random signs for each
+ * prediction. The change of the residuals gives the change of each parameter: its covariance, and,
+ * from the gradients, its bias (Cook & Stefanski 1994). */
 
 #include "base/tol.h"
 #include "identify/identify.h"
@@ -52,7 +53,7 @@ static int invert_information(const perp__problem *p, const perp__minimum *m, do
     return perp__invert(p->np, A, p->np, NULL, inverse, p->square, p->index);
 }
 
-/* One prediction went off by g: add the products of the parameters' steps. */
+/* One prediction changed by g: add the products of the parameters' steps. */
 static void add_prediction(work *w, int np, double *g)
 {
     double d[MOST] = {0};
@@ -121,7 +122,8 @@ static int draw(const perp__study *s, perp__problem *p, const perp__minimum *m, 
     return ok;
 }
 
-/* The covariance grows by the spread; what that does to the standard error is said where it is more than a tenth. */
+/* The covariance grows by the spread; its effect on the standard error is reported if it exceeds a
+ * tenth. */
 static int take(const perp__study *s, const perp__problem *p, const perp__minimum *m, const work *w,
                 const double *dof, int *is_biased, perp_identification *result)
 {

@@ -1,4 +1,4 @@
-/* From model, data and options to a study: names are matched, and everything that would make the search meaningless is
+/* From model, data and options to a study. Names are matched. A search that would be meaningless is
  * refused here, with the name of the column. */
 
 #include "base/tol.h"
@@ -74,7 +74,8 @@ static int is_written_with(const perp_model *m, const perp__item *item, const in
     return degree < 0 ? -1 : degree > 0;
 }
 
-/* Which initial values are written in terms of an estimated parameter, also through other parameters. */
+/* Which initial values are written in terms of an estimated parameter, also through other
+ * parameters. */
 static perp_status find_dependent_states(perp__study *s)
 {
     const perp_model *m = s->model;
@@ -259,8 +260,8 @@ static perp_status set_scale(perp__study *s, int j)
 
 /* Time ---------------------------------------------------------------------------------------- */
 
-/* The step: what the options say, else the largest one up to the model's that divides the smallest interval of the
- * data. A discrete model keeps its own, or has one a row. */
+/* The step: what the options say, else the largest one up to the model's that divides the smallest
+ * interval of the data. A discrete model keeps its own, or has one a row. */
 static void choose_step(perp__study *s)
 {
     double interval = INFINITY, most = perp_model_simulate_task(s->model).step;
@@ -364,7 +365,7 @@ void perp__study_clear(perp__study *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static perp_status check_options(const perp__study *s)
 {

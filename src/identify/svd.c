@@ -1,10 +1,12 @@
-/* Estimator `svd`: complementarity variables measured, conditions affine in the parameters, data with noise.
+/* Estimator `svd`: complementarity variables measured, conditions affine in the parameters, data
+ * with noise.
  *
- * Where the measured side a_s of a pair is positive, x_s + g_s' theta = 0. For each set of parameters that stand together in
- * conditions these are homogeneous equations in (theta, 1), solved by the right singular vector of the smallest singular value:
- * total least squares (Golub & Van Loan 1980), which takes noise in all columns for alike. Standard errors after Van Huffel &
- * Vandewalle 1991, 8.5. Columns that hold no more than noise say nothing: their parameters are left open. Fails: when fixed terms
- * of a set are zero in all active steps. Cost: one eigenvalue problem a set. */
+ * If the measured side a_s of a pair is positive, x_s + g_s' theta = 0. For each set of parameters
+ * that occur together in conditions these are homogeneous equations in (theta, 1). The right
+ * singular vector of the smallest singular value solves them: total least squares (Golub & Van Loan
+ * 1980), which assumes equal noise in all columns. Standard errors after Van Huffel & Vandewalle
+ * 1991, 8.5. Columns that hold only noise leave their parameters open. Fails: when fixed terms of a
+ * set are zero in all active steps. Cost: one eigenvalue problem a set. */
 
 #include "base/tol.h"
 #include "identify/samples.h"
@@ -16,13 +18,15 @@
 
 enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS + 1 };
 
-/* A pair counts as active where its measured side is above this share of its largest value, or above three times its noise. */
+/* A pair counts as active where its measured side is above this share of its largest value, or
+ * above three times its noise. */
 #define ACTIVE_SHARE 0.05
 
 /* A column below this share of the largest one holds noise only. */
 #define COLUMN_SHARE 0.03
 
-/* Sets of parameters that stand in a condition together: group[k] is the lowest parameter of k's set. */
+/* Sets of parameters that stand in a condition together: group[k] is the lowest parameter of k's
+ * set. */
 static void find_groups(const perp__samples *x, int *group)
 {
     for (int k = 0; k < x->np; k++) group[k] = k;
@@ -117,8 +121,8 @@ static int drop_empty_columns(set_system *y, perp_identification *result)
     return dropped;
 }
 
-/* theta = v / v_constant of the smallest singular vector; covariance s^2 (1 + |theta|^2) (A'A - s_min^2)^-1 by the other
- * vectors. */
+/* theta = v / v_constant of the smallest singular vector; covariance s^2 (1 + |theta|^2) (A'A -
+ * s_min^2)^-1 by the other vectors. */
 static int read_solution(const set_system *y, double quantile, double *sum,
                          perp_identification *result)
 {

@@ -1,5 +1,6 @@
-/* What the error of steps in time does to the estimates. All runs are predicted once more at the estimates, by a method of higher order, or by
- * half the steps; to first order the change of the residuals says how far each estimate would go, and how well the finer runs would then fit. */
+/* The effect of the error of time steps on the estimates. All runs are predicted once more at the
+ * estimates, by a method of higher order, or by half the steps. To first order the change of the
+ * residuals gives the change of each estimate, and how well the finer runs would then fit. */
 
 #include "base/number.h"
 #include "base/tol.h"
@@ -22,7 +23,8 @@ typedef struct finer {
     perp_status status;
 } finer;
 
-/* How many steps of the study can be one of a method of order 5, so that rows still end steps: few. */
+/* How many steps of the study can be one of a method of order 5, so that rows still end steps:
+ * few. */
 static int merge(const perp__study *s)
 {
     enum { MOST_MERGED = 5 };
@@ -35,7 +37,8 @@ static int merge(const perp__study *s)
     return 1;
 }
 
-/* How the runs are predicted more accurately: by a method of higher order, where that fits the model, else by half the steps. */
+/* How the runs are predicted more accurately: by a method of higher order, where that fits the
+ * model, else by half the steps. */
 static void choose(finer *f, const perp__study *s)
 {
     perp_integrator by = s->integrator;
@@ -73,7 +76,8 @@ static double weight_of(const perp__problem *p, double residual)
     return isnan(residual) ? 0 : p->huber > 0 && size > p->huber ? p->huber / size : 1;
 }
 
-/* The steps of the identifiable parameters that the change asks for, in z; 0: they cannot be had. */
+/* The steps of the identifiable parameters that the change asks for, in z; 0: they cannot be
+ * had. */
 static int step(const perp__problem *p, const perp__minimum *m, const double *change,
                 const perp_identification *result, double *dz)
 {

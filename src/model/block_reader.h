@@ -1,5 +1,5 @@
-/* Internal to src/model: what the readers of blocks share, a place among a block's tokens. Once a line is
- * bad nothing is taken or expected any more, until its reader goes on to the next one. */
+/* Internal to src/model: what the readers of blocks share, a place among a block's tokens. Once a
+ * line is bad nothing is taken or expected any more, until its reader goes on to the next one. */
 
 #ifndef PERP_SRC_BLOCK_READER_H
 #define PERP_SRC_BLOCK_READER_H

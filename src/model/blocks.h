@@ -8,8 +8,8 @@
 
 struct builder;
 
-/* read: the block that the statement holds, which is the model's first of this word. Errors in the text are recorded in the
- * source; 0 when memory is out. */
+/* read: the block that the statement holds, which is the model's first of this word. Errors in the
+ * text are recorded in the source; 0 when memory is out. */
 typedef struct perp__block_row {
     const char *word;
     int is_reserved;
@@ -38,7 +38,8 @@ int perp__block_find(const char *word);
 
 /* What build.c gives the readers of blocks ---------------------------------------------------- */
 
-/* What an expression may speak of; in a plan's conditions and costs also of states at its start and end. */
+/* What an expression may speak of; in a plan's conditions and costs also of states at its start and
+ * end. */
 enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE, PERP__OF_PLAN };
 
 /* The elements of an expression, in the arena: n of them. 0 with an error recorded, or memory out.

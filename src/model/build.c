@@ -1,5 +1,6 @@
-/* Syntax tree to model: declares the names, has the conditions added, reads the blocks, and checks that every name is declared
- * once, every var used, and that there are as many conditions as unknowns. */
+/* Syntax tree to model. Declares the names, adds the conditions, reads the blocks. Checks that
+ * every name is declared once, every var is used, and that there are as many conditions as
+ * unknowns. */
 
 #include "model/builder.h"
 #include "model/blocks.h"
@@ -231,7 +232,7 @@ static void report_not_finite(perp__builder *b, const perp__syntax *value, const
     free(symbol);
 }
 
-/* Is a parameter that the value reads at fault? It was reported where it is declared. */
+/* Does the value read a faulty parameter? The fault was reported where it is declared. */
 static int rests_on_fault(perp__builder *b, const perp__item *item)
 {
     int n, found = 0, *reach = perp__graph_reach(b->graph, &item->expr, 1, &n);
@@ -274,7 +275,8 @@ void perp__declare_param_as(perp__builder *b, const perp__statement *s, const pe
     }
 }
 
-/* What stands in the model alone, or only where no loop, if or part is around it. 0 with an error. */
+/* What stands in the model alone, or only where no loop, if or part is around it. 0 with an
+ * error. */
 static int may_stand(perp__builder *b, const perp__statement *s)
 {
     int is_definition =

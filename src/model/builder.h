@@ -1,6 +1,7 @@
-/* Internal to src/model: the builder, which makes a model from its syntax tree. build.c declares the names and reads the blocks,
- * parts.c makes the instances of parts, use.c reads used files, lower.c puts expressions into the graph, conditions.c adds equations, pairs and contacts, recognise.c the contacts
- * that pairs state. */
+/* Internal to src/model: the builder, which makes a model from its syntax tree. build.c declares
+ * the names and reads the blocks, parts.c makes instances of parts, use.c reads used files. lower.c
+ * puts expressions into the graph, conditions.c adds equations, pairs and contacts, recognise.c
+ * finds contacts that pairs state. */
 
 #ifndef PERP_SRC_BUILDER_H
 #define PERP_SRC_BUILDER_H
@@ -54,7 +55,8 @@ typedef struct perp__bound {
     int at;           /* its name */
 } perp__bound;
 
-/* Names and what they mean: those of the model, of an instance of a part, of the lets of a used file, or of a call. */
+/* Names and what they mean: those of the model, of an instance of a part, of the lets of a used
+ * file, or of a call. */
 typedef struct perp__space {
     const char *prefix; /* of the names declared in it: "", "train[2]."; NULL: there are none */
     int file;           /* whose parts, functions and lets are known in it */
@@ -77,7 +79,7 @@ typedef struct perp__share {
     int first, n; /* elements of the sum */
 } perp__share;
 
-/* A let or a sum: lowered where it is used, at the instant that it is used at. */
+/* A let or a sum: lowered where it is used, at the instant of the use. */
 typedef struct perp__late {
     const char *name;
     const perp__syntax
@@ -87,7 +89,7 @@ typedef struct perp__late {
     const char *unit;                    /* of a sum; NULL: none */
     perp__share *first, **last;          /* of a sum */
     perp__value value[SCOPE_OUTPUT + 2]; /* by scope, the last inside pre() */
-    char is_bad[SCOPE_OUTPUT + 2];       /* an error was said */
+    char is_bad[SCOPE_OUTPUT + 2];       /* an error was reported */
     int is_busy;
     struct perp__late *under, *next; /* which one is being lowered with it; the one declared next */
 } perp__late;
@@ -132,7 +134,7 @@ typedef struct builder {
     perp__declared *name;
     int nname, cname;
     perp__names name_of; /* which of `name` */
-    double *symbol;      /* values of parameters as they are declared; NaN for other symbols */
+    double *symbol;      /* values of declared parameters; NaN for other symbols */
     int csymbol;
     int citem[PERP_SYMBOL_KINDS], cequation, cpair, ccontact;
     const perp__turn *turn;   /* the loops around what is at hand, in its space; NULL */
@@ -145,7 +147,7 @@ typedef struct builder {
     perp__full_name_room full;
     perp__late *late, **last_late, *busy;
     perp__share *share, **last_share;
-    int is_declaring;   /* instances are made as they are met */
+    int is_declaring;   /* instances are made in the order of the text */
     int has_turn_names; /* lets stand in loops */
     int is_surveying;   /* both branches of an if are read: for outlines */
     int blocks_read;    /* a bit for each row of blocks.def; those in parts add to them */
@@ -184,7 +186,8 @@ perp__value perp__new_value(perp__builder *b, int ndim, int rows, int columns);
 perp__value perp__number_value(perp__builder *b, double x);
 perp__value perp__scalar_value(perp__builder *b, perp_expr e);
 
-/* A whole number computed from parameters and loop indices, as an index or a size. 0 with an error. */
+/* A whole number computed from parameters and loop indices, as an index or a size. 0 with an
+ * error. */
 int perp__lower_integer(perp__builder *b, const perp__syntax *s, const char *what, int *result);
 
 /* Value of an expression of parameters, by their declared values; NaN if it has others. Parameters
@@ -204,11 +207,12 @@ perp__declared *perp__find_declared(perp__builder *b, const char *name);
 /* Its full name, "train[2].x", in the arena. NULL when memory is out. */
 const char *perp__full_name(perp__builder *b, const char *name);
 
-/* Enter one more name, of a statement; NULL with an error where it is there already. */
+/* Enter one more name, of a statement; NULL with an error if it exists already. */
 perp__declared *perp__declare_name(perp__builder *b, const perp__statement *s, const char *name,
                                    int kind);
 
-/* A parameter with the value given, of the space and turn where the instance was made, instead of its own; NULL: none is. */
+/* A parameter with the value given, of the space and turn where the instance was made, instead of
+ * its own; NULL: none is. */
 void perp__declare_param_as(perp__builder *b, const perp__statement *s, const perp__syntax *given);
 
 /* The numbers of elements that the statement declares. */
@@ -226,7 +230,8 @@ int perp__add_symbols(perp__builder *b, int n);
 /* The source's bytes [at, end) with single blanks, in the arena. */
 const char *perp__text_of(perp__builder *b, int at, int end);
 
-/* Which elements an index means: of those of an array, first[k] .. first[k] + count[k] - 1 in dimension k. */
+/* Which elements an index means: of those of an array, first[k] .. first[k] + count[k] - 1 in
+ * dimension k. */
 typedef struct perp__picked {
     int ndim, dim[2]; /* the shape of what is picked */
     int first[2], count[2];
@@ -243,8 +248,8 @@ int perp__unroll(perp__builder *b, const perp__statement *s, int n);
 /* use.c: read the files that the model uses, and theirs. */
 void perp__read_uses(perp__builder *b, const perp__statement *statements);
 
-/* The part or function that is called so in the present space; NULL if none is, or several are, with an error. *file is the one
- * that defines it. */
+/* The part or function that is called so in the present space; NULL if none is, or several are,
+ * with an error. *file is the one that defines it. */
 void perp__declare_given(perp__builder *b, const perp__statement *s, const perp__syntax *given);
 /* The part that the robot statement makes an instance of, and its file; NULL with an error. */
 const perp__statement *perp__robot_part(perp__builder *b, const perp__statement *s, int *file);
@@ -253,8 +258,8 @@ const perp__statement *perp__find_definition(perp__builder *b, perp__statement_k
 
 /* parts.c ------------------------------------------------------------------------------------- */
 
-/* Do this with each statement, of the instances of parts too, in the branches of an `if` that hold; with `all`, at each turn
- * of each loop, else at those of loops that make instances. */
+/* Do this with each statement, also of the instances of parts, in the active branches of an `if`.
+ * With `all`, for each index of each loop; else only for loops that make instances. */
 void perp__visit(perp__builder *b, const perp__statement *s, int all,
                  void (*act)(perp__builder *, const perp__statement *));
 
@@ -267,7 +272,8 @@ typedef struct perp__here {
 perp__here perp__enter(perp__builder *b, const perp__space *space, const perp__turn *turn);
 void perp__leave(perp__builder *b, perp__here before);
 
-/* The space of the names declared beside the arguments of an instance, and its value or start of this name; NULL. */
+/* The space of the names declared beside the arguments of an instance, and its value or start of
+ * this name; NULL. */
 const perp__syntax *perp__given(const perp__builder *b, const char *name);
 
 void perp__declare_late(perp__builder *b, const perp__statement *s);
@@ -288,11 +294,12 @@ void perp__check_lates(perp__builder *b);
 
 perp__value perp__lower_late(perp__builder *b, const perp__declared *d, const perp__syntax *s);
 
-/* What the name or path s means; of an array of parts with an index the instance, of other arrays the whole. NULL if there is
- * none, with an error unless `quiet`. */
+/* What the name or path s means; of an array of parts with an index the instance, of other arrays
+ * the whole. NULL if there is none, with an error unless `quiet`. */
 perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int quiet);
 
-/* outline.c: that the name at [at, end) means what is declared at `meant`; -1: not known. For outlines alone. */
+/* outline.c: that the name at [at, end) means what is declared at `meant`; -1: not known. For
+ * outlines alone. */
 void perp__keep_mention(perp__builder *b, int at, int end, int meant);
 static inline void perp__mention(perp__builder *b, int at, int end, int meant)
 {
@@ -303,8 +310,8 @@ static inline void perp__mention(perp__builder *b, int at, int end, int meant)
 int perp__name_place(const perp__builder *b, const perp__syntax *s);
 int perp__word_behind(const perp__builder *b, int at, const char *word);
 
-/* What the builder knows of names when it is done; and of definitions that nothing uses, with errors that are not said. `read` makes
- * what these statements say. */
+/* What the builder knows of names when it is done; and of definitions that nothing uses, with
+ * errors that are not said. `read` makes what these statements say. */
 void perp__finish_outline(perp__builder *b, void (*read)(perp__builder *, const perp__statement *));
 
 /* Are these nothing but parts, functions and lets? */
@@ -329,8 +336,8 @@ static inline const perp__bound *perp__find_bound(const perp__builder *b, const 
 /* Without a normal yet. NULL when memory is out; valid until the next is added. */
 perp__contact *perp__add_contact(perp__builder *b, perp__contact contact);
 
-/* recognise.c: the normal of each contact, and the contacts that the pairs state without friction(...). For a model that is
- * complete; sets `failed` when memory is out. */
+/* recognise.c: the normal of each contact, and the contacts that the pairs state without
+ * friction(...). For a model that is complete; sets `failed` when memory is out. */
 void perp__recognise_contacts(perp__builder *b);
 
 #endif

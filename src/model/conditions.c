@@ -1,4 +1,5 @@
-/* Conditions to the model: equations, pairs and contacts with friction, element by element, loops unrolled. */
+/* Conditions to the model: equations, pairs and contacts with friction, element by element, loops
+ * unrolled. */
 
 #include "base/tol.h"
 #include "model/builder.h"
@@ -89,7 +90,8 @@ static const perp__turn *find_loop(const perp__builder *b, const char *text, siz
     return turn;
 }
 
-/* The number, without a zero behind it; returns its end. Conditions in loops are many: sprintf would be half of this. */
+/* The number, without a zero behind it; returns its end. Conditions in loops are many: sprintf
+ * would be half of this. */
 static char *put_integer(char *end, int value)
 {
     char digit[12];
@@ -229,7 +231,8 @@ static void push_equation(perp__builder *b, perp_expr left, perp_expr right)
             (perp__equation){left, right, c->at, c->text, m->ncontact - 1, b->source->note};
 }
 
-/* A pair that states the contact added last, 0 <= x perp y >= 0 or -hi <= x <= hi perp y, and what its sides are called. */
+/* A pair that states the contact added last, 0 <= x perp y >= 0 or -hi <= x <= hi perp y, with
+ * names for its sides. */
 static void push_pair(perp__builder *b, perp_expr x, perp_expr y, perp_expr hi, const char *a_name,
                       const char *b_name)
 {

@@ -1,13 +1,13 @@
-/* Is a model well posed in form? Every unknown must be in some condition, and unknowns and conditions must pair off one to one;
- * what is left over is named. */
+/* Is a model well posed in form? Every unknown must be in some condition, and unknowns and
+ * conditions must match one to one. Surplus ones are named. */
 
 #include "model/model.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* Which conditions speak of which unknowns: a list per condition. Conditions are the equations,
- * then the pairs; unknowns the states, then the vars. */
+/* The unknowns of each condition, a list each. Conditions are the equations, then the pairs;
+ * unknowns the states, then the vars. */
 typedef struct incidence {
     int ncondition, nunknown;
     int *start, *unknown; /* of condition i: unknown[start[i]] .. unknown[start[i+1]-1] */
@@ -64,17 +64,17 @@ done:
     return ok;
 }
 
-/* Which condition has which unknown. The rest is scratch of a search: a queue of conditions, the condition that met an
- * unknown first, and the search that did. */
+/* Which condition has which unknown. The rest is scratch of a search: a queue of conditions, the
+ * condition that met an unknown first, and the search that did. */
 typedef struct matching {
     int *owner, *owned; /* of an unknown its condition, of a condition its unknown; or -1 */
     int *queue, *met_by, *mark;
     int search;
 } matching;
 
-/* Find an unknown for condition i along a shortest augmenting path: breadth first, so that a search stays near the
- * condition where the model is local, and the whole is close to linear. What a search without success has met leads
- * to no free unknown later either: no search meets it again. */
+/* Find an unknown for condition i along a shortest augmenting path. Breadth first, so a search
+ * stays near the condition in a local model, and the whole is nearly linear. Nodes of a search
+ * without success lead to no free unknown later either, so they are not visited again. */
 static int augment(const incidence *in, int i, matching *m)
 {
     int first = 0, last = 0;

@@ -6,7 +6,8 @@
 #include "model/model.h"
 #include "model/syntax.h"
 
-/* Every shape: word, what its expressions are in the plane; and in space, where points are x, y, z. */
+/* Every shape: word, what its expressions are in the plane; and in space, where points are x, y,
+ * z. */
 #define PERP__SHAPE_LIST(X)                                                                        \
     X(BOX, "box") /* point, width, height, angle; point, three sizes, then nothing, a        \
                              quaternion (scalar first) or a matrix (body to world, row by row) */     \

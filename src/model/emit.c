@@ -1,5 +1,6 @@
-/* Each instruction is one assignment with the operation's own value from ops.def: a compiler that keeps to IEEE arithmetic makes the
- * interpreter's bits of it. They stand in depth-first order, so that most values are used soon and stay in a register. */
+/* Each instruction is one assignment with the operation's own value from ops.def: a compiler that
+ * keeps to IEEE arithmetic makes the interpreter's bits of it. They stand in depth-first order, so
+ * that most values are used soon and stay in a register. */
 
 #include "model/emit.h"
 
@@ -80,8 +81,9 @@ typedef struct emission {
     const perp__tape *tape;
     int first, end;     /* the part's instructions */
     int *order, norder; /* those in the order of the text */
-    int *
-        function; /* of each instruction of the tape: the number of the function it stands in; -1: not yet ordered */
+    /* of each instruction of the tape: the number of the function it stands in; -1: not yet
+     * ordered */
+    int * function;
     char *is_kept; /* is it written to the workspace? */
     int *stack;
     perp__emit_style *style;
@@ -141,7 +143,7 @@ static void find_kept(emission *e)
     }
 }
 
-/* Where a slot stands in the workspace; a value is given its place where it is written. */
+/* Position of a slot in the workspace; a value gets its position when it is written. */
 static int place_of(const emission *e, int slot)
 {
     perp__emit_style *style = e->style;
@@ -150,7 +152,8 @@ static int place_of(const emission *e, int slot)
     return style->place[slot];
 }
 
-/* "v7" where the value was made in this function, a number where it is one and the style says so, else "w[7]". */
+/* "v7" if the value was made in this function, a number if it is one and the style allows it, else
+ * "w[7]". */
 static void put_operand(const emission *e, int slot, int function)
 {
     int i = maker(e->tape, slot), constant = slot - e->tape->first;

@@ -1,5 +1,6 @@
-/* A model as text without parts, loops and sums: what the graph holds, each name with its points and brackets as underscores. Expressions
- * that several conditions share are lets, so that a text is no longer than its graph. */
+/* A model as text without parts, loops and sums: what the graph holds, each name with its points
+ * and brackets as underscores. Expressions that several conditions share are lets, so that a text
+ * is no longer than its graph. */
 
 #include "base/text.h"
 #include "model/builder.h"
@@ -17,13 +18,13 @@ typedef struct flat {
     perp__arena arena;
     perp__names taken;
     const char **symbol; /* what each symbol is called: "x", "pre(x)", "der(x)" */
-    int *uses;           /* how often a node is an operand; 0 where it is not met */
-    const char **let;    /* what it is called where it is a let; NULL: it is none */
+    int *uses;           /* number of uses of a node as an operand; 0: not visited */
+    const char **let;    /* its name as a let; NULL: it is none */
     int in_guard;
     int failed;
 } flat;
 
-/* Names ------------------------------------------------------------------------------------------ */
+/* Names ---------------------------------------------------------------------------------------- */
 
 /* One of the text, for "train[2].x": "train_2_x", and a stroke more where that is taken. */
 static const char *plain_name(flat *f, const char *full)
@@ -72,7 +73,7 @@ static void name_symbols(flat *f)
     }
 }
 
-/* Expressions ------------------------------------------------------------------------------------ */
+/* Expressions ---------------------------------------------------------------------------------- */
 
 static void put_number(perp__text *t, double x)
 {
@@ -141,7 +142,8 @@ static void put(flat *f, perp__text *t, perp_expr e)
         put_node(f, t, e);
 }
 
-/* Operands come before what they are in: one walk finds how large an expression is and which ones are lets. */
+/* Operands come before what they are in: one walk finds how large an expression is and which ones
+ * are lets. */
 static void find_lets(flat *f, const perp_expr *root, int nroot)
 {
     char name[16];
@@ -178,7 +180,7 @@ static void find_lets(flat *f, const perp_expr *root, int nroot)
     free(size);
 }
 
-/* Declarations ----------------------------------------------------------------------------------- */
+/* Declarations --------------------------------------------------------------------------------- */
 
 static void put_ranges(flat *f, const perp__item *item)
 {
@@ -218,7 +220,7 @@ static void put_declarations(flat *f, perp_symbol_kind kind, const char *word)
     }
 }
 
-/* Conditions ------------------------------------------------------------------------------------- */
+/* Conditions ----------------------------------------------------------------------------------- */
 
 static int is_joined(const flat *f, perp_expr e)
 {
@@ -339,7 +341,8 @@ static void put_outputs(flat *f)
     }
 }
 
-/* The expressions of conditions and outputs, at the end of a step; the guards', at its beginning, are written out. */
+/* The expressions of conditions and outputs, at the end of a step; the guards', at its beginning,
+ * are written out. */
 static perp_expr *roots_of(const perp_model *m, int *n)
 {
     perp_expr *root = malloc(((size_t)m->nequation * 2 + (size_t)m->npair * 4 +

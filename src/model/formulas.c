@@ -97,7 +97,8 @@ static int gather_roots(perp_formulas *f, const perp__sparse_row *rows, perp_exp
     return !f->model->graph.failed;
 }
 
-/* F_i must depend on nothing but x1, x2, ..: no time, step or parameter, which would have no value. */
+/* F_i must depend on nothing but x1, x2, ..: no time, step or parameter, which would have no
+ * value. */
 static perp_status check_names(const perp_formulas *f, const char *name, perp_diag *diag)
 {
     const perp__graph *g = &f->model->graph;

@@ -90,7 +90,8 @@ int perp__graph_clone(perp__graph *to, const perp__graph *from)
 
 /* Hash consing -------------------------------------------------------------------------------- */
 
-/* A product brings bits up only: the upper ones, which are all that small integers have as doubles, go down first. */
+/* A product brings bits up only: the upper ones, which are all that small integers have as doubles,
+ * go down first. */
 static uint64_t mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x ^ x >> 33) * 0x9E3779B97F4A7C15u;
@@ -185,8 +186,8 @@ static int fold(perp__graph *graph, int op, perp_expr a, perp_expr b, perp_expr 
     return 1;
 }
 
-/* Is it -x, or x - y where y - x may be there? Of the two, sine and cosine take the one in order, which the joints of a chain share; no bit
- * changes. */
+/* Is it -x, or x - y where y - x may be there? Of the two, sine and cosine take the one in order,
+ * which the joints of a chain share; no bit changes. */
 static int is_turned(const perp__graph *graph, perp_expr a)
 {
     const perp__node *e = &graph->node[a];
@@ -334,7 +335,8 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a)
 
 /* Passes -------------------------------------------------------------------------------------- */
 
-/* A list is sorted by insertion, and needs no memory of its own, up to this length: that of most expressions. */
+/* A list is sorted by insertion, and needs no memory of its own, up to this length: that of most
+ * expressions. */
 enum { FEW = 24 };
 
 typedef struct nodes {
@@ -396,7 +398,7 @@ static void sort_ascending(int *list, int n, int *scratch)
     }
 }
 
-/* The nodes met so far, with their places in a list: open addressing. */
+/* The visited nodes, with their indices in a list: open addressing. */
 typedef struct met {
     struct slot {
         int node, place;
@@ -518,7 +520,8 @@ void perp__graph_values(const perp__graph *graph, const double *symbol, double *
     perp__graph_values_to(graph, graph->count - 1, symbol, value);
 }
 
-/* The value of reach[k], those before it being known, and of its operands; 0 for those that it does not have. */
+/* The value of reach[k], those before it being known, and of its operands; 0 for those that it does
+ * not have. */
 static double reached_value(const perp__graph *graph, const int *reach, int n, int k,
                             const double *symbol, const double *value, double operand[2])
 {

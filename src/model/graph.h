@@ -41,7 +41,9 @@ typedef struct perp__graph {
     perp__bucket *bucket; /* open addressing */
     int nbucket;
     int source; /* given to nodes made from now on */
-    int strict; /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are made */
+    /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are
+     * made */
+    int strict;
     int as_written; /* sin(y - x) stays beside sin(x - y): the graph of a model, which is printed */
     int failed;
 } perp__graph;
@@ -67,8 +69,9 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a);
 /* This guard, each a <= b in it true up to what its terms may be rounded by. */
 perp_expr perp__with_margins(perp__graph *graph, perp_expr guard);
 
-/* Where guards are on their bounds: of each guard, is it on with comparisons that are on their bounds all taken as false, all as true, and as a step takes it? And of
- * each comparison a <= b or a < b, the guard that it is in (counted here), b - a, and what that may be rounded by. */
+/* Guards on their bounds. For each guard: is it on with comparisons on their bounds all false, all
+ * true, and as a step takes it? For each comparison a <= b or a < b: its guard (counted here), b -
+ * a, and a bound of its rounding. */
 typedef struct perp__guard_bounds {
     struct perp__guard {
         perp_expr as_written, off, on, taken;
@@ -91,11 +94,12 @@ const char *perp__op_text(int op);  /* the function's word; NULL: it is none */
 const char *perp__op_fault(int op); /* why it may have no value; NULL: it always has one */
 double perp__apply(int op, double a, double b);
 
-/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out. Costs no more than what is
- * reached. Threads may share the graph. */
+/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out.
+ * Costs no more than what is reached. Threads may share the graph. */
 int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count);
 
-/* Where operand j (0 or 1) of node reach[k] stands among the n: the list goes on with these places. */
+/* Where operand j (0 or 1) of node reach[k] stands among the n: the list goes on with these
+ * places. */
 static inline int perp__operand_place(const int *reach, int n, int k, int j)
 {
     return reach[n + 2 * k + j];
@@ -107,7 +111,8 @@ int perp__node_place(const int *reach, int n, int node);
 /* Values of all nodes given the symbols' values; value has graph->count entries. */
 void perp__graph_values(const perp__graph *graph, const double *symbol, double *value);
 
-/* The same up to a node, which is all that its own value needs: operands stand before what is made of them. */
+/* The same up to a node, which is all that its own value needs: operands stand before what is made
+ * of them. */
 void perp__graph_values_to(const perp__graph *graph, perp_expr last, const double *symbol,
                            double *value);
 
@@ -125,8 +130,9 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
                      const perp_expr *map, perp_expr *copies);
 
-/* The copy of one expression, of which parts may be copied already: copy has a place for each node of `from`, -1 where it has none yet, for one
- * map and one `strict`. The nodes that are made are those that perp__graph_copy makes. */
+/* The copy of one expression, of which parts may be copied already. copy has an entry for each node
+ * of `from`, -1 if it has none yet, for one map and one `strict`. The new nodes are those of
+ * perp__graph_copy. */
 perp_expr perp__graph_copy_kept(perp__graph *to, const perp__graph *from, perp_expr e,
                                 const perp_expr *map, perp_expr *copy);
 
@@ -145,8 +151,8 @@ void perp__sparse_row_clear(perp__sparse_row *row);
  * is out. */
 int perp__gradient(perp__graph *graph, perp_expr e, const int *column_of, perp__sparse_row *row);
 
-/* Derivatives by ncol columns and, behind them, by quantities whose own are inner[k] become derivatives by those columns alone. 0
- * when memory is out. */
+/* Derivatives by ncol columns and, behind them, by quantities whose own are inner[k] become
+ * derivatives by those columns alone. 0 when memory is out. */
 int perp__chain(perp__graph *graph, perp__sparse_row *row, int ncol, const perp__sparse_row *inner);
 
 /* Lower triangle of the Hessian of e: column[k] = i * ncol + j with j <= i. 0 when memory is out.
@@ -161,7 +167,8 @@ int perp__degree(const perp__graph *graph, perp_expr e, const int *column_of, in
 /* The same of all nodes: degree has graph->count entries. */
 void perp__degrees(const perp__graph *graph, const int *column_of, char *degree);
 
-/* Has e a corner (abs, min) in the symbols with column_of[s] >= 0, or a jump (floor, a comparison of them)? Bits; -1 when memory is out. */
+/* Has e a corner (abs, min) in the symbols with column_of[s] >= 0, or a jump (floor, a comparison
+ * of them)? Bits; -1 when memory is out. */
 enum { PERP__CORNER = 1, PERP__JUMP = 2 };
 int perp__has_kinks(const perp__graph *graph, perp_expr e, const int *column_of);
 

@@ -1,4 +1,5 @@
-/* The block `identify { ... }` of a model: what is to be estimated from data, and how the data are weighed.
+/* The block `identify { ... }` of a model: what is to be estimated from data, and how the data are
+ * weighed.
  *
  *     identify {
  *         estimate mu, e                  # parameters; default: all that have a range
@@ -6,7 +7,8 @@
  *         method predict                  # and horizon, starts, seed, step
  *     }
  *
- * The parser keeps the block's tokens (parse.c); this file reads them once all names are declared. */
+ * The parser keeps the block's tokens (parse.c); this file reads them once all names are
+ * declared. */
 
 #ifndef PERP_SRC_IDENTIFY_BLOCK_H
 #define PERP_SRC_IDENTIFY_BLOCK_H

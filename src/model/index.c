@@ -1,5 +1,5 @@
-/* How often the conditions of a model have to be differentiated before forces can be seen in them, by what each of them reads: what is called
- * their index, less one (Hairer and Wanner, Solving ordinary differential equations II, VII.1). */
+/* Number of derivatives of a condition until forces appear in it, by what the condition reads. It
+ * is the index less one (Hairer and Wanner, Solving ordinary differential equations II, VII.1). */
 
 #include "model/inspect.h"
 
@@ -61,7 +61,8 @@ static int create(reading *r)
     return n >= 0;
 }
 
-/* What is read, from `first` to `end`: the least level, without rates and `but`; the number of rates and of vars, and the last var. */
+/* What is read, from `first` to `end`: the least level, without rates and `but`; the number of
+ * rates and of vars, and the last var. */
 static int least_level(const reading *r, int first, int end, int but, int *nrate, int *nvar,
                        int *var)
 {

@@ -1,4 +1,5 @@
-/* Signs are carried through the expressions: a root of what may be negative, a division by what may be 0. */
+/* Signs are carried through the expressions: a root of what may be negative, a division by what may
+ * be 0. */
 
 #include "model/inspect.h"
 #include "model/scheme.h"
@@ -31,8 +32,7 @@ const perp__note *perp__note_of(const perp_model *m, perp_expr e)
 }
 
 /* Domains
- * ------------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------------------------------- */
 
 /* What is known of a node's sign. */
 typedef enum sign { SIGN_ANY, SIGN_NONNEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE } sign;
@@ -46,8 +46,9 @@ typedef struct range {
 typedef struct fact {
     sign s;
     range r;
-    double value,
-        start; /* where it is of constants and parameters alone; of states, too, when a run begins */
+    /* its value if it is of constants and parameters alone; of states, too, at the start of a
+     * run */
+    double value, start;
 } fact;
 
 static sign sign_of_value(double x)
@@ -121,7 +122,7 @@ static range range_of_node(const perp__node *node, range a, range b)
     }
 }
 
-/* The value that the operation makes, where it is known of the operands. */
+/* The value of the operation, if the operands determine it. */
 static double value_of_node(const perp__node *node, double a, double b)
 {
     int arity = perp__op_arity(node->op);
@@ -165,7 +166,8 @@ static int is_within_one(range r)
     return r.lo >= -1 && r.hi <= 1;
 }
 
-/* What the argument of a function, of this sign and range, may do that it must not; NULL: nothing. */
+/* What the argument of a function, of this sign and range, may do that it must not; NULL:
+ * nothing. */
 static const char *warning_of(int op, sign a, range r)
 {
     switch ((perp__op)op) {
@@ -183,7 +185,7 @@ static int is_square(const perp__node *node)
     return node->op == PERP__MUL && node->a == node->b;
 }
 
-/* Is it a sum of squares, as norm makes it, one of which is that of x? Of 0 each is. */
+/* Is it a sum of squares, as norm makes it, with the square of x? Each is 0 if the sum is. */
 static int has_square(const perp__graph *g, perp_expr sum, perp_expr x)
 {
     int found = perp__is_const(g, x, 0);
@@ -198,8 +200,8 @@ static int has_square(const perp__graph *g, perp_expr sum, perp_expr x)
     return is_square(node) && (found || node->a == x);
 }
 
-/* A direction, x/norm(x, ..), of two places that are apart when a run begins: it is never large, and has no value only where they meet
- * exactly (docs/adr/108). */
+/* A direction, x/norm(x, ..), of two points that are apart when a run begins. It is never large,
+ * and has no value only where they coincide exactly (docs/adr/108). */
 static int is_direction(const perp__graph *g, const perp__node *node, const fact *divisor)
 {
     const perp__node *length = &g->node[node->b];
@@ -261,7 +263,7 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     return ok;
 }
 
-/* Jumps ----------------------------------------------------------------------------------------- */
+/* Jumps ---------------------------------------------------------------------------------------- */
 
 static int is_solved_for(const perp_model *m, int symbol)
 {
@@ -294,13 +296,14 @@ int perp__find_jump(const perp_model *m)
     return found;
 }
 
-/* Guards ---------------------------------------------------------------------------------------- */
+/* Guards --------------------------------------------------------------------------------------- */
 
-/* What is told of the expressions within a guard. A distance is a square, an even power, a size or a root, or a sum, product or multiple of such: it has no
- * negative values, and is 0 where all it is made of are. What has a max, min or step in it may be 0 in a region. */
+/* Traits of the expressions within a guard. A distance is a square, an even power, a size or a
+ * root, or a sum, product or multiple of such. It has no negative values, and is 0 where all its
+ * parts are. An expression with a max, min or step may be 0 in a region. */
 enum { VARIES = 1, HAS_REGIONS = 2, IS_POSITIVE = 4, IS_DISTANCE = 8 };
 
-/* The same of one, by what is told of its operands. */
+/* The traits of one expression, from those of its operands. */
 static int traits_of(const perp__graph *g, const perp__node *node, int A, int B,
                      const double *symbol)
 {
@@ -327,8 +330,9 @@ static int traits_of(const perp__graph *g, const perp__node *node, int A, int B,
     return is ? of | IS_DISTANCE : of;
 }
 
-/* A comparison that holds only where a distance is 0, as (x - c)^2 <= 0: what passes through there has it hold for an instant, which steps meet by chance. Not
- * where the distance is 0 in a region, as max(x, 0) is: that may be meant; nor where it is of parameters alone. */
+/* A comparison that holds only where a distance is 0, as (x - c)^2 <= 0. A motion that passes
+ * through meets it for an instant, which steps may miss. Excluded are distances that are 0 in a
+ * region, as max(x, 0), which may be meant, and those of parameters alone. */
 static int only_touches(const perp__graph *g, const int *reach, const int *traits, int n, int k)
 {
     const perp__node *node = &g->node[reach[k]];
@@ -341,7 +345,8 @@ static int only_touches(const perp__graph *g, const int *reach, const int *trait
            (traits[side] & (VARIES | HAS_REGIONS | IS_DISTANCE)) == (VARIES | IS_DISTANCE);
 }
 
-/* A guard of parameters alone is on or off for good; one that only touches is met by chance. 0: memory. */
+/* A guard of parameters alone is always on or always off. A guard that holds at a distance of 0 is
+ * rarely met. 0: memory. */
 static int inspect_guard(const perp_model *m, const perp__pair *pair, const double *symbol,
                          perp__source *findings)
 {
@@ -388,8 +393,7 @@ static int inspect_guards(const perp_model *m, perp__source *findings)
 }
 
 /* Unused names and shadowed ones
- * -------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------------------------------- */
 
 int perp__inspect_unused(const perp_model *m, perp__source *findings)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rules ----------------------------------------------------------------------------------------- */
+/* Rules ---------------------------------------------------------------------------------------- */
 
 static int is_weighted(perp__reading reading)
 {
@@ -26,7 +26,7 @@ static int is_bare_before(const perp_model *m, perp__reading reading)
     return !has_point(reading) || (m->kind == PERP_DISCRETE && reading != PERP__AT_ROW);
 }
 
-/* Expressions ----------------------------------------------------------------------------------- */
+/* Expressions ---------------------------------------------------------------------------------- */
 
 int perp__instant_create(perp__instant *at, const perp_model *m, perp__graph *graph,
                          const perp__scheme *scheme, int rate, int symbols)
@@ -289,7 +289,7 @@ int perp__instant_row(perp__instant *at, const perp__equation *e, int point, per
     return g->failed ? -1 : degree;
 }
 
-/* Numbers --------------------------------------------------------------------------------------- */
+/* Numbers -------------------------------------------------------------------------------------- */
 
 void perp__put_numbers(const perp_model *m, const perp__numbers *from, perp__reading reading,
                        double *symbol)

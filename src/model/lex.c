@@ -38,7 +38,8 @@ static int is_plain(char c)
     return c >= 32 && c < 127;
 }
 
-/* Are all eight bytes from here on plain? Of one that is not, bit 7 is set in itself, in 32 less or in 1 more. */
+/* Are all eight bytes from here on plain? Of one that is not, bit 7 is set in itself, in 32 less or
+ * in 1 more. */
 static int are_plain(const char *text)
 {
     const uint64_t ones = UINT64_MAX / 255;
@@ -58,7 +59,8 @@ static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
     return &lex->token[lex->n++];
 }
 
-/* Length and code of the UTF-8 character at `at`, or 0: also for overlong forms, surrogates and what is above U+10FFFF. */
+/* Length and code of the UTF-8 character at `at`, or 0: also for overlong forms, surrogates and
+ * what is above U+10FFFF. */
 static int character(const perp__source *source, int at, unsigned long *code)
 {
     static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -78,7 +80,8 @@ static int character(const perp__source *source, int at, unsigned long *code)
     return *code < least[n] || (*code >= 0xD800 && *code < 0xE000) || *code > 0x10FFFF ? 0 : n;
 }
 
-/* Characters that show as nothing, or turn the direction of what follows: text with them is not what it looks like. */
+/* Characters that show as nothing, or turn the direction of what follows: text with them is not
+ * what it looks like. */
 static int is_invisible(unsigned long code)
 {
     return (code >= 0x80 && code < 0xA0) || code == 0xAD || code == 0x34F || code == 0x61C ||
@@ -173,7 +176,8 @@ static int is_sign(const char *s)
             strncmp(s, "\xE2\x89\xA5", 3) == 0);
 }
 
-/* Characters that look like a blank or a sign of the language and are none; others beyond ASCII are letters. */
+/* Characters that look like a blank or a sign of the language and are none; others beyond ASCII are
+ * letters. */
 static const struct twin {
     unsigned long first, last;
     char is;

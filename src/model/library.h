@@ -1,4 +1,5 @@
-/* Internal: the library of parts, lib/<name>.perp, which the build makes a source file of (cmake/library.cmake). */
+/* Internal: the library of parts, lib/<name>.perp, which the build makes a source file of
+ * (cmake/library.cmake). */
 
 #ifndef PERP_SRC_LIBRARY_H
 #define PERP_SRC_LIBRARY_H

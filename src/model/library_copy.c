@@ -1,4 +1,5 @@
-/* Files of perp's own library for editors, which open files: copies in the user's cache folder, read-only, made when one is asked for. */
+/* Files of perp's own library for editors, which open files: copies in the user's cache folder,
+ * read-only, made when one is asked for. */
 
 #include "base/base.h"
 #include "base/input.h"

@@ -1,5 +1,6 @@
-/* lookup(..): a table as a function of any expression, of clamped pieces: linear, or cubic with a derivative that is continuous,
- * monotone between its rows (Fritsch, Carlson, Monotone piecewise cubic interpolation, 1980). Beyond its ends it is held. */
+/* lookup(..): a table as a function of any expression, of clamped pieces. They are linear, or cubic
+ * with a continuous derivative, monotone between the rows (Fritsch, Carlson, Monotone piecewise
+ * cubic interpolation, 1980). Beyond its ends it is constant. */
 
 #include "model/blocks.h"
 #include "model/builder.h"
@@ -99,7 +100,8 @@ static int check_rows(perp__builder *b, const rows *r)
     return r->n >= 2 && r->n <= MOST_ROWS;
 }
 
-/* The derivative at row i: 0 at the ends and where the values turn, else the weighted harmonic mean of the slopes beside it. */
+/* The derivative at row i: 0 at the ends and where the values turn, else the weighted harmonic mean
+ * of the slopes beside it. */
 static double slope_at(const rows *r, int i)
 {
     if (i == 0 || i == r->n - 1) return 0;

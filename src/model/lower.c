@@ -1,5 +1,5 @@
-/* Expressions of the syntax tree to the graph: what names, operators and functions mean where they stand, arrays element by
- * element. */
+/* Expressions of the syntax tree to the graph: what names, operators and functions mean where they
+ * stand, arrays element by element. */
 
 #include "model/builder.h"
 #include "base/names.h"
@@ -180,7 +180,8 @@ void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *wha
                 hint);
 }
 
-/* The item of this kind whose first symbol it is, which rise alike; NULL if it belongs to something else. */
+/* The item of this kind whose first symbol it is, which rise alike; NULL if it belongs to something
+ * else. */
 static perp__item *item_of(const perp__builder *b, perp_symbol_kind kind, int symbol)
 {
     int low = 0, high = b->model->nitem[kind] - 1;
@@ -757,7 +758,8 @@ static int takes(perp__builder *b, const perp__syntax *s, int n)
     return s->n == n;
 }
 
-/* A function that jumps where v does what it does: in conditions v must be known before they are solved. */
+/* A function that jumps where v does what it does: in conditions v must be known before they are
+ * solved. */
 static int may_jump(perp__builder *b, const perp__syntax *s, const perp__value *v)
 {
     if (b->scope != SCOPE_STEP || !v->e) return 1;

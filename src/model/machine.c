@@ -1,4 +1,5 @@
-/* One text for all tapes of a problem: `t0a` is what stands before the cut of the first, `t0b` the rest. */
+/* One text for all tapes of a problem: `t0a` is what stands before the cut of the first, `t0b` the
+ * rest. */
 
 #include "model/machine.h"
 

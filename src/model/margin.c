@@ -1,4 +1,5 @@
-/* A guard a <= b includes its bound, and rounding does not decide about that: it holds up to what a and b may be rounded by. */
+/* A guard a <= b includes its bound, up to the rounding of a and b, so rounding does not decide
+ * it. */
 
 #include "model/graph.h"
 
@@ -32,7 +33,8 @@ static perp_expr size_of_product(perp__graph *g, perp_expr e, int deep)
                      perp__mul(g, magnitude(g, node.b), size_of(g, node.a, deep + 1)));
 }
 
-/* What a change of the symbols in e by a part of themselves changes e by, as a multiple of that part; of functions, their value. */
+/* What a change of the symbols in e by a part of themselves changes e by, as a multiple of that
+ * part; of functions, their value. */
 static perp_expr size_of(perp__graph *g, perp_expr e, int deep)
 {
     const perp__node node = g->node[e];

@@ -230,7 +230,8 @@ int perp__follow_inputs(perp_model *model)
     return map && ok && !g->failed;
 }
 
-/* An input that is written in terms of this one, which must remain an expression; NULL: there is none. 0 when memory is out. */
+/* An input that is written in terms of this one, which must remain an expression; NULL: there is
+ * none. 0 when memory is out. */
 static int find_user(const perp_model *model, const perp__item *input, const perp__item **user)
 {
     *user = NULL;
@@ -433,7 +434,8 @@ int perp__item_set_table(perp__item *item, const double *time, const double *val
     return perp__item_set_pieces(item, time, value, n, 0, name);
 }
 
-/* What a plan's table says of a column: "held F", one value a piece, or "points 3", rows at the points of a method. 0: neither. */
+/* What a plan's table says of a column: "held F", one value a piece, or "points 3", rows at the
+ * points of a method. 0: neither. */
 static int points_of(const perp_trajectory *table, const char *column)
 {
     int points = 0;

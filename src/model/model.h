@@ -1,9 +1,9 @@
-/* Internal: what a model is after the front end has read it. Engines read this; only model.c and
- * the builder write it.
+/* Internal: a model after the front end has read it. Engines read this; only model.c and the
+ * builder write it.
  *
  * Every declared name is flattened to scalar items (r[2,1] is one). An item owns consecutive
- * symbols of the graph: a parameter or var one; an input two (its value at the end of the step, and
- * before it); a state four. */
+ * symbols of the graph. A parameter or var owns one, an input two (its value at the end of the
+ * step, and before it), a state four. */
 
 #ifndef PERP_SRC_MODEL_H
 #define PERP_SRC_MODEL_H
@@ -23,8 +23,9 @@ enum { PERP__SYM_T, PERP__SYM_T_PRE, PERP__SYM_H, PERP__SYM_FIRST };
 /* Offsets from an item's first symbol. */
 enum { PERP__NOW = 0, PERP__INPUT_PRE = 1, PERP__DER = 1, PERP__NEXT = 2, PERP__PRE = 3 };
 
-/* Samples of an input; linear between them, or behind the first row in pieces of so many rows each: the polynomial through them, kept
- * within the range of the input, up to the last of them (1: the value over the whole piece). */
+/* Samples of an input, linear between them. Or, after the first row, in pieces of a fixed number of
+ * rows: the polynomial through them, kept within the range of the input, up to the last row (1: the
+ * value over the whole piece). */
 typedef struct perp__table {
     int n, points; /* of a piece; 0: linear */
     double lo, hi; /* the range, of pieces */
@@ -32,7 +33,8 @@ typedef struct perp__table {
     char *name;
 } perp__table;
 
-/* Nodes from the first on were made for this instance or call, NULL: for none; and those that were made before. */
+/* Nodes from the first on were made for this instance or call, NULL: for none; and those that were
+ * made before. */
 typedef struct perp__made {
     int first;
     const perp__note *note;
@@ -52,7 +54,8 @@ typedef struct perp__item {
     perp_expr of_params
         [3];    /* lo, hi, scale as expressions of parameters; a constant: it does not follow */
     int is_set; /* value was given by perp_model_set */
-    const char *table_file, *table_column; /* of an input as the model says; NULL: it says none, or was given another */
+    /* of an input as the model says; NULL: it says none, or was given another */
+    const char *table_file, *table_column;
     int is_structural; /* a parameter that an index or a size was computed from */
     perp__table table; /* of an input; n = 0: none */
 } perp__item;
@@ -62,7 +65,7 @@ typedef struct perp__equation {
     int at;
     const char *text;
     int contact; /* it is one of the two that state this contact; -1 none */
-    const perp__note *note; /* of which instance it is; NULL */
+    const perp__note *note; /* its instance; NULL */
 } perp__equation;
 
 /* 0 <= a perp b >= 0, or lo <= a <= hi perp b. Where the guard is 0 at the beginning of the step: a
@@ -78,12 +81,15 @@ typedef struct perp__pair {
     const perp__note *note;
 } perp__pair;
 
-/* A contact with Coulomb friction: |f| <= bound, and f = -bound v/|v| unless v = 0. How it is stated: */
+/* A contact with Coulomb friction: |f| <= bound, and f = -bound v/|v| unless v = 0. How it is
+ * stated: */
 typedef enum perp__contact_kind {
     PERP__CONTACT_LINE,  /* one pair, -bound <= f <= bound perp v */
-    PERP__CONTACT_SPLIT, /* three pairs: 0 <= p perp s + v >= 0, 0 <= q perp s - v >= 0 and
-                             0 <= s perp bound - p - q >= 0 with f = p - q */
-    PERP__CONTACT_FACETS, /* the pair of the slip speed s, one for each facet behind it, two equations */
+    /* three pairs: 0 <= p perp s + v >= 0, 0 <= q perp s - v >= 0 and 0 <= s perp bound - p - q >=
+     * 0 with f = p - q */
+    PERP__CONTACT_SPLIT,
+    /* the pair of the slip speed s, one for each facet behind it, two equations */
+    PERP__CONTACT_FACETS,
     PERP__CONTACT_CONE /* the exact cone: two equations */
 } perp__contact_kind;
 
@@ -93,9 +99,9 @@ typedef struct perp__contact {
     perp_expr f[2], v[2]; /* tangent forces and velocities; of one direction, twice the same */
     perp_expr bound;      /* mu times the normal force */
     perp_expr guard;      /* -1 none */
-    int normal,
-        side; /* the bound is a multiple, which reads no unknown, of this pair's side a or b (0, 1), in a
-                              two-sided pair of a - lo or hi - a; -1 none */
+    /* The bound is a multiple, which reads no unknown, of this pair's side a or b (0, 1), in a
+     * two-sided pair of a - lo or hi - a; -1 none */
+    int normal, side;
     int pair, equation; /* the first that states it (of a split: the last), or -1 */
     int force[2];       /* of a split: the pairs of p and q */
     int at, r_at; /* of an old r = .., which changes nothing; 0 none */
@@ -136,7 +142,8 @@ typedef struct perp__added {
     struct perp__added *before;
 } perp__added;
 
-/* What the copies of a model have in common beside its text: how many there are, and what an engine keeps for next time. */
+/* What the copies of a model have in common beside its text: how many there are, and what an engine
+ * keeps for next time. */
 typedef struct perp__common {
     atomic_int users;
     pthread_mutex_t lock; /* of what follows */
@@ -144,8 +151,9 @@ typedef struct perp__common {
     void (*release)(void *kept);
 } perp__common;
 
-/* Once it is built nothing of a model changes but by perp_model_set and its like: threads may share it. A copy has a graph and
- * items of its own, which such calls change, and all else in common with the model that it was made from. */
+/* Once it is built only perp_model_set and similar calls change a model, so threads may share it. A
+ * copy has a graph and items of its own, which such calls change. It shares all else with the
+ * original. */
 struct perp_model {
     perp__graph graph;
     perp__item *item[PERP_SYMBOL_KINDS];
@@ -163,7 +171,8 @@ struct perp_model {
     perp__pair *pair;
     perp__contact *contact;
     int nequation, npair, ncontact;
-    int nfriction; /* the first contacts were stated by friction(...), the others recognised (recognise.c) */
+    /* the first contacts were stated by friction(...), the others recognised (recognise.c) */
+    int nfriction;
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     perp__said method;
@@ -196,8 +205,8 @@ static inline int perp__cone_of(const perp_model *model, int equation)
  * source). What names mean is kept in the outline, which is nullable. */
 int perp__build(perp_model *model, const perp_model_options *how, perp_outline *outline);
 
-/* perp_model_parse_with; with an outline, which keeps what names mean, there is a model where the text has errors, too, and none that
- * can be used where it has not. */
+/* perp_model_parse_with. With an outline, which keeps the meanings of names, there is a model for
+ * texts with errors, too, and never a usable one. */
 perp_status perp__model_read(const char *text, size_t length, const char *name,
                              const perp_model_options *how, perp_outline *outline, perp_model **out,
                              perp_diag *diag);
@@ -206,15 +215,17 @@ perp_status perp__model_read(const char *text, size_t length, const char *name,
 perp_status perp__model_load(const char *path, perp__input_kind kind, const perp_model_options *how,
                              perp_model **out, perp_diag *diag);
 
-/* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in the source. 0 when memory is
- * out. */
+/* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in
+ * the source. 0 when memory is out. */
 int perp__check_count(perp_model *model);
 
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
- * nsymbol entries. Also refreshes the values of the items and of the simulate block. 0 when memory is out. */
+ * nsymbol entries. Also refreshes the values of the items and of the simulate block. 0 when memory
+ * is out. */
 int perp__model_values(perp_model *model, double *symbol);
 
-/* Inputs that are written in terms of earlier ones become functions of t and parameters. 0 when memory is out. */
+/* Inputs that are written in terms of earlier ones become functions of t and parameters. 0 when
+ * memory is out. */
 int perp__follow_inputs(perp_model *model);
 
 /* perp_unknown_word for a name of the model, with the nearest one of these kinds. */
@@ -222,7 +233,8 @@ const char *perp__unknown_symbol(const perp_model *model, const char *what, cons
                                  perp_symbol_kind first, perp_symbol_kind last, char *text,
                                  size_t size);
 
-/* A model of one's own, as this one is now: what is set in one is not seen by the other, and either may be destroyed first. */
+/* A model of its own with the present values. Later changes in one do not affect the other, and
+ * either may be destroyed first. */
 perp_status perp__model_clone(const perp_model *model, perp_model **out);
 
 /* The input's table becomes a copy of these samples. 0 when memory is out. */

@@ -1,5 +1,6 @@
-/* Outlines: the mentions of names that the builder meets, and what it knows of their declarations when it is done. Then it reads the
- * text once more, muted: both branches of each `if`, and each part and function by itself, so that nothing of a text is without. */
+/* Outlines: the mentions of names that the builder meets, and its knowledge of their declarations
+ * at the end. Then it reads the text once more, muted: both branches of each `if`, and each part
+ * and function by itself. So every text has its meaning. */
 
 #include "model/builder.h"
 #include "model/library.h"

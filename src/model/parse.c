@@ -434,7 +434,8 @@ static char comparison(const parser *p)
 
 static perp__syntax *parse_guard(parser *p);
 
-/* Is the bracket that comes next around comparisons, and not around a term of one? Those in choose(x < 1, ..) are its own. */
+/* Is the bracket that comes next around comparisons, and not around a term of one? Those in
+ * choose(x < 1, ..) are its own. */
 static int brackets_guard(const parser *p)
 {
     const perp__token *t = p->token, *end = at_symbol(p, '(') ? behind(t, '(', ')') : t;
@@ -549,7 +550,8 @@ int perp__is_reserved(const char *name)
            is_in(name, other_words, sizeof other_words / sizeof *other_words);
 }
 
-/* Many lie side by side: they are walked over several times, and the memory of a long text is far. */
+/* Many lie side by side: they are walked over several times, and the memory of a long text is
+ * far. */
 static perp__statement *take_statement(parser *p)
 {
     enum { MOST_AT_ONCE = 32 };
@@ -624,7 +626,7 @@ static void parse_table(parser *p, perp__statement *s)
     s->table_end = last_end(p);
 }
 
-/* Say what is wrong with the `scale` that comes next, and of which name. */
+/* Report the fault of the `scale` that comes next, and its name. */
 static void wrong_scale(parser *p, const perp__statement *s, const char *format)
 {
     if (!p->bad) perp__error(p->source, p->token->at, p->token->end, format, s->name);
@@ -697,8 +699,9 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind, int has
     return s;
 }
 
-/* A list of declared items; the statements are chained. A unit is that of its item, and of the items directly before it that have
- * neither a value nor a unit: var fx, fy "N", but param n = 3, a = 0.05 "m". Returns where the chain ends. */
+/* A list of declared items; the statements are chained. A unit belongs to its item, and to the
+ * items directly before it that have neither a value nor a unit: var fx, fy "N", but param n = 3, a
+ * = 0.05 "m". Returns the end of the chain. */
 static perp__statement **parse_declaration(parser *p, perp__statement_kind kind,
                                            perp__statement **tail)
 {
@@ -738,7 +741,7 @@ static void parse_simulate(parser *p, perp__statement *s)
         else if (take_word(p, "step"))
             s->step = parse_expression(p);
         else if (take_word(p, "method")) {
-            /* method names have dashes: join the tokens that touch */
+            /* method names have dashes: join adjacent tokens */
             int at = p->token->at, end = at;
             while ((p->token->kind == TOKEN_NAME || at_symbol(p, '-')) && (p->token->at == end))
                 end = take(p)->end;
@@ -783,8 +786,8 @@ static perp__statement *parse_body(parser *p, int nested);
 
 static int makes_parts(const perp__statement *s);
 
-/* { statements } of a loop or an if, of which there may not be too many in each other. 1: the depth was
- * counted, and is the caller's to count down. */
+/* { statements } of a loop or an if, of limited depth. 1: the depth was counted, and the caller
+ * counts it down. */
 static int parse_own_body(parser *p, perp__statement *s, const char *what)
 {
     expect_symbol(p, '{', "'{'");
@@ -866,7 +869,8 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
     }
 }
 
-/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order; old models may have r = .. */
+/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order; old models
+ * may have r = .. */
 static void parse_friction(parser *p, perp__statement *s)
 {
     perp__syntax *old = NULL; /* the step of the projection: any r > 0 has the same solutions */
@@ -1204,7 +1208,8 @@ const char *const *perp__language_words(int *n)
     return words;
 }
 
-/* A word at the start of a line that is followed by another name, and no instance, can only be a misspelt keyword. */
+/* A word at the start of a line that is followed by another name, and no instance, can only be a
+ * misspelt keyword. */
 static int is_misspelt_keyword(parser *p)
 {
     if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL)

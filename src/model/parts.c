@@ -1,5 +1,5 @@
-/* Parts: their instances, each a space of names of its own over the same statements; lets and sums, lowered where they are used;
- * functions. */
+/* Parts: their instances, each a space of names of its own over the same statements; lets and sums,
+ * lowered where they are used; functions. */
 
 #include "model/builder.h"
 #include "model/library.h"
@@ -11,7 +11,7 @@ enum { MOST_NESTED = 64, MOST_CHAIN = 400 };
 
 /* Spaces -------------------------------------------------------------------------------------- */
 
-/* What is said and made from now on is of this instance or call. */
+/* Later messages and items belong to this instance or call. */
 static void set_note(perp__builder *b, const perp__note *note)
 {
     perp__made *last = b->model->made;
@@ -253,7 +253,8 @@ static const char *library_with(const char *part)
     return NULL;
 }
 
-/* Say that there is no such statement, as the parser says it; the parts that are known in the file count as well. */
+/* Say that there is no such statement, as the parser says it; the parts that are known in the file
+ * count as well. */
 static void unknown_part(perp__builder *b, const perp__statement *s)
 {
     enum { MOST = 100 };
@@ -363,7 +364,8 @@ static const char *signature(perp__builder *b, const perp__statement *part)
     return perp__text_of(b, part->name_at, end);
 }
 
-/* What the head of the part takes: a parameter where it has a value of its own, else a name for the argument. */
+/* What the head of the part takes: a parameter where it has a value of its own, else a name for the
+ * argument. */
 static void make_inside(perp__builder *b, const perp__space *space)
 {
     int k = 0;
@@ -431,7 +433,8 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
 
 /* Lets and sums ------------------------------------------------------------------------------- */
 
-/* "train[2].128[3]:u": a let of a turn of the loop whose index stands at byte 128. 0 when there is no room. */
+/* "train[2].128[3]:u": a let of a turn of the loop whose index stands at byte 128. 0 when there is
+ * no room. */
 static int name_in_turn(const perp__builder *b, const perp__turn *turn, const char *name,
                         char *full, size_t size)
 {

@@ -145,7 +145,8 @@ static void read_place(reader *r, perp__plan_where *where, perp_expr *place)
     }
 }
 
-/* What is minimised: an expression of one number, in parentheses; before it, of a node, where that is. */
+/* What is minimised: an expression of one number, in parentheses; before it, of a node, where that
+ * is. */
 static perp_expr read_integrand(reader *r, perp__plan_cost *cost)
 {
     perp_expr *e = NULL;

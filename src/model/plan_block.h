@@ -16,12 +16,12 @@ typedef enum perp__plan_where {
     PLAN_ALWAYS
 } perp__plan_where;
 
-/* phase NAME { ... }: a part of the horizon with nodes of its own. What follows says `phase` where it
- * stands in one; -1 elsewhere. */
+/* phase NAME { ... }: a part of the horizon with nodes of its own. What follows says `phase` where
+ * it stands in one; -1 elsewhere. */
 typedef struct perp__plan_phase {
     const char *name;
     int at, end;
-    int is_free;                      /* its length is chosen; also where it is silent */
+    int is_free;                      /* its length is chosen; also without a horizon */
     perp_expr horizon, lo, hi, nodes; /* -1 where silent */
     int horizon_at, nodes_at;
 } perp__plan_phase;

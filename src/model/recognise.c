@@ -1,5 +1,6 @@
-/* What contacts there are beyond what the text says: the normal force that a bound of friction is a multiple of, and friction that
- * is written as pairs by hand. Expressions are compared by their form, as sums of products; nothing is evaluated. */
+/* Contacts beyond the text: the normal force that the bound of friction is a multiple of, and
+ * friction written as pairs by hand. Expressions are compared by their form, as sums of products;
+ * nothing is evaluated. */
 
 #include "base/tol.h"
 #include "model/builder.h"
@@ -17,8 +18,9 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* e as *c times other factors, whose product is made anew in one order: equal ones are one node. Factors that are not `kept` (by
- * node; NULL: all are) are left out, and max(x, 0) then counts as x. -1 if there are too many. */
+/* e as *c times other factors, whose product is made anew in one order: equal ones are one node.
+ * Factors that are not `kept` (by node; NULL: all are) are left out, and max(x, 0) then counts as
+ * x. -1 if there are too many. */
 static perp_expr product_of(perp__graph *g, perp_expr e, const char *kept, double *c)
 {
     int open[MOST] = {2 * e}, factor[MOST], nopen = 1, n = 0; /* 2 node, + 1 where it divides */
@@ -54,7 +56,8 @@ typedef struct sum {
     int sign[MOST];
 } sum;
 
-/* Add the terms of e, or of -e; where there are too many, some stay sums. 0 if there is no room at all. */
+/* Add the terms of e, or of -e; where there are too many, some stay sums. 0 if there is no room at
+ * all. */
 static int add_terms(const perp__graph *g, perp_expr e, int sign, sum *s)
 {
     int i = s->n;
@@ -134,7 +137,7 @@ static perp_expr side_of(perp__graph *g, const perp__pair *pair, int side)
     return side ? perp__sub(g, pair->hi, pair->a) : perp__sub(g, pair->a, pair->lo);
 }
 
-/* Leave out terms that cancel: a split's bound is written as what is left of it, plus p, plus q. */
+/* Remove terms that cancel: the bound of a split is written as the remainder plus p, plus q. */
 static void cancel(sum *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -151,7 +154,8 @@ static void cancel(sum *s)
     }
 }
 
-/* What of e reads unknowns, as a product; -1: nothing. Of a sum whose terms have that in common, what they have. */
+/* What of e reads unknowns, as a product; -1: nothing. Of a sum whose terms have that in common,
+ * what they have. */
 static perp_expr core_of(perp__graph *g, perp_expr e, const char *reads)
 {
     sum s = {.n = 0};
@@ -230,8 +234,9 @@ static void recognise_line(perp__builder *b, int i)
         recognised(b, PERP__CONTACT_LINE, p->a, p->b, p->hi, &i, 1);
 }
 
-/* Pair k as the last of a split, 0 <= s perp bound - p - q >= 0 (references: the traditional formulation): p and q are first sides
- * of pairs whose second sides are s + v and s - v. by_force[symbol]: the pair whose first side it is, or -1. */
+/* Pair k as the last of a split, 0 <= s perp bound - p - q >= 0 (references: the traditional
+ * formulation): p and q are first sides of pairs whose second sides are s + v and s - v.
+ * by_force[symbol]: the pair whose first side it is, or -1. */
 static void recognise_split(perp__builder *b, int k, const int *by_force)
 {
     perp_model *m = b->model;

@@ -1,5 +1,6 @@
-/* A robot file as a part of the language: its bodies, joints, laws and contacts as instances of the parts of lib/space.perp, its numbers as
- * parameters of the head. What is 0 in the file is written as 0, so that it leaves the equations. */
+/* A robot file as a part of the language: bodies, joints, laws and contacts as instances of the
+ * parts of lib/space.perp, numbers as parameters of the head. A 0 in the file is written as 0, so
+ * that it disappears from the equations. */
 
 #include "model/robot.h"
 #include "base/arena.h"
@@ -18,7 +19,8 @@
 
 enum { NAME_ROOM = 160, STEM = 100 };
 
-/* A tendon: expressions of its length and rate, the sum of what acts along it; units of length and force, of joints none. */
+/* A tendon: expressions of its length and rate, the sum of what acts along it; units of length and
+ * force, of joints none. */
 typedef struct cord {
     const char *length, *rate, *pull, *unit, *force;
 } cord;
@@ -42,7 +44,7 @@ typedef struct writer {
     int failed;
 } writer;
 
-/* Names ------------------------------------------------------------------------------------------------ */
+/* Names ---------------------------------------------------------------------------------------- */
 
 static int is_letter(char c)
 {
@@ -87,7 +89,7 @@ void perp__robot_part_name(const char *file, char *name, size_t size)
     snprintf(name, size, "%s", whole);
 }
 
-/* Numbers ---------------------------------------------------------------------------------------------- */
+/* Numbers -------------------------------------------------------------------------------------- */
 
 static const char *number(writer *w, double x)
 {
@@ -171,7 +173,7 @@ static const char *axis(writer *w, const double *given)
     return list(w, NULL, NULL, a, 3, "");
 }
 
-/* Bodies and joints ------------------------------------------------------------------------------------ */
+/* Bodies and joints ---------------------------------------------------------------------------- */
 
 static int is_single(perp_joint joint)
 {
@@ -303,7 +305,7 @@ static void put_body(writer *w, int i)
     put_mass(w, i);
 }
 
-/* Laws of joints --------------------------------------------------------------------------------------- */
+/* Laws of joints ------------------------------------------------------------------------------- */
 
 /* Of the kth velocity of a joint: what it is called, and the force along it. */
 typedef struct motion {
@@ -392,7 +394,7 @@ static void put_law(writer *w, int i)
     put_stop(w, i, 1, law->range.upper);
 }
 
-/* What has no equations ---------------------------------------------------------------------------------- */
+/* What has no equations ------------------------------------------------------------------------ */
 
 /* Of a path through space. */
 static const char *reason_no_way(const perp_tendon *t)
@@ -430,7 +432,7 @@ static const char *reason_not_stated(const perp_robot_parts *p)
     return why;
 }
 
-/* Tendons ---------------------------------------------------------------------------------------------- */
+/* Tendons -------------------------------------------------------------------------------------- */
 
 /* A sum of joints. */
 static void put_sum(writer *w, const perp_tendon *t, cord *is, const char *stem)
@@ -556,7 +558,7 @@ static void put_tendon(writer *w, int i)
     put_cord_stop(w, is, stem, 1, t->range.upper);
 }
 
-/* Actuators -------------------------------------------------------------------------------------------- */
+/* Actuators ------------------------------------------------------------------------------------ */
 
 /* "arm.q", or of a tendon "flexor.length"; in_v: its rate. */
 static void put_length(writer *w, const perp_actuator *a, int in_v, perp__text *text)
@@ -568,7 +570,8 @@ static void put_length(writer *w, const perp_actuator *a, int in_v, perp__text *
         perp__text_format(text, "%s.%s", w->joint[a->body - 1], in_v ? "v" : "q");
 }
 
-/* "push_gain*push_u + push_bias - push_kp*arm.q": what it would push with, without bounds; its gear is g. */
+/* "push_gain*push_u + push_bias - push_kp*arm.q": what it would push with, without bounds; its gear
+ * is g. */
 static void put_wanted(writer *w, const perp_actuator *a, const char *stem, const char *u,
                        const char *gear, perp__text *text)
 {
@@ -593,7 +596,8 @@ static void put_wanted(writer *w, const perp_actuator *a, const char *stem, cons
     }
 }
 
-/* The activation as a state, which stays in its bounds as what pushes it back is complementary to its distance from them; what it is called. */
+/* The activation as a state, which stays in its bounds as what pushes it back is complementary to
+ * its distance from them; what it is called. */
 static const char *put_activation(writer *w, int i, const char *stem, const char *u)
 {
     const perp_actuator *a = &w->p.actuator[i];
@@ -669,7 +673,7 @@ static void put_actuator(writer *w, int i)
     perp__text_clear(&wanted);
 }
 
-/* Equalities ------------------------------------------------------------------------------------------- */
+/* Equalities ----------------------------------------------------------------------------------- */
 
 /* Of joints "arm.q" and "arm.tau", of tendons lengths and pulls; there may be no second. */
 static void put_coupling(writer *w, const perp_equality *e, const char *stem)
@@ -722,10 +726,10 @@ static void put_equality(writer *w, int i)
     perp__text_put(&w->body, ")\n");
 }
 
-/* Contacts --------------------------------------------------------------------------------------------- */
+/* Contacts ------------------------------------------------------------------------------------- */
 
-/* Centres of the balls that a shape is where a plane is near: a ball, the ends of a capsule, the corners of a box. How many; 0: it is none of these.
- * In the frame of its body. */
+/* Centres of the balls that a shape is where a plane is near: a ball, the ends of a capsule, the
+ * corners of a box. How many; 0: it is none of these. In the frame of its body. */
 static int balls_of(const perp_shape *s, double (*c)[3])
 {
     int n = s->kind == PERP_SHAPE_SPHERE    ? 1
@@ -835,7 +839,7 @@ static void leave_out(writer *w, int first, int second)
     if (w->how->ignore) w->how->ignore(w->how->context, &note);
 }
 
-/* A pair that may touch: stated, or said to be none that can. */
+/* A pair that may collide: stated, or reported as impossible. */
 static void put_touch(writer *w, int i, int j)
 {
     perp_shape_kind a = w->p.shape[i].kind, b = w->p.shape[j].kind;
@@ -866,7 +870,7 @@ static void put_touches(writer *w)
             if (perp__bodies_may_touch(w->b, i, j)) put_touch(w, i, j);
 }
 
-/* The whole -------------------------------------------------------------------------------------------- */
+/* The whole ------------------------------------------------------------------------------------ */
 
 static void put_all(writer *w)
 {

@@ -10,11 +10,13 @@
 typedef struct perp__robot_how {
     const char *key;      /* the keyframe whose q and v it starts from */
     const char *contacts; /* which contacts: all, ground, none */
-    void (*ignore)(void *context, const perp_robot_ignored *note); /* what is left out; nullable */
+    /* an omitted element; nullable */
+    void (*ignore)(void *context, const perp_robot_ignored *note);
     void *context;
 } perp__robot_how;
 
-/* A file that uses space and has one part, called `part`. @return PERP_OK; PERP_ERR_MODEL (what has no place in the language: diag); PERP_ERR_MEMORY */
+/* A file that uses space and has one part, called `part`. @return PERP_OK; PERP_ERR_MODEL (what has
+ * no place in the language: diag); PERP_ERR_MEMORY */
 perp_status perp__robot_text(const perp_robot *robot, const char *file, const char *part,
                              const perp__robot_how *how, perp__text *text, perp_diag *diag);
 

@@ -22,7 +22,8 @@ static const struct row {
 #undef BRACED
 };
 
-/* D[c][j]: derivative at point c of the Lagrange polynomial of node j; the nodes are 0 and the points. */
+/* D[c][j]: derivative at point c of the Lagrange polynomial of node j; the nodes are 0 and the
+ * points. */
 static void differentiate(perp__scheme *s)
 {
     int n = s->npoint + 1;

@@ -15,7 +15,7 @@ typedef struct perp__scheme {
              1]; /* h times the slope at each point, of the values at start and points */
 } perp__scheme;
 
-/* The method of this name, of which there must be one; theta counts where it is weighted. */
+/* The method of this name, which must exist; theta counts if the method is weighted. */
 perp__scheme perp__scheme_make(const char *word, double theta);
 
 /* The value a part s of the way through the step, of the polynomial through the points alone. */

@@ -38,7 +38,7 @@ typedef struct perp__source {
     int nline;
     perp__file *file; /* with what it uses; NULL: one file, `name` */
     int nfile;
-    const perp__note *note; /* what errors are said with; NULL */
+    const perp__note *note; /* added to errors; NULL */
     perp__message *message;
     int nmessage, capacity;
     int nerror; /* also counts messages that memory had no room for */
@@ -52,7 +52,8 @@ int perp__source_lines(perp__source *source, perp__arena *arena);
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
 
-/* Join the text of one more file, of which the name and the text are kept; its lines too, where they are. 0 when memory is out. */
+/* Join the text of one more file; its name and text are kept, and its lines if given. 0 when memory
+ * is out. */
 int perp__source_add(perp__source *source, perp__arena *arena, const char *name, const char *text,
                      size_t length);
 
@@ -74,7 +75,7 @@ int perp__source_lost(const perp__source *source);
 /* Line and column (both from 1; columns count characters, not bytes) of a place. */
 perp__place perp__source_place(const perp__source *source, int at);
 
-/* The place of a word; the file alone where it is not said. */
+/* The position of a word; the file alone if there is none. */
 perp__place perp__said_place(const perp__source *source, perp__said word);
 
 /* Write all messages in the order of the text, each with its line and a caret, and count them. */

@@ -1,5 +1,5 @@
-/* The syntax tree of a model file, as the parser leaves it and the builder reads it. Everything lives
- * in one arena. */
+/* The syntax tree of a model file, as the parser leaves it and the builder reads it. Everything
+ * lives in one arena. */
 
 #ifndef PERP_SRC_SYNTAX_H
 #define PERP_SRC_SYNTAX_H
@@ -30,7 +30,8 @@ typedef struct perp__token {
     const char *text; /* name, or the inside of a string */
 } perp__token;
 
-/* Split the text from byte `first` on. The first token is a newline, the last TOKEN_END. NULL when memory is out. */
+/* Split the text from byte `first` on. The first token is a newline, the last TOKEN_END. NULL when
+ * memory is out. */
 perp__token *perp__lex(perp__source *source, perp__arena *arena, int first);
 
 /* Expressions --------------------------------------------------------------------------------- */
@@ -103,7 +104,8 @@ struct perp__statement {
     int at, end;
     perp__statement *next;
 
-    /* declarations: NAME[dims] = value in [lo, hi] scale s "unit"; for: NAME in lo..hi; model: NAME */
+    /* declarations: NAME[dims] = value in [lo, hi] scale s "unit"; for: NAME in lo..hi; model:
+     * NAME */
     const char *name;
     int name_at, name_end;
     int ndim;
@@ -122,12 +124,12 @@ struct perp__statement {
     int body_end;                         /* for, part: behind the last brace */
     int makes;                            /* for, if: there are instances or += in it */
 
-    /* function NAME(head) = value, part NAME(head) { body }; TYPE NAME[index in lo..hi](head), where what is given stands in the
-     * head, with a name or without; use "TYPE" */
+    /* function NAME(head) = value, part NAME(head) { body }; TYPE NAME[index in lo..hi](head),
+     * where what is given stands in the head, with a name or without; use "TYPE" */
     const char *type, *index;
     perp__statement *head;
-    const char *robot, *key,
-        *contacts; /* robot NAME = "robot"(key = "key", contacts = "contacts", head), an instance; NULL: none */
+    /* robot NAME = "robot"(key = "key", contacts = "contacts", head), an instance; NULL: none */
+    const char *robot, *key, *contacts;
     int robot_at, robot_end;
 
     perp__syntax *from, *to, *step; /* simulate */
@@ -137,8 +139,8 @@ struct perp__statement {
     int block_kind;           /* its row in blocks.def */
 };
 
-/* Parse the file that begins at byte `first`, to the end; all errors are recorded in the source. NULL when memory is out or
- * nothing was there. */
+/* Parse the file that begins at byte `first`, to the end; all errors are recorded in the source.
+ * NULL when memory is out or nothing was there. */
 perp__statement *perp__parse(perp__source *source, perp__arena *arena, int first);
 
 /* The words that begin statements: n of them, for messages. */

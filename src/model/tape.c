@@ -16,7 +16,8 @@ void perp__tape_clear(perp__tape *tape)
     memset(tape, 0, sizeof *tape);
 }
 
-/* slot[k]: where another tape leaves the value of reach[k]; -1 it is to be computed, -2 it is not needed. */
+/* slot[k]: where another tape leaves the value of reach[k]; -1 it is to be computed, -2 it is not
+ * needed. */
 static void find_needed(const perp__graph *graph, const perp_expr *roots, int nroots,
                         const int *given, const int *reach, int n, int *slot)
 {
@@ -71,7 +72,8 @@ static void find_late(nodes *x, const perp_expr *roots, int early)
     }
 }
 
-/* How often the op changes on the way to each node; instructions of one op and phase can follow each other. */
+/* How often the op changes on the way to each node; instructions of one op and phase can follow
+ * each other. */
 static int find_phases(nodes *x)
 {
     int phases = 1;

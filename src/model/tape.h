@@ -22,15 +22,16 @@ typedef struct perp__tape {
     double *constant;
     perp__instruction *code;
     int *out; /* slot of each root */
-    void (*machine[2])(
-        double
-            *); /* the instructions before `cut` and from there on as machine code (machine.h); NULL: they are interpreted */
+    /* the instructions before `cut` and from there on as machine code (machine.h); NULL: they are
+     * interpreted */
+    void (*machine[2])( double *);
     int cut;
 } perp__tape;
 
 /* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
- * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or -1.
- * What the first `early` roots are made of comes before all else. leaves (nullable): the same, where this tape leaves its own. */
+ * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or
+ * -1. Instructions of the first `early` roots come first. leaves (nullable): the slots where this
+ * tape leaves its values. */
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first);
 int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
@@ -45,8 +46,8 @@ void perp__tape_prepare(const perp__tape *tape, double *ws, int n);
 
 void perp__tape_eval(const perp__tape *tape, double *ws);
 
-/* The instructions from `first` on, before `end`, both 0, all, or how many the early roots take: what precedes them was evaluated for
- * the same symbols. */
+/* The instructions from `first` on, before `end`, both 0, all, or how many the early roots take:
+ * what precedes them was evaluated for the same symbols. */
 void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int end);
 
 /* After an evaluation: all values, where machine code left some out. */
@@ -60,14 +61,15 @@ void perp__tape_eval_many(const perp__tape *tape, double *ws, int n);
 /* Evaluate and gather the roots of one point. */
 void perp__tape_get(const perp__tape *tape, double *ws, double *out);
 
-/* What the values of one point are made of, after its evaluation (docs/adr/008-verdicts.md): for each symbol, constant and result
- * the sum of its |terms| and the first-order bound of its rounding, in units of 2^-53. */
+/* The composition of the values at one point, after its evaluation (docs/adr/008-verdicts.md). For
+ * each symbol, constant and result it is the sum of its |terms| and the first-order bound of its
+ * rounding, in units of 2^-53. */
 typedef struct perp__terms {
     double scale, rounding;
 } perp__terms;
 
-/* term[0 .. first-1] are the caller's, for the symbols; the rest is written. Where before[s] >= 0, s - before[s] is one term: an
- * increment, of two symbols (nullable: there are none). */
+/* term[0 .. first-1] are the caller's, for the symbols; the rest is written. Where before[s] >= 0,
+ * s - before[s] is one term: an increment, of two symbols (nullable: there are none). */
 void perp__tape_terms(const perp__tape *tape, const double *ws, const int *before,
                       perp__terms *term);
 

@@ -1,5 +1,6 @@
-/* Of which terms is a value the sum, and how much rounding is in it? One pass over a tape after its evaluation
- * (docs/adr/008-verdicts.md). In a product each factor's terms count with the other's value: S(a b) = |a| S(b) + |b| S(a) - |a b|. */
+/* The sum of |terms| of each value, and the bound of its rounding. One pass over a tape after its
+ * evaluation (docs/adr/008-verdicts.md). In a product each factor's terms count with the other's
+ * value: S(a b) = |a| S(b) + |b| S(a) - |a b|. */
 
 #include "model/tape.h"
 
@@ -23,7 +24,8 @@ static perp__terms moved(double f, double slope, perp__terms A)
                          fabs(f) + finite_or_0(slope * A.rounding)};
 }
 
-/* Of a sine f the |cosine|, of a cosine the |sine|: not below it, as f is rounded, and 2^-25 above it at most. A third of the time of another call. */
+/* Of a sine f the |cosine|, of a cosine the |sine|: not below it, as f is rounded, and 2^-25 above
+ * it at most. A third of the time of another call. */
 static double beside(double f)
 {
     return sqrt((1 - f) * (1 + f)) + 0x1p-26;
@@ -67,7 +69,8 @@ static perp__terms of_others(int op, double a, double b, double f, perp__terms A
     return (perp__terms){z, z};
 }
 
-/* A run of these terms of what is made of A and B, with values a and b and the size f of the result. */
+/* A run of these terms of what is made of A and B, with values a and b and the size f of the
+ * result. */
 #define RUN(...)                                                                                   \
     do {                                                                                           \
         double a = fabs(ws[code[i].a]), b = fabs(ws[code[i].b]), f = fabs(value[i]);               \

@@ -302,7 +302,8 @@ static void check_added(inspection *in)
     }
 }
 
-/* What has values that are compared with its unit. Inputs have not: a 2 in sin(2*t) is one of 1/s. */
+/* What has values that are compared with its unit. Inputs have not: a 2 in sin(2*t) is one of
+ * 1/s. */
 static const perp_symbol_kind valued[] = {PERP_PARAM, PERP_STATE, PERP_OUTPUT};
 
 /* The expressions of those that have one, and whose they are, where wanted. */
@@ -321,7 +322,8 @@ static int list_values(const perp_model *m, perp_expr *e, const perp__item **of)
     return n;
 }
 
-/* Of parameters and initial values, which may be an instance's arguments, and of outputs; a pure number may stand for any. */
+/* Of parameters and initial values, which may be an instance's arguments, and of outputs; a pure
+ * number may stand for any. */
 static int check_values(inspection *in)
 {
     char where[300];
@@ -339,7 +341,8 @@ static int check_values(inspection *in)
     return item != NULL;
 }
 
-/* Two sides that should be of one unit: the first an expression, or what a symbol is; the second may be -1. */
+/* Two sides that should be of one unit: the first an expression, or what a symbol is; the second
+ * may be -1. */
 typedef struct sides {
     int symbol;
     perp_expr left, right;
@@ -403,7 +406,8 @@ static int read_lookups(const inspection *in, unit **of)
     return *of != NULL;
 }
 
-/* The unit of every node behind the roots; what is found on the way goes to the findings. 0 when memory is out. */
+/* The unit of every node behind the roots; what is found on the way goes to the findings. 0 when
+ * memory is out. */
 static int inspect(inspection *in, const perp_expr *roots, int nroot)
 {
     const perp_model *m = in->m;
@@ -476,8 +480,8 @@ int perp__units_of(const perp_model *m, const perp_expr *e, int n, char (*text)[
     return ok;
 }
 
-/* 1 if the units have the same dimension, and how many b are one a; 0 if they do not; -1 if one is empty or not
- * understood. */
+/* 1 if the units have the same dimension, and how many b are one a; 0 if they do not; -1 if one is
+ * empty or not understood. */
 static int unit_ratio(const char *a, const char *b, double *ratio)
 {
     unit u, v;

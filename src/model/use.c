@@ -1,5 +1,5 @@
-/* Used files: found beside the file that uses them or in the library of perp, read once each, joined to the model's text; and
- * which part or function a name means in which file. */
+/* Used files: found beside the file that uses them or in the library of perp, read once each,
+ * joined to the model's text. Also the meaning of a part's or function's name in each file. */
 
 #include "base/input.h"
 #include "model/builder.h"
@@ -39,8 +39,8 @@ static void note_shadow(perp__builder *b, const perp__statement *s)
     b->model->shadow = shadow;
 }
 
-/* The parts and functions of the file, and what it uses first, in one walk: it is long, and each statement waits for memory. 0 when
- * memory is out. */
+/* The parts and functions of the file, and the files that it uses first, in one walk: the walk is
+ * long, and each statement waits for memory. 0 when memory is out. */
 static int list_definitions(perp__builder *b, perp__used *file)
 {
     for (const perp__statement *s = file->statements; s; s = s->next) {
@@ -87,7 +87,7 @@ static int is_inside(const char *name)
     return name[0] && name[0] != '/' && !strstr(name, "..") && !strchr(name, '\\');
 }
 
-/* The file of this name in a folder, of which n bytes count, with its last stroke. */
+/* The path of this name in a folder, given by n bytes that end with a slash. */
 static char *path_in(perp__builder *b, const char *folder, size_t n, const char *name)
 {
     const char *end = strstr(name, ".perp");
@@ -185,7 +185,7 @@ static void read_uses_of(perp__builder *b, int user);
 
 static void check_used(perp__builder *b, const perp__statement *s);
 
-/* The place of a file with this text, of which `name` is kept, joined to the model's; -1 with an error. */
+/* The index of a file with this text, joined to the model's; `name` is kept. -1 with an error. */
 static int join_file(perp__builder *b, const perp__statement *s, const char *name, const char *text,
                      size_t n)
 {
@@ -244,7 +244,7 @@ static int use_file(perp__builder *b, int user, const perp__statement *s)
     return file;
 }
 
-/* Robots ----------------------------------------------------------------------------------------- */
+/* Robots --------------------------------------------------------------------------------------- */
 
 /* Each message of the diag, as one about the statement's file. */
 static void say_robot(perp__builder *b, const perp__statement *s, const perp_diag *diag)

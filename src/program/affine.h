@@ -1,4 +1,5 @@
-/* The affine rows of a program over its variables as a linear program, its pairs put on one face or another. */
+/* The affine rows of a program over its variables as a linear program, its pairs put on one face or
+ * another. */
 
 #ifndef PERP_SRC_PROGRAM_AFFINE_H
 #define PERP_SRC_PROGRAM_AFFINE_H
@@ -18,7 +19,8 @@ typedef struct perp__affine {
 /* 0: memory. */
 int perp__affine_build(perp__affine *a, perp_program *p, perp__arena *arena);
 
-/* Put the pair of row i on one of its faces: the variable at its lower bound, at its upper, or the row at 0. 0: it has no such face. */
+/* Put the pair of row i on one of its faces: the variable at its lower bound, at its upper, or the
+ * row at 0. 0: it has no such face. */
 enum { PERP__AT_LO, PERP__AT_HI, PERP__ROW_ZERO, PERP__NFACE };
 int perp__affine_put_on_face(perp__affine *a, int i, int face);
 void perp__affine_take_off_face(perp__affine *a, int i);

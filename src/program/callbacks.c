@@ -1,4 +1,5 @@
-/* Programs by functions: what is given is checked and copied; rows and objective have no expressions. */
+/* Programs by functions: what is given is checked and copied; rows and objective have no
+ * expressions. */
 
 #include "program/callbacks.h"
 
@@ -114,7 +115,7 @@ perp__nl *perp__nl_of_callbacks(const perp_program_callbacks *c, const char *nam
     return NULL;
 }
 
-/* Values ---------------------------------------------------------------------------------------- */
+/* Values --------------------------------------------------------------------------------------- */
 
 int perp__callbacks_jacobian(const perp__nl *nl)
 {

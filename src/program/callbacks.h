@@ -10,7 +10,8 @@
 perp__nl *perp__nl_of_callbacks(const perp_program_callbacks *callbacks, const char *name,
                                 perp_status *status, perp_diag *diag);
 
-/* How many numbers perp__callbacks_at gives: rows, the objective, entries of the Jacobian, the gradient; and where these begin. */
+/* How many numbers perp__callbacks_at gives: rows, the objective, entries of the Jacobian, the
+ * gradient; and where these begin. */
 int perp__callbacks_size(const perp__nl *nl);
 int perp__callbacks_jacobian(const perp__nl *nl);
 int perp__callbacks_gradient(const perp__nl *nl);

@@ -23,7 +23,7 @@ static int degree_of(perp__graph *g, perp_expr e, const int *column_of)
     return ok ? degree : -1;
 }
 
-/* Has each variable a row: one that complements it, or an equation where it is free? */
+/* Has each variable a row: one that complements it, or an equation if it is free? */
 static int is_square(const perp__nl *nl, char *has_row)
 {
     int equations = 0, left = 0;

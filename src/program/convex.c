@@ -1,4 +1,5 @@
-/* Definite by a Cholesky factor of a little less than Q, semidefinite by elimination in whole numbers (Bareiss 1968). */
+/* Definite by a Cholesky factor of a little less than Q, semidefinite by elimination in whole
+ * numbers (Bareiss 1968). */
 
 #include "program/convex.h"
 
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Differences of products of two whole numbers up to MOST_WHOLE fit into `wide`; where it has 64 bits fewer matrices are shown semidefinite. */
+/* Differences of products of two whole numbers up to MOST_WHOLE fit into `wide`; where it has 64
+ * bits fewer matrices are shown semidefinite. */
 #ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 wide;
 static const double MOST_WHOLE = 4e18;
@@ -18,8 +20,9 @@ typedef long long wide;
 static const double MOST_WHOLE = 2e9;
 #endif
 
-/* Q is scaled by powers of 2 to a diagonal of 0.5 to 2, from which mu is taken: where that has a Cholesky factor in spite of its
- * rounding (Demmel 1989: n^2 eps of the diagonal), Q - mu is definite. factors: n x n. */
+/* Q is scaled by powers of 2 to a diagonal of 0.5 to 2, and mu is subtracted. If the rest has a
+ * Cholesky factor despite its rounding (Demmel 1989: n^2 eps of the diagonal), Q - mu is definite.
+ * factors: n x n. */
 static int is_definite(int n, const double *Q, double *weight, double *factors)
 {
     size_t m = (size_t)n;
@@ -54,7 +57,8 @@ static int whole_exponent(int n, const double *Q)
     return k;
 }
 
-/* Eliminate with the first positive diagonal, whose entries stay whole numbers; a diagonal of 0 has a row of 0. M: n x n. */
+/* Eliminate with the first positive diagonal, whose entries stay whole numbers; a diagonal of 0 has
+ * a row of 0. M: n x n. */
 static int eliminates(int n, long long *M, char *done)
 {
     wide last = 1;

@@ -1,5 +1,5 @@
-/* Complementarity problems: the rows in the order of their variables, to the methods of perp/lcp.h where they are affine and few, else to
- * those of perp/mcp.h. */
+/* Complementarity problems: the rows in the order of their variables, to the methods of perp/lcp.h
+ * where they are affine and few, else to those of perp/mcp.h. */
 
 #include "program/program_state.h"
 #include "solve/mcp.h"
@@ -38,7 +38,8 @@ static void assign_rows(equilibrium *q)
     for (j = 0; j < q->n; j++) q->place[q->row_of[j]] = j;
 }
 
-/* Sort the entries of each column by their new rows: by counting, as the transpose of the transpose. 0: memory. */
+/* Sort the entries of each column by their new rows: by counting, as the transpose of the
+ * transpose. 0: memory. */
 static int sort_entries(equilibrium *q)
 {
     const perp__functions *f = &q->p->functions;
@@ -115,7 +116,8 @@ static int rounding_at(void *context, const double *z, double *bounds)
     return !ok;
 }
 
-/* A dense linear problem. Its certificate is of the pure problem, so only where no bound is another than 0. */
+/* A dense linear problem. Its certificate is of the pure problem, so only where no bound is another
+ * than 0. */
 static perp_status solve_dense(equilibrium *q, perp_program_result *result)
 {
     size_t n = (size_t)q->n;

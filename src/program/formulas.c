@@ -1,4 +1,5 @@
-/* Programs given by formulas in x1, x2, ..: a model of nothing but inputs and outputs, whose expressions become rows. */
+/* Programs given by formulas in x1, x2, ..: a model of nothing but inputs and outputs, whose
+ * expressions become rows. */
 
 #include "model/model.h"
 #include "program/program_state.h"

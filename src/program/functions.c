@@ -1,4 +1,5 @@
-/* Rows and derivatives of a program: linear terms are constants of the Jacobian, expressions roots of one tape. */
+/* Rows and derivatives of a program: linear terms are constants of the Jacobian, expressions roots
+ * of one tape. */
 
 #include "program/functions.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries row by row, as they are found. */
+/* Entries row by row, in the order of discovery. */
 typedef struct list {
     int n, crow, ccol, croot, cconstant;
     int *row, *col, *root;
@@ -45,7 +46,8 @@ static int push_root(list *l, perp_expr e)
     return l->nroot++;
 }
 
-/* Row k of the functions is row i of the file (or an objective, behind them), with this expression. */
+/* Row k of the functions is row i of the file (or an objective, behind them), with this
+ * expression. */
 static int add_row(perp__functions *f, list *l, int k, int i, perp_expr e, const int *column_of,
                    perp__sparse_row *slope)
 {

@@ -1,4 +1,5 @@
-/* The rows of a program and their derivatives as numbers, sparse, for the methods of complementarity and of linear programs. */
+/* The rows of a program and their derivatives as numbers, sparse, for the methods of
+ * complementarity and of linear programs. */
 
 #ifndef PERP_SRC_PROGRAM_FUNCTIONS_H
 #define PERP_SRC_PROGRAM_FUNCTIONS_H
@@ -21,14 +22,16 @@ typedef struct perp__functions {
     perp__terms *terms; /* of each slot of ws */
 } perp__functions;
 
-/* 0: memory. The arrays are of the arena, the tape is cleared by perp__functions_clear. objective: -1: none. */
+/* 0: memory. The arrays are of the arena, the tape is cleared by perp__functions_clear. objective:
+ * -1: none. */
 int perp__functions_create(perp__functions *f, perp__arena *arena, perp__nl *nl, int objective);
 void perp__functions_clear(perp__functions *f);
 
 /* Rows at x (n), and entries of the Jacobian there (nentry; nullable). 0: a value is not finite. */
 int perp__functions_at(const perp__functions *f, const double *x, double *rows, double *jacobian);
 
-/* What rounding of rows there may be, of functions by callbacks only that of their linear terms. As above. */
+/* What rounding of rows there may be, of functions by callbacks only that of their linear terms. As
+ * above. */
 int perp__functions_rounding(const perp__functions *f, const double *x, double *rows);
 
 #endif

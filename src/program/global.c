@@ -1,9 +1,11 @@
-/* The least of a convex quadratic (or linear) objective over affine rows and pairs, with a proof: a search over the sides, depth first. The
- * pairs that have no side yet count by their bounds alone; the answer of that program, with its multipliers, gives a bound below which
- * no point is, for its own linearization (Wolfe's dual). What lies above the best point is left out.
+/* The least of a convex quadratic (or linear) objective over affine rows and pairs, with a proof: a
+ * depth-first search over the sides. Pairs without a side count by their bounds alone. The answer
+ * of that program, with its multipliers, gives a lower bound for its own linearization (Wolfe's
+ * dual). Branches above the best point are discarded.
  *
- * For x^ and multipliers y, whatever they are:  f(x) >= f0 - x^'Qx^/2 + (c + Qx^)'x + sum_j weight_j (x_j - x^_j)^2/2,  and
- * y'(Ax - r) <= 0 for rows within their bounds: the least of the rest is taken variable by variable. */
+ * For any x^ and multipliers y: f(x) >= f0 - x^'Qx^/2 + (c + Qx^)'x + sum_j weight_j (x_j -
+ * x^_j)^2/2, and y'(Ax - r) <= 0 for rows within their bounds. The least of the rest is taken
+ * variable by variable. */
 
 #include "perp/lcp.h"
 #include "base/twice.h"
@@ -34,9 +36,10 @@ typedef struct global {
     perp__arena arena;
 } global;
 
-/* The objective ----------------------------------------------------------------------------------- */
+/* The objective -------------------------------------------------------------------------------- */
 
-/* Q from the second derivatives, which are constants. 0: it is no quadratic, or one in pieces; -1: memory. */
+/* Q from the second derivatives, which are constants. 0: it is no quadratic, or one in pieces; -1:
+ * memory. */
 static int take_quadratic(global *g, perp_expr objective)
 {
     perp__nl *nl = g->p->nl;
@@ -141,9 +144,10 @@ static double size_of_terms(const global *g)
     return size;
 }
 
-/* Bounds ------------------------------------------------------------------------------------------ */
+/* Bounds --------------------------------------------------------------------------------------- */
 
-/* The least of d x_j (+ weight (x_j - x^_j)^2/2) within what is known of x_j, or assumed where nothing is: *reach. */
+/* The least of d x_j (+ weight (x_j - x^_j)^2/2) within what is known of x_j, or assumed where
+ * nothing is: *reach. */
 static double least_of_variable(const global *g, int j, double d, double slack, double weight,
                                 double *reach)
 {
@@ -177,7 +181,8 @@ static double reduced_cost(const global *g, int j, int is_objective, double *sla
     return value;
 }
 
-/* Below this no point of the relaxation is: by x and y as they are. Without the objective there is none at all where this is positive. */
+/* No point of the relaxation is below this, for the given x and y. Without the objective a positive
+ * value shows that it has no point. */
 static double lower_bound(global *g, int is_objective)
 {
     const perp__lp *lp = &g->a.lp;
@@ -204,11 +209,11 @@ static double lower_bound(global *g, int is_objective)
     return isfinite(bound) ? bound : -(double)INFINITY;
 }
 
-/* Relaxations ------------------------------------------------------------------------------------- */
+/* Relaxations ---------------------------------------------------------------------------------- */
 
 enum { EMPTY, POINT, UNKNOWN };
 
-/* Clp says that there is no point: by a proof of whole numbers, else by prices as they are. */
+/* Clp reports no point: proved by whole numbers, else by prices in doubles. */
 static int prove_empty(global *g)
 {
     int empty = perp__lp_is_empty(&g->a.lp, g->a.ray);
@@ -232,7 +237,7 @@ static int relax_linear(global *g)
     return end.is_infeasible ? prove_empty(g) : UNKNOWN;
 }
 
-/* Row i of the program times a multiplier z_k, of which it is `rhs` at least (or at most). */
+/* Row i of the program times a multiplier z_k; the product is `rhs` at least (or at most). */
 static void put_row(global *g, int N, int k, int row, double rhs, double lo, double hi)
 {
     const perp__lp *lp = &g->a.lp;
@@ -245,7 +250,8 @@ static void put_row(global *g, int N, int k, int row, double rhs, double lo, dou
         }
 }
 
-/* The conditions of Karush, Kuhn and Tucker as a linear complementarity problem in x and the multipliers. */
+/* The conditions of Karush, Kuhn and Tucker as a linear complementarity problem in x and the
+ * multipliers. */
 static int relax_quadratic(global *g)
 {
     const perp__lp *lp = &g->a.lp;
@@ -283,7 +289,7 @@ static int relax_quadratic(global *g)
     return POINT;
 }
 
-/* The search -------------------------------------------------------------------------------------- */
+/* The search ----------------------------------------------------------------------------------- */
 
 static void take_candidate(global *g)
 {
@@ -313,7 +319,8 @@ static int has_sides(const perp__nl *nl, int i)
     return nl->pairs.var[i] >= 0 && (nl->pairs.lower[i] || nl->pairs.upper[i]);
 }
 
-/* The pair that is farthest from all its faces; the first where no point is known; -1: all have sides. */
+/* The pair that is farthest from all its faces; the first where no point is known; -1: all have
+ * sides. */
 static int choose_pair(const global *g, int is_point)
 {
     const perp__nl *nl = g->p->nl;
@@ -330,13 +337,13 @@ static int choose_pair(const global *g, int is_point)
     return which;
 }
 
-/* What is left here is closed: no point of it is below `bound`. */
+/* The rest of this branch is closed: no point of it is below `bound`. */
 static void close_branch(global *g, double bound)
 {
     g->proof.bound = fmin(g->proof.bound, bound);
 }
 
-/* All points with the sides chosen so far, of which none is below `inherited`. */
+/* All points with the sides chosen so far; none is below `inherited`. */
 static void explore(global *g, double inherited)
 {
     if (!g->status) return;

@@ -1,5 +1,6 @@
-/* Interval arithmetic (Moore 1966). Each result is widened by more than the rounding of the operations and of libm; where an operation is
- * not defined for a part of its arguments that part counts for nothing, and where that leaves none, nothing is said. */
+/* Interval arithmetic (Moore 1966). Each result is widened by more than the rounding of the
+ * operations and of libm. A part of the arguments where an operation is not defined counts for
+ * nothing. If no part is left, nothing is known. */
 
 #include "program/intervals.h"
 

@@ -1,4 +1,5 @@
-/* What a row of a program can be at all, for variables within bounds: intervals through its expression, rounded outward. */
+/* What a row of a program can be at all, for variables within bounds: intervals through its
+ * expression, rounded outward. */
 
 #ifndef PERP_SRC_PROGRAM_INTERVALS_H
 #define PERP_SRC_PROGRAM_INTERVALS_H

@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-/* Where all terms of a row vanish with its unknowns, each unknown still counts as this part of 1, or of half its range. */
+/* Where all terms of a row vanish with its unknowns, each unknown still counts as this part of 1,
+ * or of half its range. */
 static const double LITTLE = 1e-3;
 
 int perp__judge_create(perp__judge *u, perp__arena *arena, const perp__nl *nl)
@@ -48,7 +49,8 @@ static void evaluate(const perp__judge *u, const double *x)
     if (nl->callbacks) perp__callbacks_at(nl, x, 1, u->given);
 }
 
-/* Row i (or the objective) of the caller's functions: the terms are those of the row that is linear there. */
+/* Row i (or the objective) of the caller's functions: the terms are those of the row that is linear
+ * there. */
 static perp__amount given_amount(const perp__judge *u, int i, const double *x)
 {
     const perp_program_callbacks *c = u->nl->callbacks;

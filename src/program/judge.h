@@ -1,5 +1,6 @@
-/* Do the conditions of a program hold at a point? From the file's own expressions by a tape of their own, each on the scale of its
- * own terms (docs/adr/008-verdicts.md): shares nothing with the methods. */
+/* Do the conditions of a program hold at a point? From the file's own expressions by a tape of
+ * their own, each on the scale of its own terms (docs/adr/008-verdicts.md): shares nothing with the
+ * methods. */
 
 #ifndef PERP_SRC_PROGRAM_JUDGE_H
 #define PERP_SRC_PROGRAM_JUDGE_H

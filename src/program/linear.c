@@ -1,5 +1,6 @@
-/* Linear programs by Clp's simplex method, and the search for a proof that no choice of sides has a point. Optimal, infeasible and
- * unbounded are said where the vertex's multipliers, Farkas's or the ray show it here, whatever Clp says. */
+/* Linear programs by Clp's simplex method, and the search for a proof that no choice of sides has a
+ * point. Optimal, infeasible and unbounded are reported only if the vertex's multipliers, Farkas's
+ * or the ray prove it here, whatever Clp reports. */
 
 #include "program/affine.h"
 #include "program/intervals.h"
@@ -54,7 +55,8 @@ static int is_ray(const perp__affine *a, perp__arena *arena)
     return cost < -PERP_PROOF_MARGIN * size;
 }
 
-/* A column that stands in no row, and along which the cost falls: the ray, which Clp has not then. */
+/* A column that stands in no row, and along which the cost falls: the ray, which Clp has not
+ * then. */
 static int is_column_ray(const perp__affine *a)
 {
     const perp__lp *lp = &a->lp;
@@ -111,16 +113,18 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
     return status;
 }
 
-/* Infeasibility --------------------------------------------------------------------------------- */
+/* Infeasibility -------------------------------------------------------------------------------- */
 
-/* A search over the sides of pairs, depth first: no side of this pair holds with those chosen before it. */
+/* A search over the sides of pairs, depth first: no side of this pair holds with those chosen
+ * before it. */
 typedef struct search {
     perp__affine a;
     const perp__nl *nl;
     int left; /* linear programs that may still be solved */
 } search;
 
-/* 1: no point of the linear program is there, by a proof; 0: there may be one; -1: memory, or no Clp. */
+/* 1: no point of the linear program is there, by a proof; 0: there may be one; -1: memory, or no
+ * Clp. */
 static int is_empty(search *s)
 {
     perp__lp_end end = {0};
@@ -149,7 +153,8 @@ static int has_no_point(search *s, int first)
     return empty;
 }
 
-/* A row that is nowhere what it has to be, whatever the variables are within the bounds lo .. hi. */
+/* A row that is nowhere what it has to be, whatever the variables are within the bounds lo ..
+ * hi. */
 static int has_impossible_row(perp_program *p, const double *lo, const double *hi,
                               perp__interval *all)
 {
@@ -189,7 +194,8 @@ static int is_empty_by_intervals(perp_program *p, const perp__lp *lp, perp__aren
     return perp__lp_follow_rows(lp, lo, hi) ? has_impossible_row(p, lo, hi, all) : -1;
 }
 
-/* Is a at most so much of its bound beyond it, with its rounding? sign: 1 of a lower bound, -1 of an upper one. */
+/* Does a exceed its bound by at most this share of the bound, and its rounding? sign: 1 of a lower
+ * bound, -1 of an upper one. */
 static int is_seen(double a, double rounding, double bound, double sign, double tol)
 {
     return !isfinite(bound) || bound == 0 || sign * (bound - a) + rounding <= tol * fabs(bound);

@@ -1,5 +1,6 @@
-/* A program as an .nl file has it, the format in which AMPL, Pyomo and JuMP hand problems to solvers (D. M. Gay, "Writing .nl
- * files", 2005): each row is an expression and, apart from it, linear terms, so that what is linear costs 12 bytes a nonzero. */
+/* A program as an .nl file has it, the format in which AMPL, Pyomo and JuMP hand problems to
+ * solvers (D. M. Gay, "Writing .nl files", 2005): each row is an expression and, apart from it,
+ * linear terms, so that what is linear costs 12 bytes a nonzero. */
 
 #ifndef PERP_SRC_PROGRAM_NL_H
 #define PERP_SRC_PROGRAM_NL_H
@@ -8,7 +9,8 @@
 #include "base/base.h"
 #include "model/graph.h"
 
-/* sum_k coefficient[k] x[var[k]] of each row, in the order of the variables; rows first, then objectives. */
+/* sum_k coefficient[k] x[var[k]] of each row, in the order of the variables; rows first, then
+ * objectives. */
 typedef struct perp__linear {
     int *first, *count; /* of each row, into the arrays */
     int *var;
@@ -16,8 +18,8 @@ typedef struct perp__linear {
     int n, cvar, ccoefficient;
 } perp__linear;
 
-/* Row i complements variable var[i] (-1: it is an ordinary row). lower: 0 <= x - lo perp row >= 0; upper: 0 <= hi - x perp
- * row <= 0; both: lo <= x <= hi perp row; neither: row = 0. */
+/* Row i complements variable var[i] (-1: it is an ordinary row). lower: 0 <= x - lo perp row >= 0;
+ * upper: 0 <= hi - x perp row <= 0; both: lo <= x <= hi perp row; neither: row = 0. */
 typedef struct perp__complements {
     int n, *var;
     char *lower, *upper;
@@ -40,15 +42,15 @@ typedef struct perp__nl {
     perp__arena arena;
 } perp__nl;
 
-/* Read the n bytes of a file called `name`. NULL with a message that names the segment and its line (or byte, of a binary
- * file); *status says why. */
+/* Read the n bytes of a file called `name`. NULL with a message that names the segment and its line
+ * (or byte, of a binary file); *status says why. */
 perp__nl *perp__nl_read(const char *bytes, size_t n, const char *name, perp_status *status,
                         perp_diag *diag);
 void perp__nl_destroy(perp__nl *nl);
 /* The arrays for nvar, ncon and nobj, without terms and pairs. 0: memory. */
 int perp__nl_allocate(perp__nl *nl);
 
-/* nl_lex.c: the marks of the format, text or binary. --------------------------------------------------------------------- */
+/* nl_lex.c: the marks of the format, text or binary. ------------------------------------------- */
 
 typedef struct perp__nl_reader {
     perp__nl *nl;
@@ -62,7 +64,7 @@ typedef struct perp__nl_reader {
     int ndefined;
     struct perp__nl_frame *stack;
     int depth, cstack;
-    perp_status status; /* not PERP_OK: an error was said, and nothing is read any more */
+    perp_status status; /* not PERP_OK: an error was reported, and reading has stopped */
     perp_diag *diag;
 } perp__nl_reader;
 

@@ -1,5 +1,5 @@
-/* Expressions of .nl files: operators by their numbers, in prefix notation. The stack is a list of our own, for a file may be
- * as deep as it is long. */
+/* Expressions of .nl files: operators by their numbers, in prefix notation. The stack is a list of
+ * our own, for a file may be as deep as it is long. */
 
 #include "program/nl.h"
 

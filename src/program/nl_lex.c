@@ -1,4 +1,5 @@
-/* The marks of .nl files: numbers, names and letters, as text with comments or as bytes of either order, and the header. */
+/* The marks of .nl files: numbers, names and letters, as text with comments or as bytes of either
+ * order, and the header. */
 
 #include "program/nl.h"
 
@@ -35,7 +36,7 @@ int perp__nl_no_memory(perp__nl_reader *r)
     return 0;
 }
 
-/* Text ------------------------------------------------------------------------------------------ */
+/* Text ----------------------------------------------------------------------------------------- */
 
 static void skip_blanks(perp__nl_reader *r)
 {
@@ -98,7 +99,7 @@ static int text_int(perp__nl_reader *r, const char *what, long long *x)
     return 1;
 }
 
-/* Binary ---------------------------------------------------------------------------------------- */
+/* Binary --------------------------------------------------------------------------------------- */
 
 static int take_bytes(perp__nl_reader *r, const char *what, void *to, size_t n)
 {
@@ -110,7 +111,7 @@ static int take_bytes(perp__nl_reader *r, const char *what, void *to, size_t n)
     return 1;
 }
 
-/* Either ---------------------------------------------------------------------------------------- */
+/* Either --------------------------------------------------------------------------------------- */
 
 int perp__nl_mark(perp__nl_reader *r, char *mark)
 {
@@ -171,7 +172,7 @@ int perp__nl_name(perp__nl_reader *r, char *text, size_t size)
     return 1;
 }
 
-/* Header ---------------------------------------------------------------------------------------- */
+/* Header --------------------------------------------------------------------------------------- */
 
 /* The whole numbers of a line; those that are not there are 0. At least `least` of them must be. */
 static int header_line(perp__nl_reader *r, int least, int most, int *x)

@@ -1,4 +1,5 @@
-/* The segments of .nl files, one reader each. They may come in any order but for defined variables, which precede their use. */
+/* The segments of .nl files, one reader each. They may come in any order but for defined variables,
+ * which precede their use. */
 
 #include "program/nl.h"
 
@@ -26,7 +27,7 @@ static int read_index(perp__nl_reader *r, char mark, int first, int n, const cha
     return 1;
 }
 
-/* Linear terms ---------------------------------------------------------------------------------- */
+/* Linear terms --------------------------------------------------------------------------------- */
 
 static int push_term(perp__nl_reader *r, int var, double c)
 {
@@ -67,7 +68,7 @@ static int read_linear(perp__nl_reader *r, int row)
     return 1;
 }
 
-/* Expressions ----------------------------------------------------------------------------------- */
+/* Expressions ---------------------------------------------------------------------------------- */
 
 static int read_defined(perp__nl_reader *r)
 {
@@ -113,7 +114,7 @@ static int read_objective(perp__nl_reader *r)
     return 1;
 }
 
-/* Bounds ---------------------------------------------------------------------------------------- */
+/* Bounds --------------------------------------------------------------------------------------- */
 
 static int read_complements(perp__nl_reader *r, int i)
 {
@@ -165,7 +166,7 @@ static int read_bounds(perp__nl_reader *r, int is_row, char *has)
     return 1;
 }
 
-/* Lists ----------------------------------------------------------------------------------------- */
+/* Lists ---------------------------------------------------------------------------------------- */
 
 /* x and d: values of variables, or of multipliers, which are not used. */
 static int read_values(perp__nl_reader *r, char mark, int most, double *to)
@@ -218,7 +219,7 @@ static int skip_suffix(perp__nl_reader *r)
     return 1;
 }
 
-/* The file -------------------------------------------------------------------------------------- */
+/* The file ------------------------------------------------------------------------------------- */
 
 static int read_segment(perp__nl_reader *r, char *has_rows, char *has_bounds)
 {

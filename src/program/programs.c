@@ -31,7 +31,7 @@ const char *perp_program_proof_word_name(perp_program_proof_word word)
     return perp__word_name(&proofs, (int)word);
 }
 
-/* Files ----------------------------------------------------------------------------------------- */
+/* Files ---------------------------------------------------------------------------------------- */
 
 perp_status perp_program_read(const char *path, perp_program **program, perp_diag *diag)
 {
@@ -148,7 +148,7 @@ perp_program_size perp_program_get_size(const perp_program *p)
     return size;
 }
 
-/* Solving --------------------------------------------------------------------------------------- */
+/* Solving -------------------------------------------------------------------------------------- */
 
 void perp_program_options_fill(perp_program_options *options, size_t size)
 {

@@ -1,5 +1,5 @@
-/* Any program as a plan of one stage (docs/adr/016): its rows, pairs and objective in a graph of the planner's, and the planner's search from
- * one start after another. */
+/* Any program as a plan of one stage (docs/adr/016): its rows, pairs and objective in a graph of
+ * the planner's, and the planner's search from one initial guess after another. */
 
 #include "plan/plan.h"
 #include "plan/transcribe.h"
@@ -15,10 +15,10 @@ enum { MOST_UNKNOWNS = 46000 };
 typedef struct builder {
     perp__transcriber t;
     const perp__nl *nl;
-    int *row_of; /* ncon: the row of the plan, or -1 where it is a bound */
+    int *row_of; /* ncon: the row of the plan, or -1 if it is a bound */
     int nsplit;
-    int *given_row,
-        *link; /* of callbacks, ncon: the row that a value is added to; the unknown that it is, of pairs */
+    /* of callbacks, ncon: the row that a value is added to; the unknown that it is, of pairs */
+    int *given_row, *link;
     int nlink;
 } builder;
 
@@ -48,7 +48,8 @@ static perp_expr bare_row(builder *b, int i, double *sign, double *offset)
     return fabs(*sign) == 1 ? perp__symbol(b->t.graph, nl->linear.var[at]) : -1;
 }
 
-/* One face of a pair: 0 <= sign (x - bound) perp sign row >= 0. `part`: what stands for the row's positive part, or -1. */
+/* One face of a pair: 0 <= sign (x - bound) perp sign row >= 0. `part`: what stands for the row's
+ * positive part, or -1. */
 static void add_face(builder *b, int i, int half, double sign, perp_expr part, perp__plan_pair pair)
 {
     perp__graph *g = b->t.graph;
@@ -96,7 +97,8 @@ static void add_pair(builder *b, int i, int *split)
     }
 }
 
-/* One stage of nothing but unknowns: those of the file, and the parts of rows that complement both bounds. */
+/* One stage of nothing but unknowns: those of the file, and the parts of rows that complement both
+ * bounds. */
 static int lay_out(builder *b)
 {
     perp__program *g = b->t.program;
@@ -125,9 +127,10 @@ static int lay_out(builder *b)
     return 1;
 }
 
-/* Callbacks ------------------------------------------------------------------------------------- */
+/* Callbacks ------------------------------------------------------------------------------------ */
 
-/* Rows of pairs are unknowns of their own, F_i(x) - y_i = 0, so that what is the caller's enters rows alone. */
+/* Rows of pairs are unknowns of their own, F_i(x) - y_i = 0, so that what is the caller's enters
+ * rows alone. */
 typedef struct given {
     const perp_program *p;
     const int *row; /* ncon: of the plan */
@@ -255,7 +258,7 @@ static perp__program *make_program(perp_program *p, int *row_of)
     return NULL;
 }
 
-/* Starts ---------------------------------------------------------------------------------------- */
+/* Starts --------------------------------------------------------------------------------------- */
 
 static int judge(const void *context, const double *w, perp__plan_check *check)
 {
@@ -288,7 +291,8 @@ static void keep(perp_program *p, const perp_plan *plan, const int *row_of,
     result->curvature = found->curvature;
 }
 
-/* Start after start: the tries that are asked for, then restarts while no point is stationary. 0: memory. */
+/* Start after start: the tries that are asked for, then restarts while no point is stationary. 0:
+ * memory. */
 static int run_starts(perp_program *p, perp_plan *plan, const int *row_of,
                       perp_program_result *result)
 {

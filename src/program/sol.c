@@ -1,5 +1,6 @@
-/* Answers as .sol files, which modelling languages read: the message, the options of the .nl file, multipliers of rows, values of variables,
- * and a code by hundreds (D. M. Gay, "Hooking your solver to AMPL", 1997). */
+/* Answers as .sol files, which modelling languages read: the message, the options of the .nl file,
+ * multipliers of rows, values of variables, and a code by hundreds (D. M. Gay, "Hooking your solver
+ * to AMPL", 1997). */
 
 #include "program/program_state.h"
 
