@@ -1,12 +1,12 @@
-/* A plan that is solved again, in a control loop: from where the system is now, from the last answer moved on in time, with its multipliers. Nothing is
- * transcribed or allocated anew. */
+/* A plan that is solved again, in a control loop: from where the system is now, from the last
+ * answer moved on in time, with its multipliers. Nothing is transcribed or allocated anew. */
 
 #include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Where the model is now ------------------------------------------------------------------------ */
+/* Where the model is now ----------------------------------------------------------------------- */
 
 static perp_status refuse_state(const perp_plan *plan, int state, const char *why, perp_diag *diag)
 {
@@ -112,7 +112,7 @@ perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag)
     return status;
 }
 
-/* Starts ---------------------------------------------------------------------------------------- */
+/* Starts --------------------------------------------------------------------------------------- */
 
 /* The entries of one unknown or row at all steps, `steps` earlier; the last one is repeated. */
 static void shift(double *x, size_t K, size_t steps)

@@ -1,7 +1,9 @@
-/* Plans whose inputs are at ends of their ranges, nearly throughout: least times, mostly. What is left is where they switch. The inputs of
- * each arc are fixed at the ends that they are near, the lengths of the arcs are free, and the program is solved; arcs that vanish are dropped, steps at which
- * the cost would fall off the end become arcs at the other one. Then the lengths are found to the last digits (lengths.c) with steps that
- * are divided until nothing changes any more. The answer is judged as a plan whose inputs are free again. */
+/* Plans whose inputs are at ends of their ranges nearly throughout, mostly least times. Only the
+ * switching times are unknown. The inputs of each arc are fixed at the ends that they are near, the
+ * lengths of the arcs are free, and the program is solved. Arcs that vanish are dropped. Steps at
+ * which the cost would fall off the end become arcs at the other end. Then Newton's iteration finds
+ * the lengths to the last digits (lengths.c), with steps that are divided until nothing changes.
+ * The answer is judged as a plan with free inputs. */
 
 #include "model/plan_block.h"
 #include "plan/plan.h"
@@ -11,15 +13,18 @@
 #include <string.h>
 
 enum { MOST_ARCS = 24, MOST_ROUNDS = 6, STEPS = 6, MOST_ITERATIONS = 200 };
-/* An input is at an end within this part of its range; so many steps may be between, where switches are. */
+/* An input is at an end within this part of its range; so many steps may be between, where switches
+ * are. */
 static const double NEAR = 0.05, MOST_BETWEEN = 0.5;
-/* An arc shorter than this part of the horizon is none, nor is one that is SHORT and at its least length. */
+/* An arc shorter than this part of the horizon is none, nor is one that is SHORT and at its least
+ * length. */
 static const double LEAST_ARC = 1e-5, AT_BOUND = 1.01, SHORT = 0.02;
 /* A slope off an end counts from this part of its terms on. */
 static const double SLOPES = 1e-6;
-/* So much dearer, and it is another minimum. */
+/* A cost that is higher by this share is another minimum. */
 static const double DEARER = 1e-3;
-/* Steps are divided until what is left of the cost's changes, which fall by a factor, is this part of the tolerance. */
+/* Steps are divided until the remaining changes of the cost, which fall by a factor, are this share
+ * of the tolerance. */
 static const double SETTLED = 0.5,
                     ROUNDING = 1e-14; /* where more is asked for than lengths can do */
 
@@ -46,7 +51,7 @@ static double share_of(const perp_plan *plan, int j, int k)
     return (sum / LOOKS - lo) / (hi - lo);
 }
 
-/* Are nodes asked about that arcs would move, or lengths of which there are given ones? */
+/* Are there conditions at nodes that arcs would move, or fixed lengths? */
 static int is_fit(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -173,7 +178,8 @@ static void fix_inputs(perp_plan *plan, const perp_plan *like, int fixed)
         }
 }
 
-/* What the ends of ranges are worth to inputs. How many steps would cost less at another end. */
+/* Multipliers of the ends of ranges of inputs. Returns the number of steps that would cost less at
+ * another end. */
 static int price_inputs(perp_plan *plan, char *is_wrong)
 {
     const perp__program *g = plan->program;
@@ -197,8 +203,9 @@ static int price_inputs(perp_plan *plan, char *is_wrong)
     return wrong;
 }
 
-/* The arcs of a solution: those that have vanished are dropped, those at their least length are as long as that, steps that are `is_wrong` are at the other
- * end. 1: they are others; 0: they are the same; -1: there are too many. */
+/* The arcs of a solution. Vanished arcs are dropped, arcs at their least length keep it, steps that
+ * are `is_wrong` go to the other end. 1: the arcs changed; 0: they are the same; -1: there are too
+ * many. */
 static int revise(const perp_plan *now, arcs *a, int steps, const char *is_wrong, char *is_high)
 {
     const perp__program *g = now->program;
@@ -318,7 +325,7 @@ static int settle_arcs(const perp_plan *plan, arcs *a, perp_plan **now)
     return solved > 0 ? changed == 0 && *now : solved;
 }
 
-/* What the cost changes by when what is asked for at nodes is off by what a state is rounded by. */
+/* Change of the cost if conditions at nodes have an error of the size of a state's rounding. */
 static double rounding_of(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -336,8 +343,9 @@ static double rounding_of(const perp_plan *plan)
     return DBL_EPSILON * sum;
 }
 
-/* Lengths to the last digits, with steps divided until the cost stays; its last change. What is left of it is the plan's arc_error, and what rounding
- * does to what is asked for at nodes, by its multipliers. */
+/* Lengths to the last digits, with steps divided until the cost stays; its last change. The
+ * remaining change is the plan's arc_error, with the effect of rounding on conditions at nodes, by
+ * their multipliers. */
 static int refine_lengths(const perp_plan *plan, arcs *a, perp_plan **now, double *change)
 {
     double last = INFINITY, was = INFINITY, cost = 0,

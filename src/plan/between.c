@@ -1,5 +1,6 @@
-/* What conditions, ranges of states and gaps are between the points of a plan, where nothing holds them: on the polynomials of its steps, at
- * SAMPLES places a step and at the lowest place beside each that is lower than those beside it. */
+/* Values of conditions, ranges of states and gaps between the points of a plan, where nothing
+ * constrains them. They are taken on the polynomials of its steps, at SAMPLES points a step and at
+ * the local minima beside them. */
 
 #include "model/instant.h"
 #include "model/plan_block.h"
@@ -11,21 +12,26 @@
 
 enum { SAMPLES = 16, NARROWINGS = 30 };
 
-/* The scale of a condition is at least this part of the largest that it has at a node; where a constant is part of it, however small beside
- * squares that are large elsewhere, less. */
+/* The scale of a condition is at least this share of the largest that it has at a node. With a
+ * constant in it, however small relative to squares that are large elsewhere, the share is
+ * smaller. */
 static const double LITTLE = 1e-3, LEAST = 1e-12;
-/* What is kept away from is a scale itself where twice its depth is less than this part of the other. */
+/* What is kept away from is a scale itself where twice its depth is less than this part of the
+ * other. */
 static const double WELL = 0.5;
-/* Less than this part of all its terms is rounding: of what holds throughout as an equation, at a point and between two. */
+/* Less than this part of all its terms is rounding: of what holds throughout as an equation, at a
+ * point and between two. */
 static const double ROUNDING = 1e-13;
 
-/* Of a condition towards one of its ends, how far what is linear in states and t goes over the plan: no origin has a part in that. */
+/* For a condition towards one of its ends: the range over the plan of its part linear in states and
+ * t, in which no origin takes part. */
 typedef struct reach {
     double least, most;
     int is_there; /* 0: nothing of it moves */
 } reach;
 
-/* A node of the graph and how often it counts in a sum; between those that are no sums or differences, which are also rounded. */
+/* A node of the graph and how often it counts in a sum; between those that are no sums or
+ * differences, which are also rounded. */
 typedef struct addend {
     perp_expr e;
     double times;
@@ -108,8 +114,8 @@ static void list(looker *u)
     }
 }
 
-/* The parts of e - lo or e - hi: nodes come behind what they are made of, so that one that is shared is met once, with all that it counts. How
- * many there are; to: nullable. */
+/* The parts of e - lo or e - hi. Nodes come after their users, so a shared one is visited once,
+ * with its full count. Returns the number of parts; to: nullable. */
 static int take_apart(const looker *u, const bounded *c, int end, addend *to)
 {
     const perp__graph *g = &u->plan->model->graph;
@@ -170,7 +176,8 @@ static int allocate(looker *u)
     return 1;
 }
 
-/* To a part `share` of the way through the step: states by its polynomial, inputs as they are between nodes; nothing else has a value. */
+/* To a point at `share` of the step: states by its polynomial, inputs by their rule between nodes;
+ * nothing else has a value. */
 static void look_at(looker *u, double share)
 {
     const perp_plan *plan = u->plan;
@@ -217,7 +224,8 @@ static double kept_by(const looker *u, const bounded *c)
     return isnan(below) || isnan(above) ? (double)NAN : fmin(below, above);
 }
 
-/* A sum by its terms: what is linear with its sign, the size of what is curved, of what does not move, and of all. */
+/* A sum by its terms: what is linear with its sign, the size of what is curved, of what does not
+ * move, and of all. */
 typedef struct terms {
     double linear, curved, fixed, all;
     int moves, is_curved;
@@ -258,8 +266,9 @@ static int nearer_end(const looker *u, const bounded *c)
     return !(x - low_of(u, c) < high_of(u, c) - x);
 }
 
-/* What a condition is the difference of, the end that is nearer: its curved terms, and how far the linear ones go over the plan or, where none
- * moves, how large they are. 0: that says nothing. Heights above another ground, a body in another place, change none of it. */
+/* The scale of a condition at its nearer end: its curved terms, and the range of the linear ones
+ * over the plan. If none of these moves, the size of the linear ones. 0: no scale. Heights above
+ * another ground, or a body at another position, change none of it. */
 static double scale_of(const looker *u, const bounded *c)
 {
     int end = nearer_end(u, c);
@@ -272,8 +281,9 @@ static double scale_of(const looker *u, const bounded *c)
     return scale > 0 ? fmax(scale, (has_constant ? LEAST : LITTLE) * c->most) : 0;
 }
 
-/* How deep what a condition keeps away from is, beside where the looker is: to the lowest place by one state after the other, along the parabola
- * through three places, which is exact for squares however they are written (a disc, multiplied out). 0: it has no such place. */
+/* Depth of the region that a condition excludes, at the present point: to its lowest point by one
+ * state after the other, along the parabola through three points. This is exact for squares in any
+ * form (a disc, multiplied out). 0: it has no lowest point. */
 static double depth_of(looker *u, const bounded *c)
 {
     enum { SWEEPS = 8 };
@@ -443,7 +453,8 @@ static double running_cost(looker *u, const perp__plan_cost *c, double share)
     return u->value[c->weight] * u->value[c->e];
 }
 
-/* Of the present step: what the method's own rule takes the integral for, less than it is; what the rule adds up, without signs. */
+/* Of the present step: what the method's own rule takes the integral for, less than it is; what the
+ * rule adds up, without signs. */
 static double rule_is_off_by(looker *u, const perp__plan_cost *c, double *counted)
 {
     const perp__program *g = u->plan->program;

@@ -1,9 +1,11 @@
-/* B-stationarity at a point with biactive pairs (both sides 0): the linear program with complementarity constraints of the point,
+/* B-stationarity at a point with biactive pairs (both sides 0): the linear program with
+ * complementarity constraints of the point,
  *
  *     minimise  slope' d   where all active conditions, linearised, keep holding, and of each biactive pair one side stays 0,
  *
- * by branching on the sides, each linear program by Clp. Where its least value is 0 no direction that the conditions leave lowers the cost
- * (Scheel and Scholtes 2000; Kirches, Larson, Leyffer, Manns 2022); else it gives a direction of descent and the sides to go on with. */
+ * by branching on the sides, each linear program by Clp. Where its least value is 0 no direction
+ * that the conditions leave lowers the cost (Scheel and Scholtes 2000; Kirches, Larson, Leyffer,
+ * Manns 2022); else it gives a direction of descent and the sides to go on with. */
 
 #include "base/tol.h"
 #include "external/lp.h"
@@ -12,8 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A condition is active within AT of its bound, relative to the size of what is bounded; a descent counts from FALLS of the sum of the slopes'
- * sizes on, which is what slopes are 0 to. */
+/* A condition is active within AT of its bound, relative to the size of the bounded quantity. A
+ * descent counts from FALLS of the sum of the slopes' sizes on, the precision to which slopes are
+ * 0. */
 static const double AT = 1e-6, FALLS = 1e-5;
 
 typedef struct certifier {
@@ -80,7 +83,8 @@ static void fill_matrix(certifier *c)
     for (size_t i = 0; i < c->plan->nP; i++) c->lp.cost[c->plan->nW + i] += g->cost.time[i];
 }
 
-/* What a change may be of something at x within lo .. hi: not over a bound that it is at, else as far as `reach`. */
+/* What a change may be of something at x within lo .. hi: not over a bound that it is at, else as
+ * far as `reach`. */
 static void leave_active(double x, double lo, double hi, double size, double reach, double *least,
                          double *most)
 {
@@ -109,7 +113,7 @@ static void fill_bounds(certifier *c, const perp__bounds *b)
                      &c->lp.row_hi[i]);
 }
 
-/* Sides --------------------------------------------------------------------------------------------- */
+/* Sides ---------------------------------------------------------------------------------------- */
 
 static const perp__plan_pair *pair_of(const certifier *c, int i, int *k)
 {
@@ -148,7 +152,8 @@ static double *limit_of(certifier *c, int i, int side)
     return p->sign[side] > 0 ? &c->lp.hi[at] : &c->lp.lo[at];
 }
 
-/* The least that the cost can change by, from prices alone, whatever they are: all unknowns and rows are bounded. */
+/* The least that the cost can change by, from prices alone, whatever they are: all unknowns and
+ * rows are bounded. */
 static double bound_by_prices(const certifier *c)
 {
     const perp__lp *lp = &c->lp;
@@ -166,7 +171,8 @@ static double bound_by_prices(const certifier *c)
     return bound;
 }
 
-/* Does no direction lower the cost, with the sides chosen so far? 1: none; 0: x is one; -1: not decided. */
+/* Does no direction lower the cost, with the sides chosen so far? 1: none; 0: x is one; -1: not
+ * decided. */
 static int has_no_descent(certifier *c)
 {
     const double ZERO = 1e-9;

@@ -1,5 +1,6 @@
-/* Mesh refinement for the first guess: with many nodes the relaxed program is solved on a mesh of an eighth
- * of the steps first; that solution, interpolated, is the initial guess on the full mesh. */
+/* Mesh refinement for the first guess: with many nodes the relaxed program is first solved on a
+ * mesh of an eighth of the steps. That solution, interpolated, is the initial guess on the full
+ * mesh. */
 
 #include "base/tol.h"
 #include "plan/plan.h"
@@ -10,8 +11,8 @@
 enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; with fewer, the plain guess is as quick */
 enum { ROUGH_FROM = 16, ROUGHER = 4 };   /* of a start beside others (ladder.c) */
 
-/* Stretch the coarse program's w over the fine one's steps: states along straight lines between nodes,
- * the rest step by step. */
+/* Stretch the coarse program's w over the fine one's steps: states along straight lines between
+ * nodes, the rest step by step. */
 static void stretch(const perp__program *fine, double *w, const perp__program *coarse,
                     const double *cw, const double *cp)
 {
@@ -39,8 +40,8 @@ static perp_status create(const perp_plan *plan, int steps, perp_plan **out)
     o.start = PERP_PLAN_START_MODEL;
     o.homotopy = NULL;
     perp_status status = perp_plan_create(plan->model, &o, out, NULL);
-    return status == PERP_ERR_MEMORY ? status
-                                     : PERP_OK; /* other faults: no node where it is asked for */
+    /* other faults: no node at the required time */
+    return status == PERP_ERR_MEMORY ? status : PERP_OK;
 }
 
 perp_status perp__plan_create_coarse(perp_plan *plan)
@@ -63,8 +64,8 @@ perp_status perp__plan_create_rough(perp_plan *plan)
 int perp__plan_start_coarse(perp_plan *plan, perp_plan *coarse, int start)
 {
     if (!coarse || coarse->program->np != plan->program->np) return 0;
-    if (coarse ==
-        plan->rough) { /* made for this start alone: from the model's guess, with what was set since */
+    /* made for this start alone: from the model's guess, with what was set since */
+    if (coarse == plan->rough) {
         perp__plan_keep_settings(coarse, plan);
         start = 0;
     }

@@ -1,6 +1,7 @@
-/* Exact friction cones in a plan, with the direction d and the speed s of slip as unknowns of each point: f = -bound d, v = s d, and
- * s = 0 or |d| = 1, one of which is held where sides are fixed. Before, either the law is smoothed, s^2 = |v|^2 + eps^2; or it is
- * softened, |v| <= s <= d'v + eps, which for any v is convex in d and s. Either way there is a gradient where the bound is 0, too. */
+/* Exact friction cones in a plan, with the direction d and the speed s of slip as unknowns of each
+ * point: f = -bound d, v = s d, and s = 0 or |d| = 1, one of which is active when sides are fixed.
+ * Before that the law is smoothed, s^2 = |v|^2 + eps^2, or softened, |v| <= s <= d'v + eps, which
+ * for any v is convex in d and s. Both have a gradient where the bound is 0, too. */
 
 #include "plan/transcribe.h"
 
@@ -95,8 +96,8 @@ void perp__program_treat_cones(perp__program *g, perp__cone_law as)
     }
 }
 
-/* d and s of a cone at step k for a relaxation eps: along the slip or, where there is none, against the force. r0, r1: the rows' values
- * without d, and with d = (1, 1). */
+/* d and s of a cone at step k for a relaxation eps: along the slip or, without slip, against the
+ * force. r0, r1: the rows' values without d, and with d = (1, 1). */
 static void guess_cone(const perp__program *g, const perp__plan_pair *pair, size_t k, double eps,
                        const double *r0, const double *r1, double *w)
 {

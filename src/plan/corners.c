@@ -1,16 +1,17 @@
-/* Corners of what is minimised, or is at most something, that bend upwards: abs and max that raise it, min that lowers it. Each is an unknown s of its
- * point instead, with
+/* Non-differentiable points that bend upwards in a cost or in a bounded expression: abs and max
+ * that raise it, min that lowers it. Each becomes an unknown s of its point, with
  *
  *     s >= a, s >= -a  for abs(a),    s >= a, s >= b  for max(a, b),    s <= a, s <= b  for min(a, b),
  *
- * which the cost presses onto what it stands for, and of which a condition asks no less: plans and minima are the same, and without a corner. */
+ * The cost presses s onto its value, and a condition only becomes stricter. So plans and minima are
+ * the same, and the program is smooth. */
 
 #include "plan/transcribe.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Where there are more in the block they stay as they are. */
+/* If the block has more of them they stay in the expressions. */
 enum { MOST_CORNERS = 64 };
 
 /* The sign that an expression has wherever it has a value; 0: not known, or 0. */
@@ -28,7 +29,8 @@ static int sign_of(const perp__graph *g, perp_expr e)
     }
 }
 
-/* A way down from a cost through sums and factors with a sign; what is shared is met again, so that there is an end to it. */
+/* A way down from a cost through sums and factors with a sign; what is shared is met again, so that
+ * there is an end to it. */
 enum { MOST_LOOKED_AT = 4000 };
 typedef struct way {
     const perp__graph *graph;
@@ -44,7 +46,8 @@ static int has_none(way *u, perp_expr e)
     return kinks == 0;
 }
 
-/* Does e, multiplied by `sign`, have no corner but those that bend upwards? Of a factor that has no sign yet either will do. */
+/* Does e, multiplied by `sign`, have no corner but those that bend upwards? Of a factor that has no
+ * sign yet either will do. */
 static int bends_upwards(way *u, perp_expr e, int sign)
 {
     const perp__node *node = &u->graph->node[e];
@@ -70,7 +73,8 @@ static int bends_upwards(way *u, perp_expr e, int sign)
     }
 }
 
-/* Corners that are met on the ways down from e and bend upwards; `seen` notes each node for either sign and each reading. */
+/* Corners that are met on the ways down from e and bend upwards; `seen` notes each node for either
+ * sign and each reading. */
 static int count(way *u, perp_expr e, int sign, unsigned char *seen)
 {
     const perp__node *node = &u->graph->node[e];
@@ -101,7 +105,8 @@ static int count(way *u, perp_expr e, int sign, unsigned char *seen)
     }
 }
 
-/* Costs and conditions are read at a row of a step, at the plan's start, between the ends of a step, or where a phase begins. */
+/* Costs and conditions are read at a row of a step, at the plan's start, between the ends of a
+ * step, or where a phase begins. */
 enum { WHERE_PHASES_BEGIN = 3 };
 
 static int reading_of(const perp__plan_cost *cost, int is_weighted)
@@ -110,7 +115,7 @@ static int reading_of(const perp__plan_cost *cost, int is_weighted)
     return cost->kind == PLAN_COST_AT && cost->where == PLAN_START;
 }
 
-/* Of a condition, where it is read. An equation has none that may be an unknown. */
+/* Those of a condition, with its reading. An equation has none that may become an unknown. */
 static int count_condition(way *u, const perp__plan_condition *c, int reading, unsigned char *seen)
 {
     perp_expr side[2] = {c->lo, c->hi};
@@ -205,7 +210,8 @@ static int is_lifted(lifter *u, perp_expr e, int sign)
 
 static perp_expr lift(lifter *u, perp_expr e, int sign);
 
-/* The unknown that stands for a corner, which may have been met before; the corner itself where there is no room for one. */
+/* The unknown that stands for a corner, which may have been met before; the corner itself where
+ * there is no room for one. */
 static perp_expr unknown_of(lifter *u, perp_expr e, int sign)
 {
     perp__transcriber *t = u->t;

@@ -1,5 +1,6 @@
-/* What a plan's cost is off by: the plan is solved again with the errors of its steps taken out of its equations, so that its points lie on the
- * motion that its inputs make (defect correction, Stetter 1978), and with what is broken between points asked for more strictly beside them. */
+/* The error of a plan's cost. The plan is solved again with the errors of its steps removed from
+ * its equations, so that its points lie on the motion of its inputs (defect correction, Stetter
+ * 1978). Conditions that are violated between points are tightened at the points beside. */
 
 #include "model/plan_block.h"
 #include "plan/plan.h"
@@ -7,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* What is off is worth less than this part of the cost: slopes will do. The correction stands when another changes it by less than SETTLED of it. */
+/* If the estimated effect is below this share of the cost, slopes are enough. The correction stands
+ * when another changes it by less than SETTLED of it. */
 static const double SLOPES_DO = 1e-7, SETTLED = 0.1;
 enum { MOST_ROUNDS = 6 };
 
@@ -58,7 +60,8 @@ static int take_errors_out(correction *c)
     return 1;
 }
 
-/* What condition or state i is broken by in step k, or in the next, which begins at its last point. */
+/* What condition or state i is broken by in step k, or in the next, which begins at its last
+ * point. */
 static double margin_of(const correction *c, int i, int k, int is_last)
 {
     const perp__program *g = c->plan->program;

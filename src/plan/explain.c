@@ -1,5 +1,6 @@
-/* Why a plan is infeasible: the conditions at nodes become soft, the sum of their violations is minimised (l1), each beside the
- * size of its own terms, and the conditions that are active with a nonzero multiplier at that minimum are named. */
+/* Why a plan is infeasible. The conditions at nodes become soft, and the sum of their violations is
+ * minimised (l1), each relative to the size of its own terms. Active conditions with a nonzero
+ * multiplier at that minimum are named. */
 
 #include "external/lp.h"
 #include "model/plan_block.h"
@@ -8,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A condition is missed by more than this part of its terms; one with a larger multiplier, in its own unit, holds the misses
- * where they are. */
+/* A condition is missed by more than this part of its terms; one with a larger multiplier, in its
+ * own unit, holds the misses where they are. */
 static const double MISSED = 1e-4, PULLS = 1e-4;
-/* Of a phase's guessed length: what is shorter has collapsed; what is nearer to the end of its range is there. */
+/* Of a phase's guessed length: what is shorter has collapsed; what is nearer to the end of its
+ * range is there. */
 static const double COLLAPSED = 1e-3, AT_BOUND = 1e-4;
 
 #define BY_PROOF                                                                                   \
@@ -63,7 +65,8 @@ static int say_missed(const explainer *u)
     return missed;
 }
 
-/* Is the lower (upper: 1) bound of an unknown active with a multiplier, or does it stand in the proof? */
+/* Is the lower (upper: 1) bound of an unknown active with a multiplier, or does it stand in the
+ * proof? */
 static int pulls_at(const explainer *u, size_t at, int upper)
 {
     const double *of = upper ? perp__ipm_upper(u->ipm) : perp__ipm_lower(u->ipm);
@@ -128,8 +131,8 @@ static void say_horizon(const explainer *u)
     }
 }
 
-/* Did the search shrink a free horizon to almost 0? There no input moves anything, so local infeasibility says
- * nothing about longer horizons. 1: a message says so. */
+/* Did the search shrink a free horizon to almost 0? There no input moves anything, so local
+ * infeasibility says nothing about longer horizons. 1: a message says so. */
 static int say_collapsed(const explainer *u)
 {
     const perp__program *g = u->g;
@@ -162,7 +165,8 @@ static int pulls_as_bound(const explainer *u, int condition)
     return pulls;
 }
 
-/* Conditions of the plan block that hold and are active with a multiplier, or stand in the proof. */
+/* Conditions of the plan block that hold and are active with a multiplier, or stand in the
+ * proof. */
 static void say_conditions(const explainer *u)
 {
     const perp__program *g = u->g;
@@ -216,7 +220,8 @@ static int find_misses(explainer *u, const perp__program *hard, const perp__prog
     return ok;
 }
 
-/* Without Clp the multipliers are those of the least miss with the conditions that are not linear left out. 0: memory. */
+/* Without Clp the multipliers are those of the least miss with the conditions that are not linear
+ * left out. 0: memory. */
 static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_options *options,
                       perp__arena *arena)
 {

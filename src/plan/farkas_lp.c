@@ -1,4 +1,5 @@
-/* Proofs by multipliers (Farkas) that no point keeps a linear program, and what follows from its rows for the bounds of unknowns. */
+/* Proofs by multipliers (Farkas) that no point keeps a linear program, and what follows from its
+ * rows for the bounds of unknowns. */
 
 #include "plan/farkas_lp.h"
 

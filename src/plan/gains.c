@@ -1,5 +1,6 @@
-/* Feedback along a plan: each step linearised with the sides that its pairs have, then the linear-quadratic regulator backwards over the steps
- * (Anderson and Moore, Optimal Control, 1990, 2.4). */
+/* Feedback along a plan: each step is linearised with the active sides of its pairs, then the
+ * linear-quadratic regulator runs backwards over the steps (Anderson and Moore, Optimal Control,
+ * 1990, 2.4). */
 
 #include "plan/plan.h"
 
@@ -9,16 +10,19 @@
 #include <math.h>
 #include <string.h>
 
-/* A state that is off by this part of its largest size counts as much as an input that is off by all of its own. */
+/* A deviation of a state by this share of its largest size counts as much as a deviation of an
+ * input by its full size. */
 static const double STATE_OFF = 0.1;
 
 /* An input is at an end of its range within this part of what counts as far off. */
 static const double AT_END = 1e-6;
 
-/* A step's matrix is singular below RCOND; then singular values below CUT of the largest count as 0, and the answer has to solve the equations to SOLVED. */
+/* A step's matrix is singular below RCOND. Then singular values below CUT of the largest count as
+ * 0, and the answer must satisfy the equations to SOLVED. */
 static const double RCOND = 1e-13, CUT = 1e-14, SOLVED = 1e-7;
 
-/* The linear equations of a step, J w = -(R (pre, u)): m rows, n unknowns, R with ns + nu columns. */
+/* The linear equations of a step, J w = -(R (pre, u)): m rows, n unknowns, R with ns + nu
+ * columns. */
 typedef struct linear_step {
     perp_plan *plan;
     const perp__bounds *bound; /* with the sides fixed */
@@ -57,7 +61,8 @@ static void number(linear_step *u, int k)
         if (u->column_of[j] == 0) u->column_of[j] = u->n++;
 }
 
-/* Column of R: a state before the step, or an input, of the step or (with theta) before it; -1: of neither. */
+/* Column of R: a state before the step, or an input, of the step or (with theta) before it; -1: of
+ * neither. */
 static int given_of(const linear_step *u, int col)
 {
     const perp__program *g = u->plan->program;
@@ -98,7 +103,8 @@ static int factor(linear_step *u)
            perp__lu_rcond(n, u->LU, n, u->swap, perp__norm1(n, u->J, n), u->x) > RCOND;
 }
 
-/* Where forces are not determined: the least solution, x = J' inv(J J') rhs. Eigenvalues of J J' into value, its vectors into V. */
+/* Where forces are not determined: the least solution, x = J' inv(J J') rhs. Eigenvalues of J J'
+ * into value, its vectors into V. */
 static void decompose(linear_step *u)
 {
     size_t m = (size_t)u->m;
@@ -160,7 +166,8 @@ static int linearise(linear_step *u, int k, double *A, double *B)
     return ok;
 }
 
-/* The same with other sides of the pairs that have both sides zero at the step, where those at hand leave no derivative: one that is one-sided. */
+/* The same with other sides of the pairs that have both sides zero at the step, where those at hand
+ * leave no derivative: one that is one-sided. */
 static int linearise_one_way(linear_step *u, int k, double *A, double *B)
 {
     enum { MOST = 8 };
@@ -231,7 +238,7 @@ static perp_status linearise_all(perp_plan *plan, perp_diag *diag)
     return status;
 }
 
-/* Weights --------------------------------------------------------------------------------------- */
+/* Weights -------------------------------------------------------------------------------------- */
 
 /* What counts as being far off: half the range of an input, or its largest value. */
 static double size_of_input(const perp_plan *plan, int j)
@@ -263,7 +270,7 @@ refused:
                         "sizes of deviations must be positive\n");
 }
 
-/* Regulator ------------------------------------------------------------------------------------- */
+/* Regulator ------------------------------------------------------------------------------------ */
 
 /* C (n x m) = A' B, or A B; all row by row. A: k x n, or n x k. */
 static void product(int is_transposed, int n, int m, int k, const double *A, const double *B,
@@ -278,7 +285,8 @@ static void product(int is_transposed, int n, int m, int k, const double *A, con
         }
 }
 
-/* B of a step, without the inputs that are at an end of their range there: these are no means to correct anything, one way. */
+/* B of a step, without the inputs that are at an end of their range there: these are no means to
+ * correct anything, one way. */
 static void free_inputs(const perp_plan *plan, int k, double *B)
 {
     const perp__program *g = plan->program;
@@ -294,7 +302,8 @@ static void free_inputs(const perp_plan *plan, int k, double *B)
     }
 }
 
-/* One step back: the gain (nu x ns) of a step, and P before it in place. work: 2 ns^2 + 2 ns nu + nu^2. 0: not definite. */
+/* One step back: the gain (nu x ns) of a step, and P before it in place. work: 2 ns^2 + 2 ns nu +
+ * nu^2. 0: not definite. */
 static int step_back(perp__gains *to, int ns, int nu, int k, double share, const double *B,
                      double *P, double *work)
 {
@@ -346,7 +355,7 @@ static perp_status regulate(perp_plan *plan, double end)
     return status;
 }
 
-/* Public ---------------------------------------------------------------------------------------- */
+/* Public --------------------------------------------------------------------------------------- */
 
 void perp_plan_gain_options_fill(perp_plan_gain_options *options, size_t size)
 {

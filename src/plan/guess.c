@@ -15,7 +15,8 @@ typedef struct guesser {
     perp_diag *diag;
 } guesser;
 
-/* What guesses a value: an expression, -1 if there is none, of something with a name, at a place of the model's text. */
+/* What guesses a value: an expression, -1 if there is none, of something with a name, at a place of
+ * the model's text. */
 typedef struct source {
     perp_expr e;
     const char *name;
@@ -134,7 +135,8 @@ static void guess_globals(guesser *u, double *p)
     }
 }
 
-/* Straight lines between the start and the nodes where the state is given; level behind the last. */
+/* Straight lines between the start and the nodes where the state is given; level behind the
+ * last. */
 static void guess_line(const perp__program *g, const double *p, int i, double *w)
 {
     int K = g->K, j = (g->npoint - 1) * g->nb + i, from = -1;
@@ -156,10 +158,10 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
     }
 }
 
-/* The parts of two-sided pairs: what their second side is at the guess, above 0 and below. They enter one row
- * alone, second side - above + below = 0. 0: memory. */
-/* What only a pair that is switched has: the first part of its guard, and what its second side falls short by. r: the rows without parts; NULL:
- * both are 0. */
+/* The parts of two-sided pairs: what their second side is at the guess, above 0 and below. They
+ * enter one row alone, second side - above + below = 0. 0: memory. */
+/* What only a pair that is switched has: the first part of its guard, and what its second side
+ * falls short by. r: the rows without parts; NULL: both are 0. */
 static void guess_switched(const perp__program *g, const perp__plan_pair *pair, size_t k,
                            const double *r, double *w)
 {
@@ -278,7 +280,8 @@ static void take_column(const perp__program *g, int j, const double *t, const do
     }
 }
 
-/* A column has a number in each row; in the first, that of what has no value before a step may be missing. */
+/* A column has a number in each row; in the first, that of what has no value before a step may be
+ * missing. */
 static perp_status check_column(const double *t, const double *x, int n, int is_state,
                                 const char *column, const char *name, perp_diag *diag)
 {

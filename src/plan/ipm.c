@@ -1,4 +1,5 @@
-/* The main loop: barrier, steps, and when to stop; ipm_system.c solves for steps, ipm_search.c accepts them. */
+/* The main loop: barrier, steps, and when to stop; ipm_system.c solves for steps, ipm_search.c
+ * accepts them. */
 
 #include "base/tol.h"
 #include "plan/ipm_state.h"
@@ -6,15 +7,16 @@
 #include <string.h>
 
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA = 1e10, S_MAX = 100;
-/* Not in the paper: the barrier problem of one mu gets at most LONG iterations once its violation is below
- * NEARLY_FEASIBLE. */
+/* Not in the paper: the barrier problem of one mu gets at most LONG iterations once its violation
+ * is below NEARLY_FEASIBLE. */
 enum { LONG = 50, POLISH = 3 };
 /* Stages of fewer unknowns and rows than this fill up in any order. */
 enum { MOST_UNORDERED = 64 };
 static const double NEARLY_FEASIBLE = 1e-2;
 /* The paper's exponent is 1.5; slower where the relaxation of pairs is lowered together with mu. */
 static const double THETA_MU = 1.5, THETA_MU_OF_PAIRS = 1.2;
-/* The paper's bounds of the violation: none above THETA_MAX of the first is taken, below THETA_MIN of it the barrier decides. */
+/* The paper's bounds of the violation: none above THETA_MAX of the first is taken, below THETA_MIN
+ * of it the barrier decides. */
 static const double THETA_MAX = 1e4, THETA_MIN = 1e-4;
 perp__ipm_options perp__ipm_options_default(void)
 {
@@ -84,7 +86,7 @@ static void allocate(perp__ipm *s, perp__arena *arena)
         arena->failed = 1;
 }
 
-/* Stages that are small, or alone, are as they are. 0: memory. */
+/* Stages that are small, or single, keep their order. 0: memory. */
 static int order_stages(perp__ipm *s)
 {
     int n = s->nw + s->nrow, ok = 1;
@@ -191,9 +193,9 @@ static double by_ranges(const perp__ipm *s, const void *context, size_t i, size_
     return fmin(1, fmin(s->hi[i] - s->lo[i], s->hi[j] - s->lo[j]) / 2);
 }
 
-/* Weigh the cost so that its gradient is 1/4 a step on average: then the barrier's path, and the number
- * of iterations, depend little on the number of steps, and not at all on the unit of the cost. Where the
- * start is a stationary point, its curvature says what a gradient is nearby. */
+/* Weigh the cost so that its gradient is 1/4 a step on average. Then the barrier's path, and the
+ * number of iterations, depend little on the number of steps, and not at all on the unit of the
+ * cost. If the start is a stationary point, its curvature gives the size of a gradient nearby. */
 static void scale_cost(perp__ipm *s, double weight)
 {
     s->units.cost = 1;
@@ -333,7 +335,7 @@ int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha)
     return s->is_stopped;
 }
 
-/* What the barrier's complementarity is worth in cost. */
+/* The barrier's complementarity in units of the cost. */
 static double barrier_gap(const perp__ipm *s)
 {
     double sum = 0;

@@ -63,14 +63,15 @@ typedef struct perp__ipm_iterate {
     double *w, *p, *lambda, *lower, *upper;
 } perp__ipm_iterate;
 
-/* One step of a sequential quadratic method from there, within `bound`, in which pairs have both sides open. side: the side of each pair that is
- * held, before and after. How many systems were solved; 0: more than `most` were needed, or one had no solution, and all is as it
- * was. */
+/* One step of a sequential quadratic method from there, within `bound`, with both sides of pairs
+ * open. side: the active side of each pair, before and after. Returns the number of solved systems.
+ * 0: more than `most` were needed, or one had no solution, and nothing has changed. */
 int perp__ipm_quadratic(perp__ipm *ipm, const perp__bounds *bound, signed char *side, int most,
                         perp__ipm_iterate *at);
 
-/* A point whose curvature is asked for. held: of unknowns and rows, how firmly each is held: a question
- * holds those of at least some level. extent, reach: the sizes of unknowns, and of rows by their terms. */
+/* A point whose curvature is tested. held: for unknowns and rows, how firmly each is constrained; a
+ * question includes those of at least some level. extent, reach: the sizes of unknowns, and of rows
+ * by their terms. */
 typedef struct perp__ipm_point {
     const perp__pairing *pairing;
     const double *w, *p, *lambda; /* of cost + lambda'r */
@@ -78,11 +79,13 @@ typedef struct perp__ipm_point {
     const double *extent, *reach;
 } perp__ipm_point;
 
-/* Take the derivatives at a point; the questions below are about the point that was measured last. */
+/* Take the derivatives at a point; the questions below are about the point that was measured
+ * last. */
 void perp__ipm_measure(perp__ipm *ipm, const perp__ipm_point *at);
 
-/* Does cost + lambda'r rise along all directions that leave what is held as it is, with `margin` added to
- * the curvature, which is 1 on average? 1: yes; 0: no; -1: the matrix is singular. */
+/* Does cost + lambda'r rise along all directions that keep the constrained unknowns and rows?
+ * `margin` is added to the curvature, which is 1 on average. 1: yes; 0: no; -1: the matrix is
+ * singular. */
 int perp__ipm_rises(perp__ipm *ipm, const perp__ipm_point *at, int level, double margin);
 /* One along which it falls, by inverse iteration. 0 if none is found. */
 int perp__ipm_falling_direction(perp__ipm *ipm, const perp__ipm_point *at, int level, double margin,

@@ -1,6 +1,6 @@
-/* The curvature of a Lagrangian where some conditions are held: the inertia of the matrix of the interior
- * point, without a barrier, says whether there is a direction along which it falls (Gould 1985); inverse
- * iteration finds one. Unknowns are measured by their extents, the curvature by its mean. */
+/* The curvature of a Lagrangian under some constraints. The inertia of the interior point's matrix,
+ * without a barrier, tells whether it falls along a direction (Gould 1985); inverse iteration finds
+ * one. Unknowns are measured by their extents, the curvature by its mean. */
 
 #include "base/tol.h"
 #include "plan/ipm_state.h"
@@ -33,7 +33,8 @@ static double by_extents(const perp__ipm *s, const void *at, size_t i, size_t j)
     return extent[i] * extent[j];
 }
 
-/* Derivatives at the point, in units of the extents, of the mean curvature and of the rows' reach. */
+/* Derivatives at the point, in units of the extents, of the mean curvature and of the rows'
+ * reach. */
 void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
 {
     const perp__program *g = s->g;
@@ -65,7 +66,8 @@ static int is_held(const perp__ipm *s, size_t i)
     return s->lo[i] == s->hi[i];
 }
 
-/* The first stage in which something else is held than in the last factorisation of the same point, or that this did not reach. */
+/* The first stage in which something else is held than in the last factorisation of the same point,
+ * or that this did not reach. */
 static int first_changed(const perp__ipm *s)
 {
     size_t K = (size_t)s->K, n = s->nW + s->nP;
@@ -100,7 +102,8 @@ int perp__ipm_rises(perp__ipm *s, const perp__ipm_point *at, int level, double m
     return factor(s, margin);
 }
 
-/* The least margin at which the curvature is positive in all directions, to within a factor of 1.5 above. 0: none. */
+/* The least margin at which the curvature is positive in all directions, to within a factor of 1.5
+ * above. 0: none. */
 static double least_margin(perp__ipm *s, double below)
 {
     double above = below;

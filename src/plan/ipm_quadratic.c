@@ -1,19 +1,24 @@
-/* One step of a sequential quadratic method, with the linear systems of the interior point and no barrier: the linearised conditions and the
- * curvature of the Lagrangian make a quadratic program, and a primal-dual active set (Hintermueller, Ito and Kunisch 2003) finds what
- * of its inequalities is held, from what was held before. Of each pair at least one side stays held. */
+/* One step of a sequential quadratic method, with the linear systems of the interior point and no
+ * barrier. The linearised conditions and the curvature of the Lagrangian make a quadratic program.
+ * A primal-dual active set (Hintermueller, Ito and Kunisch 2003) finds its active inequalities,
+ * starting from the last ones. At least one side of each pair stays active. */
 
 #include "base/tol.h"
 #include "plan/ipm_state.h"
 
 #include <string.h>
 
-/* In the units of the search, a bound is passed, and a multiplier of the wrong sign, from here on. */
+/* In the units of the search, a bound is passed, and a multiplier of the wrong sign, from here
+ * on. */
 static const double PASSED = 1e-9, WRONG = 1e-9;
-/* What a linear row may be missed by in a solution, where rows repeat each other; more is a contradiction. */
+/* What a linear row may be missed by in a solution, where rows repeat each other; more is a
+ * contradiction. */
 static const double MISSED = 1e-8;
-/* So near a bound is a length or a parameter, of which no multipliers are handed over, on it. */
+/* A length or a parameter within this distance of a bound counts as on it; it brings no
+ * multipliers. */
 static const double ON_BOUND = 1e-7;
-/* Systems in which a pair whose other side would go below 0 takes that one for its own; later it keeps both. */
+/* Systems in which a pair whose other side would go below 0 takes that one for its own; later it
+ * keeps both. */
 enum { MOST_SWAPPED = 4 };
 
 static int is_equality(const perp__ipm *s, size_t i)
@@ -40,7 +45,8 @@ static int holds(const perp__ipm *s, const signed char *held, holder h)
     return is_equality(s, h.at) || held[h.at] == h.end;
 }
 
-/* Held at first: a bound whose multiplier is larger than the distance to it, and the sides that are given. */
+/* Held at first: a bound whose multiplier is larger than the distance to it, and the sides that are
+ * given. */
 static void begin(perp__ipm *s, const signed char *side, const double *lower, const double *upper)
 {
     const perp__program *g = s->g;
@@ -77,8 +83,9 @@ static void hold(perp__ipm *s)
     perp__ipm_place(s);
 }
 
-/* Solve with what is held: d.x of unknowns to where they are held or wanted, d.lambda the multipliers themselves; change of the rows'
- * values in system.res_c, slope of the Lagrangian there in system.res_x. 0: there is no solution. */
+/* Solve with the active set. d.x: change of unknowns to their fixed or wanted values; d.lambda: the
+ * multipliers themselves. The change of the rows' values is in system.res_c, the slope of the
+ * Lagrangian there in system.res_x. 0: there is no solution. */
 static int solve(perp__ipm *s)
 {
     size_t n = s->nW + s->nP;
@@ -125,8 +132,8 @@ static signed char hold_next(const perp__ipm *s, size_t i)
     return x > hi + PASSED * fmax(1, fabs(hi));
 }
 
-/* A pair of which one side is held keeps it, or takes the other one in its place; of one that would let go of both the side whose
- * multiplier is less wrong stays. */
+/* A pair with one active side keeps it, or exchanges it for the other. If both would become
+ * inactive, the side whose multiplier is less wrong stays. */
 static void keep_pair(perp__ipm *s, holder a, holder b, int system)
 {
     signed char *next = s->active.next;
@@ -196,7 +203,8 @@ static int keeps_rows(const perp__ipm *s)
     return most <= MISSED;
 }
 
-/* The answer of the quadratic program as the program has it, within its bounds to the last digit. */
+/* The answer of the quadratic program as the program has it, within its bounds to the last
+ * digit. */
 static void hand_over(const perp__ipm *s, signed char *side, perp__ipm_iterate *out)
 {
     const perp__program *g = s->g;

@@ -8,14 +8,18 @@
 #include <string.h>
 
 static const double GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4, S_THETA = 1.1, S_PHI = 2.3;
-/* Not in the paper: nearer to the solution than this, differences of phi are rounding and do not judge a step. */
+/* Not in the paper: nearer to the solution than this, differences of phi are rounding and do not
+ * judge a step. */
 static const double NEARBY = 1e-9;
-/* A point stays two roundings inside its bounds; beside a bound of 0, of numbers of size PERP_IPM_NEAR_ZERO. */
+/* A point stays two roundings inside its bounds; beside a bound of 0, of numbers of size
+ * PERP_IPM_NEAR_ZERO. */
 static const double INSIDE = 4e-16;
-/* Steps are halved down to SHORTEST before restoration begins; those of restoration, which are damped, to SHORTEST_DAMPED. */
+/* Steps are halved down to SHORTEST before restoration begins; those of restoration, which are
+ * damped, to SHORTEST_DAMPED. */
 static const double SHORTEST = 1e-13, SHORTEST_DAMPED = 1e-8;
-/* Restoration: the slope's share that a step must keep, damping at first and at most, the barrier beside the violation, the violation
- * that leaves nothing to restore, and the largest multiplier it hands back. */
+/* Restoration: the slope's share that a step must keep, the first and largest damping, the barrier
+ * relative to the violation, the violation that leaves nothing to restore, and the largest
+ * multiplier that it returns. */
 static const double ARMIJO_DAMPED = 1e-3, FIRST_DAMPING = 1e-2, MOST_DAMPING = 1e10,
                     BARRIER_SHARE = 1e-2, NOTHING_TO_RESTORE = 1e-8, MOST_MULTIPLIER = 1e3;
 
@@ -128,8 +132,8 @@ static int correct_step(perp__ipm *s, const search *from, double alpha, double t
     return 0;
 }
 
-/* Where the cost is not convex the full step is short, as what was added to the diagonal makes it: double it as long as that pays. The
- * trial point is at its end. */
+/* Where the cost is not convex the full step is short, as what was added to the diagonal makes it:
+ * double it as long as that pays. The trial point is at its end. */
 static double lengthen(perp__ipm *s, const search *from, double tau, int *is_descent)
 {
     enum { MOST_DOUBLED = 6 };
@@ -151,8 +155,8 @@ static double lengthen(perp__ipm *s, const search *from, double tau, int *is_des
     return alpha;
 }
 
-/* Take a step along the direction, with second-order corrections of the first try. The length, or 0.
- */
+/* Take a step along the direction, with second-order corrections of the first try. The length, or
+ * 0. */
 double perp__ipm_line_search(perp__ipm *s, double tau)
 {
     double alpha = perp__ipm_longest_primal(s, tau, 1), theta_t = 0, slope = 0;
@@ -192,8 +196,8 @@ static double violation(const perp__ipm *s, const double *x, const double *c)
     return 0.5 * sum + perp__ipm_barrier(s, x, 0);
 }
 
-/* A Levenberg-Marquardt step for it: rows enter as -(J dx - ds + c - lambda) = 0, so that lambda is
- * what is left of c. 0 if the matrix is singular. */
+/* A Levenberg-Marquardt step for it: rows enter as -(J dx - ds + c - lambda) = 0, so lambda is the
+ * remaining c. 0 if the matrix is singular. */
 static int feasibility_step(perp__ipm *s, double zeta)
 {
     memset(s->lambda, 0, s->m * sizeof *s->lambda);

@@ -1,5 +1,6 @@
-/* The linear systems of the interior point where there is one stage that is large: one sparse matrix over all unknowns and rows, of one
- * pattern, in place of the elimination stage by stage. What is fixed or off has a 1 on the diagonal and no other entry. */
+/* The linear systems of the interior point for one large stage: one sparse matrix over all unknowns
+ * and rows, of one pattern, in place of the elimination stage by stage. Fixed and inactive entries
+ * have a 1 on the diagonal and no other entry. */
 
 #include "plan/ipm_state.h"
 

@@ -1,7 +1,7 @@
-/* Internal to the interior point: its state, and what its parts ask of each other. ipm.c has the main
+/* Internal to the interior point: its state, and the interface of its parts. ipm.c has the main
  * loop, ipm_system.c the values and the linear systems, ipm_search.c the line search and the
- * restoration. The method is that of Waechter and Biegler (2006); constants are
- * those of their section 3 and table 1 unless said otherwise. */
+ * restoration. The method is that of Waechter and Biegler (2006); constants are those of their
+ * section 3 and table 1 unless noted. */
 
 #ifndef PERP_SRC_IPM_STATE_H
 #define PERP_SRC_IPM_STATE_H
@@ -79,7 +79,8 @@ struct perp__ipm {
     } active;      /* of a quadratic program */
     double mu;
     int iteration, is_stopped;
-    int is_redundant; /* of the point that was measured last: conditions that are held repeat each other */
+    /* of the point that was measured last: conditions that are held repeat each other */
+    int is_redundant;
     int restorations; /* steps of restoration, which count as iterations */
 };
 
@@ -183,7 +184,7 @@ void perp__ipm_bound_multiplier_steps(perp__ipm *s);
 double perp__ipm_longest_primal(const perp__ipm *s, double tau, double most);
 double perp__ipm_longest_dual(const perp__ipm *s, double tau);
 
-/* order.c ---------------------------------------------------------------------------------------- */
+/* order.c -------------------------------------------------------------------------------------- */
 
 /* order: nw + nrow. 0: memory. */
 int perp__ipm_order(const perp__ipm *s, perp__arena *work, int *order);

@@ -1,5 +1,5 @@
-/* Values, derivatives and linear systems of the interior point. Kinds of entries of H and J go by what
- * their columns are. */
+/* Values, derivatives and linear systems of the interior point. Kinds of entries of H and J go by
+ * what their columns are. */
 
 #include "base/tol.h"
 #include "plan/ipm_state.h"
@@ -75,7 +75,8 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
     perp__program_rows_in_units(s->g, r);
 }
 
-/* The unit of a column, which is the same at all steps: an initial state that is free has that of the state. */
+/* The unit of a column, which is the same at all steps: an initial state that is free has that of
+ * the state. */
 static double unit_of_column(const perp__ipm *s, int col)
 {
     const perp__program *g = s->g;
@@ -254,8 +255,8 @@ static int place_of(const perp__ipm *s, int col, int k, int *place)
     return kind;
 }
 
-/* Second derivatives of stage k: its own part, what couples it to the stage before, and what it puts
- * on the stage before (only if `before`) or the border. */
+/* Second derivatives of stage k: its own part, its coupling to the stage before, and its
+ * contribution to the stage before (only if `before`) or the border. */
 static void put_hessian(perp__ipm *s, int k, int before)
 {
     const perp__program *g = s->g;

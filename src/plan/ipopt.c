@@ -1,5 +1,5 @@
-/* A plan's program on IPOPT, in the program's units. The relaxation of the pairs is driven down from solve to solve, each
- * starting from the last. */
+/* A plan's program on IPOPT, in the program's units. The relaxation of the pairs is driven down
+ * from solve to solve, each starting from the last. */
 
 #include "base/tol.h"
 #include "external/nlp.h"
@@ -17,7 +17,7 @@ typedef struct nlp {
     double *lambda, *r, *jac, *grad, *hess;
     double *x, *lo, *hi, *zl, *zu; /* n: the unknowns, their bounds, multipliers of these */
     double *unit, *plain;          /* n: of the unknowns; w and p without units */
-    double *y, *rlo, *rhi;         /* nrow * K, of which m are IPOPT's */
+    double *y, *rlo, *rhi;         /* nrow * K; IPOPT has m of them */
     long njac, nhess;
     double cost, weight;  /* without, and of it as IPOPT sees it */
     int iterations, last; /* of all solves before, of this one */
@@ -209,7 +209,8 @@ static void set_bounds(nlp *u)
     }
 }
 
-/* Weigh the cost by its slopes at the start, or where these are 0 by its curvature, so that its own unit does not count. */
+/* Weigh the cost by its slopes at the start, or where these are 0 by its curvature, so that its own
+ * unit does not count. */
 static void weigh_cost(nlp *u)
 {
     const perp__program *g = u->g;

@@ -1,14 +1,16 @@
-/* Corners and jumps of the Lagrangian at a point: abs, min, choose and the like have derivatives of one side there, or of the mean of both, by which a
- * summit may look like a valley. Slopes and values at two places on opposite sides of the point tell: where all is smooth they differ by no more
- * than the second derivatives say. */
+/* Non-differentiable points and jumps of the Lagrangian: abs, min, choose and the like. There
+ * derivatives are those of one side, or the mean of both, by which a summit may look like a valley.
+ * Slopes and values at two points on opposite sides decide: if all is smooth they differ by no more
+ * than second derivatives explain. */
 
 #include "plan/kkt.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The two places are BESIDE times the unit of each unknown away; slopes that differ by CORNER of their terms, more than second derivatives there
- * explain, have a corner between them. */
+/* The two points are BESIDE times the unit of each unknown away. If slopes differ by CORNER of
+ * their terms, and by more than second derivatives explain, there is a non-differentiable point
+ * between them. */
 static const double BESIDE = 1e-6, CORNER = 1e-4;
 enum { DIRECTIONS = 3 };
 

@@ -7,19 +7,22 @@
 #include <math.h>
 #include <string.h>
 
-/* A condition is active within NEAR of its bound if it has a multiplier, else within AT, relative to the size of what is
- * bounded. A curvature has a sign from MARGIN on, which rounding and the errors of multipliers do not reach. */
+/* A condition is active within NEAR of its bound if it has a multiplier, else within AT, relative
+ * to the size of what is bounded. A curvature has a sign from MARGIN on, which rounding and the
+ * errors of multipliers do not reach. */
 static const double NEAR = 1e-4, AT = 1e-6, MARGIN = 1e-7;
-/* An error of a multiplier is ignored if it changes the cost by less than NOTICE times the tolerance of slopes (1e-5),
- * relative. */
+/* An error of a multiplier is ignored if it changes the cost by less than NOTICE times the
+ * tolerance of slopes (1e-5), relative. */
 static const double NOTICE = 1e-3;
-/* The least size of an unknown relative to what it could be (size_of_zero), and to its unit in the terms of its own
- * slope. */
+/* The least size of an unknown relative to what it could be (size_of_zero), and to its unit in the
+ * terms of its own slope. */
 static const double LITTLE = 1e-3, OWN = 0.1;
-/* An unknown that is smaller throughout than MOVES of what it could be has that for its unit; its amplitude is at least AMPLITUDE of it. */
+/* An unknown that is smaller throughout than MOVES of what it could be has that for its unit; its
+ * amplitude is at least AMPLITUDE of it. */
 static const double MOVES = 1e-4, AMPLITUDE = 1e-6;
 
-/* Above this many unknowns a step, that a program is convex is not looked for: the matrix is dense. */
+/* Above this many unknowns a step, that a program is convex is not looked for: the matrix is
+ * dense. */
 enum { MOST_SQUARE = 2000 };
 
 enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multiplier, with one */
@@ -150,7 +153,8 @@ static void add_curvature(perp__kkt *u)
         }
 }
 
-/* What the cost's slopes make of the unknowns at the point; and what the least of those that it speaks of has in it. */
+/* What the cost's slopes make of the unknowns at the point; and what the least of those that it
+ * speaks of has in it. */
 static void measure_cost(perp__kkt *u)
 {
     const perp__program *g = u->g;
@@ -220,8 +224,8 @@ void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const do
     measure_rows(u, lambda);
 }
 
-/* The multipliers of an unknown's bounds: those of w are given; a bound of p has what its slope asks
- * for where p is at it. */
+/* The multipliers of an unknown's bounds: those of w are given; a bound of p has what its slope
+ * asks for where p is at it. */
 static void bound_multipliers(const perp__kkt *u, size_t i, double x, const double *lower,
                               const double *upper, double *zl, double *zu)
 {
@@ -231,23 +235,23 @@ static void bound_multipliers(const perp__kkt *u, size_t i, double x, const doub
     *zu = !is_global ? upper[i] : s < 0 && upper_of(u, i) - x <= near ? -s : 0;
 }
 
-/* A part of slope i that should be 0: beside the terms of that slope; nothing where what it is worth over the size
- * of the unknown is beyond notice in the cost. */
+/* The part of slope i that should be 0, relative to the terms of that slope. 0 if its effect over
+ * the size of the unknown is negligible in the cost. */
 static double slope_error(const perp__kkt *u, size_t i, double part, double size)
 {
     if (part == 0) return 0;
     return fmin(part / (size + u->floor[i]), part * u->amplitude[i] / (NOTICE * u->worth));
 }
 
-/* What the cost is near the point: what its slopes make of the unknowns there, or, where these are 0, of the least of single unknowns. What it is
- * elsewhere may be any number of times more. */
+/* What the cost is near the point: what its slopes make of the unknowns there, or, where these are
+ * 0, of the least of single unknowns. What it is elsewhere may be any number of times more. */
 static double size_at(const perp__kkt *u)
 {
     return fmin(u->stake, fmax(u->least, u->pull));
 }
 
-/* A multiplier of a bound: of its sign, and 0 off the bound: the product with the distance, which is a change of
- * the cost, beside what the cost is near the point, or beside the slope. */
+/* A multiplier of a bound must have its sign, and be 0 off the bound. The product with the distance
+ * is a change of the cost; it is relative to the cost near the point, or to the slope. */
 static double gap_error(const perp__kkt *u, size_t i, double z, double size, double distance)
 {
     double gap = fabs(z) * fmax(0, distance), own = (size + u->floor[i]) * u->unit[i];
@@ -352,8 +356,8 @@ int perp__kkt_second_order(perp__kkt *u, perp__ipm *ipm, int is_new, const doubl
 
 /* Convexity ----------------------------------------------------------------------------------- */
 
-/* Is a small symmetric matrix (full, n x n, destroyed) positive semidefinite, up to the rounding of its
- * entries? */
+/* Is a small symmetric matrix (full, n x n, destroyed) positive semidefinite, up to the rounding of
+ * its entries? */
 static int is_semidefinite(double *A, int n)
 {
     const double eps = DBL_EPSILON * (n + 1);

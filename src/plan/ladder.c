@@ -1,6 +1,7 @@
-/* Where the runs of a plan start, one after the other: as asked for; the model's guess with the cost weighed more; the
- * model's guess with free lengths held at first; the model's guess, shaken; a random point; the solution on a coarse mesh; the motion that the
- * guessed inputs make, with its contacts; random points. */
+/* Initial guesses of a plan, one after the other: as requested; the model's guess with the cost
+ * weighed more; the model's guess with free lengths fixed at first; the model's guess, shaken; a
+ * random point; the solution on a coarse mesh; the motion of the guessed inputs, with its contacts;
+ * random points. */
 
 #include "model/plan_block.h"
 #include "plan/plan.h"
@@ -97,7 +98,8 @@ static double within(double x, double lo, double hi)
     return fmax(lo, fmin(hi, x));
 }
 
-/* Find a motion of the guessed lengths first: a free horizon may shrink faster than a motion is found. */
+/* Find a motion of the guessed lengths first: a free horizon may shrink faster than a motion is
+ * found. */
 static void hold_lengths(perp_plan *plan, int run)
 {
     const perp__program *g = plan->program;
@@ -114,7 +116,8 @@ static void hold_lengths(perp_plan *plan, int run)
     }
 }
 
-/* The guess's states and forces become those of a simulation with its inputs, where that goes through. */
+/* The guess's states and forces become those of a simulation with its inputs, where that goes
+ * through. */
 static void simulate(perp_plan *plan)
 {
     perp__program *g = plan->program;

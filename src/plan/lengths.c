@@ -1,7 +1,9 @@
-/* The lengths of runs, once inputs are at ends of their ranges and no other bound holds anything: what is left are a few unknowns and the conditions at
- * nodes. Newton's iteration on the conditions of a minimum, reduced to these unknowns by the tangents of the steps, with exact second derivatives
- * (Kaya and Noakes, Computational method for time-optimal switching control, JOTA 2003). It goes on until rounding ends it: where conditions
- * meet at a root that is double, as where an oscillator starts on a switching curve, lengths are right to the root of what states are. */
+/* The lengths of runs, once inputs are at ends of their ranges and no other bound is active. The
+ * unknowns are then few, with the conditions at nodes. Newton's iteration on the conditions of a
+ * minimum is reduced to these unknowns by the tangents of the steps, with exact second derivatives
+ * (Kaya and Noakes, Computational method for time-optimal switching control, JOTA 2003). It ends at
+ * rounding. If conditions meet at a double root, as where an oscillator starts on a switching
+ * curve, lengths are right to the root of the states' precision. */
 
 #include "plan/plan.h"
 
@@ -11,9 +13,11 @@
 #include <string.h>
 
 enum { MOST_STEPS = 100, MOST_IN_VAIN = 4 };
-/* A bound holds nothing when it is this far from what it bounds, relative; steps are not in vain that are LESS of the one before. */
+/* A bound is inactive at this relative distance. A step that is LESS of the one before still makes
+ * progress. */
 static const double CLEAR = 1e-7, LESS = 0.98;
-/* A length falls to no less than this part of itself in a step. The first steps may be large; one that is not this small at last has found nothing. */
+/* A length falls to no less than this part of itself in a step. The first steps may be large; one
+ * that is not this small at last has found nothing. */
 /* Multipliers that are not determined are the least ones. */
 static const double LEAST_NORM = 1e-10, ABNORMAL = 1e5;
 static const double LEAST_PART = 0.5, SMALL = 1e-5, DONE = 1e-15;
@@ -119,7 +123,8 @@ static int take_room(lengths *u)
 
 /* Tangents ------------------------------------------------------------------------------------- */
 
-/* What the unknown of column `col` of step k changes by: n numbers, into `unit` where they are not in Z. */
+/* What the unknown of column `col` of step k changes by: n numbers, into `unit` where they are not
+ * in Z. */
 static const double *change_of(const lengths *u, int col, size_t k, double *unit)
 {
     const perp__program *g = u->g;
@@ -205,7 +210,8 @@ static void reduce(lengths *u)
 
 /* Multipliers ---------------------------------------------------------------------------------- */
 
-/* Those of the model's equations, from those of what is asked for, backwards over the steps; `w`: nw * K, what the slopes come to. */
+/* Those of the model's equations, from those of what is asked for, backwards over the steps; `w`:
+ * nw * K, what the slopes come to. */
 static void sweep_back(lengths *u, double *w)
 {
     const perp__program *g = u->g;
@@ -282,8 +288,9 @@ static int solve_least_squares(lengths *u)
     return 1;
 }
 
-/* The step of the lengths into rhs, the multipliers into mu. is_first: with 1 for second derivatives, which makes the multipliers those of least squares.
- * Rows of what is asked for have size 1, as have second derivatives: multipliers have no bound where a root is double. */
+/* The step of the lengths into rhs, the multipliers into mu. is_first: with 1 for second
+ * derivatives, which makes the multipliers those of least squares. Rows of what is asked for have
+ * size 1, as have second derivatives: multipliers have no bound where a root is double. */
 static int solve_step(lengths *u, int is_first)
 {
     size_t f = (size_t)u->nfree, q = (size_t)u->nasked, n = u->n, all = f + q;
@@ -315,7 +322,8 @@ static int solve_step(lengths *u, int is_first)
     return perp__are_finite((int)all, u->rhs);
 }
 
-/* Where more is asked for than there are unknowns the multipliers may be any along a direction that makes no slope: far along it. */
+/* Where more is asked for than there are unknowns the multipliers may be any along a direction that
+ * makes no slope: far along it. */
 static void add_abnormal(lengths *u, int way)
 {
     size_t f = (size_t)u->nfree, q = (size_t)u->nasked, n = u->n;
@@ -339,7 +347,8 @@ static void add_abnormal(lengths *u, int way)
     for (size_t i = 0; i < q; i++) u->mu[i] += way * ABNORMAL * sum * u->size[i];
 }
 
-/* Take the step, or so much of it that lengths stay. Returns its size beside the horizon; not finite: it leaves the ranges. */
+/* Take the step, shortened so that lengths remain. Returns its size relative to the horizon; not
+ * finite: it leaves the ranges. */
 static double take(lengths *u)
 {
     const perp__program *g = u->g;

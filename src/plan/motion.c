@@ -1,5 +1,6 @@
-/* The motion that a plan's inputs make, by the simulator's method of highest order with the inputs as they are between nodes: it ends its
- * steps at events and where the inputs have a kink. */
+/* The motion of a plan's inputs, by the simulator's method of highest order, with the inputs
+ * between nodes by their rule. It ends its steps at events and at non-differentiable points of the
+ * inputs. */
 
 #include "base/tol.h"
 #include "plan/plan.h"
@@ -25,8 +26,9 @@ size_t perp__plan_end(const perp__program *g, int i, int k)
     return (size_t)((g->npoint - 1) * g->nb + i) * (size_t)g->K + (size_t)k;
 }
 
-/* Chosen input j over phase q as a table of the model's copy: pieces through the points of each step, or, by theta, straight from node to
- * node. One piece more goes on behind the end, for what is asked about there (events.c). 0: memory. */
+/* Chosen input j over phase q as a table of the model's copy: pieces through the points of each
+ * step, or, by theta, straight lines between nodes. One more piece follows after the end, for
+ * evaluations there (events.c). 0: memory. */
 static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, int j)
 {
     const perp__program *g = plan->program;

@@ -1,4 +1,5 @@
-/* What conditions and parameters are worth: the slopes of the least cost, to first order and with the sides of pairs as they are. */
+/* Multipliers of conditions and parameters: derivatives of the least cost, with the present sides
+ * of pairs. */
 
 #include "plan/plan.h"
 
@@ -8,14 +9,16 @@
 #include <string.h>
 
 static const double AT = 1e-6; /* an unknown is at its bound within this part of its size */
-/* A condition whose multiplier times its size is so many times what the cost is over the sizes of the unknowns is held back by another. */
+/* A condition whose multiplier times its size is so many times what the cost is over the sizes of
+ * the unknowns is held back by another. */
 static const double LARGE = 100;
 
-/* A parameter is moved by this part of itself, and twice that; its slope is one where the cost has no kink: second differences grow fourfold (three
- * times is enough), or are less than SMALL of the first ones. */
+/* A parameter is moved by this share of itself, and twice that. Its slope exists if the cost is
+ * smooth: second differences grow fourfold (three times is enough), or are less than SMALL of the
+ * first ones. */
 static const double MOVED = 1e-3, SMALL = 1e-2, FOURFOLD = 3;
 
-/* Multipliers ----------------------------------------------------------------------------------- */
+/* Multipliers ---------------------------------------------------------------------------------- */
 
 typedef struct finding {
     const perp_plan *plan;
@@ -35,7 +38,8 @@ static void add(const finding *u, int entry, int node, double x)
     if (entry >= 0) u->to->value[(size_t)entry * (size_t)(u->g->K + 1) + (size_t)node] += x;
 }
 
-/* The slope that a bound holds back at unknown i of (w, p); 0 where it is not at its lower or upper bound. */
+/* The slope that a bound balances at unknown i of (w, p); 0 if it is not at its lower or upper
+ * bound. */
 static double held_back(finding *u, size_t i, double x, double lo, double hi)
 {
     const perp__kkt *kkt = u->plan->kkt;
@@ -251,9 +255,10 @@ double perp_plan_multiplier_at(const perp_plan *plan, int i, int node)
         ->value[(size_t)i * (size_t)(plan->program->K + 1) + (size_t)node];
 }
 
-/* Parameters ------------------------------------------------------------------------------------ */
+/* Parameters ----------------------------------------------------------------------------------- */
 
-/* The plan's program with another value of a parameter. NULL: there is none of the same shape; *status is PERP_ERR_MEMORY where that is why. */
+/* The plan's program with another value of a parameter. NULL: there is none of the same shape;
+ * *status is PERP_ERR_MEMORY where that is why. */
 static perp__program *moved_program(const perp_plan *plan, const char *name, double value,
                                     perp_model **model, perp_status *status)
 {

@@ -13,16 +13,16 @@ perp__ipm_result perp__ipopt_solve(perp__program *program, const perp__ipm_optio
                                    double *w, double *p, double *lambda, double *lower,
                                    double *upper);
 
-/* Is there a proof that no plan keeps the affine rows and bounds of a soft program without a miss? By lambda, multipliers of its rows; NULL: by
- * those that Clp finds. 1: there is, and the rows (nrow * K) and the bounds of unknowns (nW + nP: at which end) that stand in it are noted; -1:
- * memory. */
+/* Is there a proof that no plan satisfies the affine rows and bounds of a soft program without a
+ * violation? By lambda, multipliers of its rows; NULL: by those that Clp finds. 1: there is, and
+ * its rows (nrow * K) and bounds of unknowns (nW + nP: at which end) are noted; -1: memory. */
 enum { PERP__AT_LOWER = 1, PERP__AT_UPPER };
 int perp__plan_is_infeasible(perp__program *program, const perp__bounds *bound,
                              const double *lambda, char *row, char *column);
 
-/* Why there is no plan: solve for the least miss of the conditions at nodes and name those that are
- * missed and what they conflict with. 2: they conflict, which is proved; 1: they do nearby; 0: no conflict was found; -1: memory. only_proof: 1
- * and its message are not wanted. */
+/* Why there is no plan: solve for the least violation of the conditions at nodes, and name the
+ * violated ones and those that they conflict with. 2: they conflict, which is proved; 1: they do
+ * nearby; 0: no conflict was found; -1: memory. only_proof: 1 and its message are omitted. */
 int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
                        const perp__ipm_options *ipm, int only_proof, perp_diag *diag);
 

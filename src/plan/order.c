@@ -1,5 +1,6 @@
-/* The order in which a stage is eliminated: least degree first, of the pattern that all stages share, so that little of it fills up.
- * What couples a stage to its neighbours and to the border stays to the end. */
+/* The order in which a stage is eliminated: least degree first, of the pattern that all stages
+ * share, so that little of it fills up. What couples a stage to its neighbours and to the border
+ * stays to the end. */
 
 #include "plan/ipm_state.h"
 
@@ -9,7 +10,8 @@ typedef unsigned long long word;
 
 enum { BITS = 64 };
 
-/* n items, unknowns and then rows; the others are never eliminated: the links, the border, all that the stage before touches as one. */
+/* n items, unknowns and then rows. The others are never eliminated: the links, the border, and all
+ * neighbours in the stage before as one. */
 typedef struct pattern {
     int n, all, words;
     word *of;

@@ -13,7 +13,7 @@
 enum {
     CHUNK = 64,
     MAX_STEPS = 1000000,
-    MAX_TABLE = 10000 /* rows of an input's table, each of which is a term */
+    MAX_TABLE = 10000 /* rows of an input's table, each of them a term */
 }; /* stages evaluated at once: their workspace stays in cache */
 
 static size_t at(const perp__program *g, int i, int k)
@@ -39,8 +39,8 @@ static int is_of_a_phase(const perp__plan_block *b, int param)
     return 0;
 }
 
-/* The value of an expression of parameters that are not free, nor follow such, and with `phases` not
- * different in a phase either; NaN otherwise. */
+/* The value of an expression of parameters that are not free, nor follow such, and with `phases`
+ * not different in a phase either; NaN otherwise. */
 static double value_unless_free(perp__transcriber *t, perp_expr e, int phases)
 {
     const perp_model *m = t->model;
@@ -247,7 +247,8 @@ static void set_steps_of_runs(perp__program *g)
     }
 }
 
-/* The steps that a phase asks for are of equal length; from now on phase.first counts those they are divided into. */
+/* The steps that a phase asks for are of equal length; from now on phase.first counts those they
+ * are divided into. */
 static void set_steps(perp__program *g)
 {
     const int *first = g->mesh.first;
@@ -418,7 +419,8 @@ static int push_root(roots *list, const perp__graph *graph, perp_expr e, double 
     return list->n++;
 }
 
-/* Append the derivatives in a sparse row, which stand in this row of the matrix. 0 when memory is out. */
+/* Append the derivatives in a sparse row, which stand in this row of the matrix. 0 when memory is
+ * out. */
 static int push_entries(perp__program *g, perp__stage_entries *to, roots *list,
                         const perp__sparse_row *from, int row)
 {
@@ -714,7 +716,8 @@ long perp__program_place(const perp__program *g, int col, int k)
     return g->initial.p[col] >= 0 ? nW + g->initial.p[col] : -1;
 }
 
-/* Less eps in the units of the sides; as a term of the row's formula it would drown what is far smaller. */
+/* Less eps in the units of the sides; as a term of the row's formula it would drown what is far
+ * smaller. */
 static void relax_products(const perp__program *g, double eps, double *r)
 {
     for (int i = 0; i < g->npair && eps > 0 && g->pairs != PERP_PLAN_FISCHER_BURMEISTER; i++) {

@@ -16,8 +16,8 @@
 #include "model/tape.h"
 #include "perp/plan.h"
 
-/* Which rows a pair has, and what its sides are: sign * (w - offset) where that is one unknown (row
- * is -1 then), else a row (w is -1). */
+/* The rows and sides of a pair: sign * (w - offset) if that is one unknown (row is -1 then), else a
+ * row (w is -1). */
 typedef struct perp__plan_pair {
     int w[2], row[2];
     double sign[2], offset[2];
@@ -27,16 +27,18 @@ typedef struct perp__plan_pair {
     int point;
     int parts; /* of a two-sided pair: the row that its second side has its parts in; else -1 */
     int half;  /* of a two-sided pair: 0 at lo, 1 at hi */
-    int switched, kept,
-        minus; /* of one that is switched: the pair of its guard's parts, off where the second of these is 0, or -1; the first row of
-                                  what must not be there together (perp__kept); the unknown that its second side falls short of 0 by */
+    /* Of a switched pair: the pair of its guard's parts, inactive if the second of these is 0, or
+     * -1; the first row of the products that must be 0 (perp__kept); the unknown by which its
+     * second side falls short of 0 */
+    int switched, kept, minus;
     int is_guard; /* of the pair behind it */
-    int is_cone; /* an exact friction cone (cones.c), whose unknowns are d[2] and, as w[1], s; and its rows: */
+    /* an exact friction cone (cones.c), whose unknowns are d[2] and, as w[1], s; and its rows: */
+    int is_cone;
     int force[2], slip[2], speed; /* f + bound d, v - s d, s - |v| */
 } perp__plan_pair;
 
-/* What must not be there together of a pair that is switched, a row each, since each product is of another kind: the first side and above, it and
- * minus, minus and below, minus and plus. */
+/* The products that must be 0 in a switched pair, a row each, since each product is of another
+ * kind: the first side and above, it and minus, minus and below, minus and plus. */
 enum { PERP__KEPT = 4 };
 
 /* A corner of a cost or condition that is an unknown: corners.c. */
@@ -62,13 +64,15 @@ typedef struct perp__plan_row {
     char is_begin; /* it speaks of where the step begins */
 } perp__plan_row;
 
-/* A condition of the block that bounds unknown w at steps first .. last - 1, or p (else -1), or an initial value that is given (both -1). */
+/* A condition of the block that bounds unknown w at steps first .. last - 1, or p (else -1), or a
+ * given initial value (both -1). */
 typedef struct perp__plan_bounded {
     int condition, w, p, state, first, last;
     double lo, hi;
 } perp__plan_bounded;
 
-/* Entries of a sparse matrix, or of a gradient (row 0), each a root of the derivatives' tape, or -1 and constant. */
+/* Entries of a sparse matrix, or of a gradient (row 0), each a root of the derivatives' tape, or -1
+ * and constant. */
 typedef struct perp__stage_entries {
     int n, capacity;
     int *row, *col, *root;
@@ -86,14 +90,15 @@ typedef struct perp__bounds {
     double *wlo, *whi, *rlo, *rhi, *plo, *phi;
 } perp__bounds;
 
-/* What a solve makes of pairs: sides that are fixed by their bounds, a b <= relaxation, a price on a b. */
+/* What a solve makes of pairs: sides that are fixed by their bounds, a b <= relaxation, a price on
+ * a b. */
 typedef struct perp__pairing {
     const perp__bounds *bound; /* the program's, or those with sides fixed */
     double relaxation, penalty;
 } perp__pairing;
 
-/* What is added to the rows and the cost of a program of one stage without states besides expressions, by functions of somebody
- * else. What is not defined is NaN. */
+/* What is added to the rows and the cost of a program of one stage without states besides
+ * expressions, by functions of somebody else. What is not defined is NaN. */
 typedef struct perp__external {
     int njac, ngrad,
         nhess; /* entries, each at another place than those of expressions; rows ascend */
@@ -149,12 +154,12 @@ typedef struct perp__program {
     } phase;
     double from, horizon; /* start time; its length where fixed, or guessed */
     int *input_item;      /* nu: which inputs are chosen */
-    perp__chosen param,
-        start; /* free parameters; free initial states, of which item is the state */
+    perp__chosen param, start; /* free parameters; free initial states; item is the state */
     struct {
         char *rate; /* nequation: it has der(..) */
-        char *
-            first; /* conditions of the block: one without `at` that speaks of nothing but what the first node has, too */
+        /* conditions of the block: one without `at` that speaks of nothing but what the first node
+         * has, too */
+        char * first;
         perp__plan_bounded *bounded;
         int nbounded, cbounded;
         int model_row, model_end; /* the rows of the model's equations and pairs */
@@ -224,8 +229,8 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
                                     perp_status *status, perp_diag *diag);
 void perp__program_destroy(perp__program *program);
 
-/* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. PERP_ERR_MODEL: a guess is no finite number, which
- * diag (nullable) says. */
+/* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. PERP_ERR_MODEL:
+ * a guess is no finite number, which diag (nullable) says. */
 perp_status perp__program_guess(const perp__program *program, double *w, double *p,
                                 perp_diag *diag);
 
@@ -234,14 +239,15 @@ double perp__program_distant(const perp__program *program, const double *w, cons
 /* All of them into p. */
 void perp__program_set_distant(const perp__program *program, const double *w, double *p);
 
-/* The same from a table's columns over its time, where it has them. name: of the table in messages. PERP_ERR_DATA: it has none, or a value in
- * one is no finite number. */
+/* The same from a table's columns over its time, where it has them. name: of the table in messages.
+ * PERP_ERR_DATA: it has none, or a value in one is no finite number. */
 perp_status perp__program_guess_table(perp__program *program, const perp_trajectory *table,
                                       const char *name, double *w, double *p, perp_diag *diag);
 
 /* The parts of two-sided pairs, by what their conditions make of w. 0: memory. */
 int perp__program_guess_parts(perp__program *program, double *w, const double *p);
-/* The directions and speeds of slip of exact friction cones, by the slip and force in w, smoothed by eps. 0: memory. */
+/* The directions and speeds of slip of exact friction cones, by the slip and force in w, smoothed
+ * by eps. 0: memory. */
 int perp__program_guess_cones(perp__program *program, double eps, double *w, const double *p);
 /* The unknowns that stand for corners are what they stand for. r: room for the rows. */
 void perp__program_close_corners(perp__program *program, double *w, const double *p, double *r);
@@ -250,7 +256,8 @@ int perp__program_has_cones(const perp__program *program);
 typedef enum perp__cone_law { PERP__CONES_SMOOTH, PERP__CONES_SOFT } perp__cone_law;
 void perp__program_treat_cones(perp__program *program, perp__cone_law as);
 
-/* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and its rows at a guess. 0: memory. */
+/* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and
+ * its rows at a guess. 0: memory. */
 int perp__program_size_conditions(perp__program *program, const double *w, const double *p,
                                   double *size);
 /* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */

@@ -1,5 +1,6 @@
-/* A proof that no plan keeps the conditions, from those that are affine in the unknowns: the linear program of these rows over all steps. Where
- * unknowns have no range they have bounds from the equations of their step, one step behind the other. */
+/* A proof that no plan keeps the conditions, from those that are affine in the unknowns: the linear
+ * program of these rows over all steps. Where unknowns have no range they have bounds from the
+ * equations of their step, one step behind the other. */
 
 #include "plan/farkas_lp.h"
 #include "plan/nlp.h"
@@ -8,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Multipliers of the interior point below this, in its units, are what it ends with where they are 0. */
+/* Multipliers of the interior point below this, in its units, are what it ends with where they are
+ * 0. */
 static const double SMALL = 1e-8;
 /* Above this many open unknowns in a step their bounds are not looked for: the matrix is dense. */
 enum { MOST_OPEN = 400 };
@@ -133,7 +135,7 @@ static int build(proof *q)
     return 1;
 }
 
-/* Bounds from the equations of a step ------------------------------------------------------------- */
+/* Bounds from the equations of a step ---------------------------------------------------------- */
 
 /* The open unknowns of a step and the equations that speak of no others: B x = b. */
 typedef struct block {
@@ -163,8 +165,8 @@ static int is_of_block(const proof *q, const block *b, int i)
     return own > 0;
 }
 
-/* Choose as many of the m equations as there are unknowns, in front, by elimination of a copy with complete pivoting. How many unknowns they
- * determine: the first in the order behind b->place. */
+/* Choose as many of the m equations as there are unknowns, in front, by elimination of a copy with
+ * complete pivoting. How many unknowns they determine: the first in the order behind b->place. */
 static int choose_rows(const proof *q, block *b)
 {
     int n = b->n, m = b->m, *column = b->place + q->lp.ncolumn; /* the order of unknowns */
@@ -249,7 +251,8 @@ static int invert(block *b)
     return 1;
 }
 
-/* What entry i of Y b can be, mid +- off: each unknown that is not of the block counts once, by the sum of its coefficients. */
+/* What entry i of Y b can be, mid +- off: each unknown that is not of the block counts once, by the
+ * sum of its coefficients. */
 static void bound_entry(const proof *q, block *b, int i)
 {
     double mid = 0, off = 0, terms = 0;
@@ -277,7 +280,8 @@ static void bound_entry(const proof *q, block *b, int i)
     b->off[i] = off + PERP_PROOF_MARGIN * terms;
 }
 
-/* x = Y b + (I - Y B) x, so that |x| <= |Y b| / (1 - |I - Y B|) in the largest entries, and with that each entry is bounded. */
+/* x = Y b + (I - Y B) x, so |x| <= |Y b| / (1 - |I - Y B|) in the largest entries. This then bounds
+ * each entry. */
 static void bound_block(proof *q, block *b)
 {
     int n = b->n;
@@ -304,7 +308,8 @@ static void bound_block(proof *q, block *b)
     }
 }
 
-/* Of step k: those unknowns that its equations determine. rows_at: the rows of the linear program step by step, those of k from `from` to `to`. */
+/* Of step k: those unknowns that its equations determine. rows_at: the rows of the linear program
+ * step by step, those of k from `from` to `to`. */
 static void bound_step(proof *q, block *b, size_t k, const int *rows_at, int from, int to)
 {
     b->n = 0;
@@ -360,7 +365,7 @@ static int bound_steps(proof *q)
     return perp__lp_follow_rows(&q->lp, q->lo, q->hi);
 }
 
-/* The proof ----------------------------------------------------------------------------------------- */
+/* The proof ------------------------------------------------------------------------------------ */
 
 /* Multipliers of the interior point, of the sign of a bound that is there. */
 static void take_multipliers(proof *q, const double *lambda)

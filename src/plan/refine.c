@@ -1,6 +1,6 @@
-/* Mesh refinement: steps are divided where the motion leaves the plan and where the inputs jump, or taken by a method of higher order, nodes
- * become free to move where inputs or sides of pairs switch, and the plan is solved again from what it was, until motion and cost stay as
- * they are to within a tolerance. */
+/* Mesh refinement. Steps are divided where the motion leaves the plan and where the inputs jump, or
+ * get a method of higher order. Nodes become free to move where inputs or sides of pairs switch.
+ * The plan is solved again from the last one, until motion and cost stay within a tolerance. */
 
 #include "base/tol.h"
 #include "model/plan_block.h"
@@ -19,16 +19,18 @@ enum {
     MOST_LOOKS = 3
 };
 
-/* The next mesh is made for this part of the tolerance; errors are at most lowered so much at a time, more is not foreseen. */
+/* The next mesh is made for this part of the tolerance; errors are at most lowered so much at a
+ * time, more is not foreseen. */
 static const double SHARE = 0.2, LEAST_FACTOR = 1e-4;
 
-/* Steps beside a node where a jump of the inputs loses more than this part of the largest such loss are divided. */
+/* Steps beside a node where a jump of the inputs loses more than this part of the largest such loss
+ * are divided. */
 static const double LARGE_LOSS = 0.2;
 
 /* A jump of an input by this part of its size, larger than those beside it, is a switch. */
 static const double SWITCH = 0.3;
 
-/* So much of the cost more on a finer mesh is another minimum. */
+/* A cost that is higher by this share on a finer mesh is another minimum. */
 static const double DEARER = 1e-3;
 
 /* What is broken between nodes by more than this is passed through. */
@@ -42,8 +44,9 @@ static const double DEAR = 3;
 
 typedef struct refinement {
     const perp_plan *plan;
-    double *
-        off; /* K: how far a step ends from where the motion from its beginning does, relative to the sizes of the states */
+    /* K: how far a step ends from where the motion from its beginning does, relative to the sizes
+     * of the states */
+    double * off;
     double *jump; /* K + 1: of the inputs at a node, relative to their sizes */
     int *parts;   /* K: into so many is a step divided next */
     char *cut;    /* K + 1: a run of free length begins at this node */
@@ -65,7 +68,8 @@ static int order_of(perp_plan_method method)
     }
 }
 
-/* Chosen input j a part of the way through step k: held, straight, or the polynomial of its points. */
+/* Chosen input j a part of the way through step k: held, straight, or the polynomial of its
+ * points. */
 double perp__plan_input(const perp_plan *plan, int j, int k, double share)
 {
     const perp__program *g = plan->program;
@@ -82,8 +86,8 @@ double perp__plan_input(const perp_plan *plan, int j, int k, double share)
     return perp__scheme_between(&g->scheme, value, share);
 }
 
-/* The errors of steps, by accurate integration from their beginnings, and by what is broken within them. What integration is not made for counts as
- * if every step were off. */
+/* The errors of steps, by accurate integration from their beginnings, and by what is broken within
+ * them. What integration is not made for counts as if every step were off. */
 static perp_status find_errors(refinement *u)
 {
     const perp_plan *plan = u->plan;
@@ -126,7 +130,8 @@ static void find_jumps(refinement *u)
     }
 }
 
-/* How many parts of each step bring the motion's error from `error` to the tolerance with this order. Returns their number. */
+/* How many parts of each step bring the motion's error from `error` to the tolerance with this
+ * order. Returns their number. */
 static int divide_by_error(refinement *u, double error, int order)
 {
     int K = u->plan->program->K, n = 0;
@@ -142,8 +147,8 @@ static int divide_by_error(refinement *u, double error, int order)
     return n;
 }
 
-/* What the cost may lose by a jump at the beginning of step k, which would be elsewhere, or none: of the order of its square, times the steps'
- * length. */
+/* The possible gain of cost if the jump at the beginning of step k moved: of the order of its
+ * square, times the steps' length. */
 static double loss_at(const refinement *u, int k)
 {
     const perp_plan *plan = u->plan;
@@ -152,7 +157,8 @@ static double loss_at(const refinement *u, int k)
     return u->jump[k] * u->jump[k] * h;
 }
 
-/* Steps beside the jumps that may lose most, in two at least: where a switch is, and where held inputs change most. */
+/* Steps beside the jumps that may lose most, in two at least: where a switch is, and where held
+ * inputs change most. */
 static void divide_at_jumps(refinement *u)
 {
     int K = u->plan->program->K;
@@ -187,7 +193,8 @@ static void cut_at_sides(refinement *u)
     }
 }
 
-/* Where runs of free length begin: where they do now, and, with `more`, at switches. Returns whether there are new ones. */
+/* Where runs of free length begin: where they do now, and, with `more`, at switches. Returns
+ * whether there are new ones. */
 static int choose_cuts(refinement *u, int more)
 {
     const perp__program *g = u->plan->program;
@@ -350,14 +357,15 @@ void perp__plan_exchange(perp_plan *plan, perp_plan *finer)
 
 /* What is known of the cost, each in its own size. */
 typedef struct cost_errors {
-    double
-        off; /* from that of a motion that keeps all; with pairs only slopes tell of it, which are too large by any factor: 0 */
+    /* from that of a motion that keeps all; with pairs only slopes tell of it, which are too large
+     * by any factor: 0 */
+    double off;
     double rule;   /* what the method's rule leaves out of its integrals, of what it counts */
     double change; /* with the last mesh on which inputs had more values */
 } cost_errors;
 
-/* What the cost rises by, to second order, when all unknowns change by this part of their units: slopes are 0 to no less, and a cost below that is 0. 0:
- * memory. */
+/* The rise of the cost, to second order, when all unknowns change by this share of their units.
+ * Slopes are 0 to no better, and a cost below it is 0. 0: memory. */
 static int find_resolution(const perp_plan *plan, double *resolution)
 {
     const double MOVED = 1e-5;
@@ -412,7 +420,8 @@ static int is_no_worse(const perp_plan *plan, const cost_errors *e, const perp_p
            (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
 }
 
-/* On the next mesh, with the runs that were chosen. 1: the plan is on it; 0: there is none, or no such plan on it; -1: memory. */
+/* On the next mesh, with the chosen runs. 1: the plan is on it; 0: there is none, or no such plan
+ * on it; -1: memory. */
 static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_plan_result *result)
 {
     perp_plan *finer = NULL;
@@ -421,7 +430,7 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
     if (!find_cost_errors(plan, result, &e)) return -1;
     int steps = choose_parts(u, error_of(result, &e), cost_moves);
     int gains = u->nrun > plan->program->mesh.nrun && order_of(u->method) == 1;
-    if (!steps || gains) return 0; /* free lengths gain from what a method of order 1 is off by */
+    if (!steps || gains) return 0; /* free lengths exploit the error of a method of order 1 */
     perp_status status = create_finer(u, steps, &finer);
     if (status == PERP_OK) status = perp__plan_run_starts(finer, &next);
     int is_freer = steps > plan->program->K || !u->holds;
@@ -446,9 +455,10 @@ static int all_are_divided(const refinement *u)
     return all;
 }
 
-/* One mesh finer: with runs between switches, once these can be seen; without, where that has no plan; with all steps divided, where that has none
- * either and only the cost is left to be shown. Where the last one was in vain, inputs are held: several values a step may swing between the points of a
- * method, and cost less than any motion. As solve_on_next. */
+/* One mesh finer: with runs between switches, once these are visible; without them, if that has no
+ * plan; with all steps divided, if that has none either and only the cost is left to be shown. If
+ * the last mesh failed, inputs are held: several values a step may swing between the points of a
+ * method, and cost less than any motion. Returns as solve_on_next. */
 static int refine_once(perp_plan *plan, int cost_moves, int is_accurate, int in_vain,
                        perp_plan_result *result)
 {

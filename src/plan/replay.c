@@ -1,5 +1,6 @@
-/* How far a plan is from the motion that its inputs make: by an accurate integration (motion.c), or, where that is dearer than needed or
- * not possible, by another method on a finer grid. Whether its motion is that of the system, or of its mesh only. */
+/* The distance of a plan from the motion of its inputs: by an accurate integration (motion.c), or,
+ * if that is more expensive than needed or impossible, by another method on a finer grid. It
+ * decides whether a plan is one of the system, or of its mesh only. */
 
 #include "base/tol.h"
 #include "model/plan_block.h"
@@ -13,21 +14,25 @@
 
 enum { FINER = 4 }; /* steps of the simulation in one of the plan */
 
-/* Differences of a state, relative to its largest size. MUCH: the plan is not a motion of the system. MUCH_AT_KINKS: the
- * same for higher-order methods with pairs, which lose their order in steps across an event and may cost less than any
- * motion. DIVERGES: more than any impact makes; the replay itself has failed. */
+/* Differences of a state, relative to its largest size. MUCH: the plan is not a motion of the
+ * system. MUCH_AT_KINKS: the same for higher-order methods with pairs, which lose their order in
+ * steps across an event and may cost less than any motion. DIVERGES: more than any impact makes;
+ * the replay itself has failed. */
 static const double MUCH = 0.1, MUCH_AT_KINKS = 0.02, DIVERGES = 10;
 
-/* What is asked for throughout is broken between nodes by this part of the terms that it is the difference of. */
+/* What is asked for throughout is broken between nodes by this part of the terms that it is the
+ * difference of. */
 static const double MUCH_BETWEEN = 0.02;
 
-/* A state that changes by more than this part of its largest size within two steps jumps: at an impact. */
+/* A state that changes by more than this part of its largest size within two steps jumps: at an
+ * impact. */
 static const double JUMPS = 0.25;
-/* At once: AT_ONCE of that change comes within one of WITHIN parts of a step; at no more than MOST_JUMPS of all nodes. */
+/* A jump: AT_ONCE of that change comes within one of WITHIN parts of a step, at no more than
+ * MOST_JUMPS of all nodes. */
 static const double AT_ONCE = 0.5, MOST_JUMPS = 0.5;
 enum { WITHIN = 8 };
 
-/* A state that is less than this of its unit throughout is taken for rounding. */
+/* A state below this share of its unit throughout counts as rounding. */
 static const double NOISE = 1e-9;
 
 typedef struct replay {
@@ -68,7 +73,8 @@ static perp_status compare_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-/* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. 0: memory. */
+/* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. 0:
+ * memory. */
 static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, int j)
 {
     const perp__program *g = plan->program;
@@ -140,7 +146,8 @@ static perp_status replay_phase(replay *u, int q, perp_diag *diag)
     return status;
 }
 
-/* The whole plan by an integrator; worst is infinite where the simulation stops, and why says so. */
+/* The whole plan by an integrator; worst is infinite where the simulation stops, and why says
+ * so. */
 static perp_status replay_by(replay *u, perp_integrator by, perp_diag *why)
 {
     perp_status status = PERP_OK;
@@ -158,7 +165,7 @@ static int has_order_to_lose(const perp__program *g)
     return g->npair > 0 && g->npoint > 1;
 }
 
-/* So much is too much: what was asked for, or what no plan of the system is off by. */
+/* Limit of the difference: the requested one, or a value that no plan of the system exceeds. */
 static double much(const perp_plan *plan)
 {
     if (plan->options.motion_tol > 0) return plan->options.motion_tol;
@@ -206,7 +213,8 @@ static void range_beside(const replay *u, int i, int k, double *lo, double *hi)
     }
 }
 
-/* Does the motion jump within a step of the end of step k: is a good part of what state i changes there changed at once? */
+/* Does the motion jump within a step of the end of step k: is a good part of what state i changes
+ * there changed at once? */
 static int jumps_beside(const replay *u, const double *jump, int i, int k)
 {
     int K = u->plan->program->K;
@@ -218,8 +226,9 @@ static int jumps_beside(const replay *u, const double *jump, int i, int k)
     return hi - lo > JUMPS * u->amplitude[i] && most >= AT_ONCE * (hi - lo);
 }
 
-/* Where the motion of a model with pairs jumps, at an impact, the plan may do so a step earlier or later: beside a jump it is somewhere between
- * what the motion is at the nodes around. What jumps nearly everywhere is no motion with impacts but one with too few nodes. */
+/* If the motion of a model with pairs jumps, at an impact, the plan may do so a step earlier or
+ * later. Beside a jump it lies between the values of the motion at the nodes around. A motion that
+ * jumps nearly everywhere has no impacts but too few nodes. */
 static perp_status compare_beside_jumps(replay *u, int finer, perp_diag *why)
 {
     const perp__program *g = u->plan->program;
@@ -241,7 +250,8 @@ static perp_status compare_beside_jumps(replay *u, int finer, perp_diag *why)
     return status;
 }
 
-/* By an accurate integration. What it is unsure by, one with steps half as long tells where a tolerance was asked for. */
+/* By an accurate integration. What it is unsure by, one with steps half as long tells where a
+ * tolerance was asked for. */
 static perp_status integrate(replay *u, perp_diag *why)
 {
     const perp_plan *plan = u->plan;
@@ -274,9 +284,9 @@ static perp_status integrate(replay *u, perp_diag *why)
     return status;
 }
 
-/* By theta 1/2, which damps nothing; a plan by theta, by backward Euler. Where a model has pairs theta may
- * bounce off an impact, so there a second replay by backward Euler may stand for the first, unless that
- * diverged. */
+/* By theta 1/2, which damps nothing; a plan by theta, by backward Euler. Where a model has pairs
+ * theta may bounce off an impact, so there a second replay by backward Euler may stand for the
+ * first, unless that diverged. */
 static perp_status replay_both(replay *u, perp_diag *why)
 {
     int is_weighted = u->plan->program->scheme.is_weighted;
@@ -289,8 +299,9 @@ static perp_status replay_both(replay *u, perp_diag *why)
     return status;
 }
 
-/* By another method, and accurately where the plan's order asks for it or the other is far off. A method that damps, with steps that are long
- * for what grows, takes that for stable: where the other motion diverges it is the one that counts. */
+/* By another method, and accurately where the plan's order asks for it or the other is far off. A
+ * method that damps, with steps that are long for what grows, takes that for stable: where the
+ * other motion diverges it is the one that counts. */
 static perp_status measure(replay *u, perp_diag *why)
 {
     const perp_plan *plan = u->plan;

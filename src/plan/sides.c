@@ -49,8 +49,8 @@ static double switched_side(const perp__program *g, int guard, int k, const doub
     return b / g->unit.w[pair->w[1]];
 }
 
-/* Of a guard that is at its switch: is what is behind it the same on both sides of that? Where its pair has a force, or would need one at once, it is
- * not, and no small change switches it. */
+/* Of a guard that is at its switch: is what is behind it the same on both sides of that? Where its
+ * pair has a force, or would need one at once, it is not, and no small change switches it. */
 static int may_switch(const perp__program *g, int guard, int k, const double *w, const double *r,
                       double tol)
 {
@@ -58,7 +58,8 @@ static int may_switch(const perp__program *g, int guard, int k, const double *w,
            switched_side(g, guard, k, w, r) >= -tol;
 }
 
-/* The side of a guard, 1 where it is off: there is no force then, and a second side below 0 is there only then. */
+/* The side of a guard; 1: it is off. Then there is no force, and only then may the second side be
+ * below 0. */
 static int side_of_guard(const perp__program *g, int guard, int k, const double *w, const double *r)
 {
     double above = perp__side_value(g, &g->pair[guard], 0, k, w, r),
@@ -102,7 +103,8 @@ static int has_relaxed_guard(const perp__sides *s, const perp__plan_pair *pair, 
            s->side[entry(s->program, pair->switched, k)] == PERP__SIDE_RELAXED;
 }
 
-/* Of a pair that is switched: its second side is anything where it is off, and never short of 0 where it is on. */
+/* Of a switched pair: its second side is free where it is off, and never short of 0 where it is
+ * on. */
 static void hold_parts(perp__bounds *b, const perp__plan_pair *pair, int off, size_t K, size_t k)
 {
     size_t minus = (size_t)pair->minus * K + k, plus = (size_t)pair->w[1] * K + k,

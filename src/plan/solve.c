@@ -13,8 +13,9 @@ static const double STATIONARY = 1e-5; /* every slope is 0 to this, relative to 
 static const double HELD = 1e-3;       /* multipliers below this beside their terms hold nothing */
 static const double CHEAPER = 1e-9;    /* of the cost: what is less than this much cheaper is not */
 
-/* Where a search ends: the barrier, when nothing comes after it, and when sides are fixed then; the violation of a point
- * from which sides are chosen, and that of a solution with sides that ended short of its tolerance. */
+/* End of a search: the last barrier if nothing follows, and if sides are fixed then; the violation
+ * of a point from which sides are chosen, and that of a solution with sides that ended short of its
+ * tolerance. */
 static const double BARRIER_MIN = 1e-11, BARRIER_MIN_BEFORE_SIDES = 1e-9, TOL_BEFORE_SIDES = 1e-6;
 static const double NEARLY_FEASIBLE = 1e-2, FEASIBLE = 1e-9;
 static const double BARELY = 1e-8;
@@ -22,21 +23,25 @@ static const double CLOSED = 1e-12; /* gap, and violation tried for, of a soluti
 static const double CLOSED_WITHOUT_PAIRS = 1e-9; /* the same where there are no sides to fix */
 static const double SMALL_PAIR =
     0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
-/* Of a plan that is solved again: by so much of the last cost must it be dearer for other sides to be searched; the last relaxation of that. */
+/* Of a plan that is solved again: other sides are searched if its cost exceeds the last by this
+ * share; the last relaxation of that search. */
 static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
-/* The first relaxation of sides that are searched near a plan; near one in a loop, which is to keep most of its sides. */
+/* The first relaxation of sides that are searched near a plan; near one in a loop, which is to keep
+ * most of its sides. */
 static const double NEARBY = 0.1, NEARBY_IN_LOOP = 0.03;
-/* In balanced units, of the cost beside the barrier, and of what pairs are relaxed by at first: ADR 075. */
+/* In balanced units, of the cost beside the barrier, and of what pairs are relaxed by at first: ADR
+ * 075. */
 static const double WEIGHT_IF_BALANCED = 2.5, RELAXED_IF_BALANCED = 0.2;
-enum { MOST_NEARBY = 40 }; /* iterations of each search: where it is near it is quick */
-/* In a loop, of the call up to the end of the search, and of that at least: no call is to take much longer than others. */
+enum { MOST_NEARBY = 40 }; /* iterations of each search: near a solution it is quick */
+/* In a loop, of the call up to the end of the search, and of that at least: no call is to take much
+ * longer than others. */
 enum { MOST_IN_CALL = 19, LEAST_IN_CALL = 5 };
 enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
 enum { MOST_IN_PART = 5 };            /* iterations of a search that is spread over steps */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
-static const double STILL = 1e-6;     /* a state moves by less than this: it stays where it is */
+static const double STILL = 1e-6;     /* a state that moves by less stays at its value */
 static const double ROUNDING = 1e-9;  /* of its unit: what an unknown is that is 0 throughout */
-static const double UNBOUNDED = -1e9; /* a cost below this is said to fall without end */
+static const double UNBOUNDED = -1e9; /* a cost below this counts as unbounded */
 
 static int forward_progress(void *context, const perp__ipm_progress *q)
 {
@@ -83,7 +88,8 @@ static double first_relaxation(const perp_plan *plan)
     return perp__plan_relaxation(plan, plan->options.relaxation);
 }
 
-/* The relaxation eps at which the guess satisfies a b <= eps in every pair; not so small that the iterates cannot move. */
+/* The relaxation eps at which the guess satisfies a b <= eps in every pair; not so small that the
+ * iterates cannot move. */
 static double relaxation_of_guess(perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -183,8 +189,8 @@ static int has_cost(const perp_plan *plan)
     return has;
 }
 
-/* First order at the point, for its multipliers; r: the rows' values there. Without a cost multipliers of 0 show it, and what the search
- * ended with are weights of its barrier. */
+/* First order at the point, for its multipliers; r: the rows' values there. Without a cost
+ * multipliers of 0 show it, and what the search ended with are weights of its barrier. */
 static double stationarity(perp_plan *plan)
 {
     if (!has_cost(plan)) {
@@ -283,8 +289,8 @@ int perp__plan_solve_sides(perp_plan *plan, const char *phase, double relaxation
     return solved;
 }
 
-/* Fix the smaller side of each pair at 0 and solve. Where that fails, the pairs with both sides small are kept
- * relaxed for one more solve, from which their sides are chosen. */
+/* Fix the smaller side of each pair at 0 and solve. Where that fails, the pairs with both sides
+ * small are kept relaxed for one more solve, from which their sides are chosen. */
 static int solve_smaller_sides(perp_plan *plan, double *cost)
 {
     perp__sides_choose(plan->sides, plan->w, plan->r);
@@ -300,7 +306,8 @@ static int solve_smaller_sides(perp_plan *plan, double *cost)
     return perp__plan_solve_sides(plan, "sides fixed", 0, cost);
 }
 
-/* The multiplier of a side of a pair at 0, relative to the terms of its slope; negative where the cost would fall off 0. */
+/* The multiplier of a side of a pair at 0, relative to the terms of its slope; negative where the
+ * cost would fall off 0. */
 static double side_multiplier(const perp_plan *plan, const perp__plan_pair *pair, int side, int k)
 {
     const perp__kkt *u = plan->kkt;
@@ -313,8 +320,8 @@ static double side_multiplier(const perp_plan *plan, const perp__plan_pair *pair
     return pair->sign[side] * u->slope[at] / (u->size[at] + u->floor[at] + PERP_TINY);
 }
 
-/* Are the multipliers of both sides nonnegative in every open pair, at the point last evaluated? Then opening it does
- * not lower the cost to first order. */
+/* Are the multipliers of both sides nonnegative in every open pair, at the point last evaluated?
+ * Then opening it does not lower the cost to first order. */
 static int holds_both_sides(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -330,9 +337,9 @@ static int holds_both_sides(const perp_plan *plan)
     return 1;
 }
 
-/* Biactive pairs (both sides 0) of the kept plan, up to MOST_CHOSEN: solve the program of each choice of a side. 1: a
- * choice costs less than `below`, and its solution is the present point. 0: none does; is_b is 1 if every program
- * was solved, which shows B-stationarity. */
+/* Biactive pairs (both sides 0) of the kept plan, up to MOST_CHOSEN: solve the program of each
+ * choice of a side. 1: a choice costs less than `below`, and its solution is the present point. 0:
+ * none does. is_b is 1 if every program was solved, which shows B-stationarity. */
 static int try_every_side(perp_plan *plan, double below)
 {
     enum { MOST_CHOSEN = 4 };
@@ -358,9 +365,10 @@ static int try_every_side(perp_plan *plan, double below)
     return 0;
 }
 
-/* The kept plan is not strongly stationary: show that it is B-stationary (is_b), or go on along a direction of descent, with the sides
- * that stay 0 along it; where that leads to none, along one that takes longer to find. 1: a plan that costs less than `below`, the present point;
- * 0: none; -1: out of memory. */
+/* The kept plan is not strongly stationary. Show that it is B-stationary (is_b), or continue along
+ * a direction of descent, with the sides that stay 0 along it. If that fails, use a direction that
+ * takes longer to find. 1: a plan that costs less than `below`, the present point; 0: none; -1: out
+ * of memory. */
 static int certify_or_leave(perp_plan *plan, double below)
 {
     static const double ways[] = {0.1, 1e-3};
@@ -387,10 +395,11 @@ static int certify_or_leave(perp_plan *plan, double below)
     return try_every_side(plan, below);
 }
 
-/* Fix the smaller side of each pair and solve. Biactive pairs (both sides 0) whose multipliers are not both >= 0 are
- * then opened, which asks for both sides >= 0 only: if the cost stays as it is the point is strongly stationary
- * (Scheel and Scholtes 2000); if it falls, the smaller sides of the opened solution are tried, and then those of a direction of
- * descent, if there is one. 1: an answer; 0: none; -1: out of memory. */
+/* Fix the smaller side of each pair and solve. Biactive pairs (both sides 0) whose multipliers are
+ * not both >= 0 are then opened, with both sides >= 0 only. If the cost stays the point is strongly
+ * stationary (Scheel and Scholtes 2000). If it falls, the smaller sides of the opened solution are
+ * tried, and then those of a direction of descent, if there is one. 1: an answer; 0: none; -1: out
+ * of memory. */
 static int refine(perp_plan *plan, perp_plan_result *result)
 {
     enum { MAX_ROUNDS = 20 };
@@ -432,7 +441,8 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     return found;
 }
 
-/* Unknowns that are rounding at all steps and points, 0 instead: relative to themselves they can keep no equation. 1: there are some. */
+/* Unknowns that are rounding at all steps and points, 0 instead: relative to themselves they can
+ * keep no equation. 1: there are some. */
 static int drop_rounding(perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -481,10 +491,10 @@ static int verify(perp_plan *plan, perp_plan_result *result)
     return check.worst <= plan->options.verify_tol;
 }
 
-/* Homotopy in the relaxation a b <= eps of the pairs, then the program in which one side of each pair is fixed at
- * 0. Where that program has no solution, eps is lowered 100 times further and the sides are chosen again; if that
- * fails too, the homotopy is repeated from the start and ends at an eps 100 times larger. 1: solved with sides
- * fixed; 0: it is not; -1: out of memory. */
+/* Homotopy in the relaxation a b <= eps of the pairs, then the program in which one side of each
+ * pair is fixed at 0. If that program has no solution, eps is lowered 100 times further and the
+ * sides are chosen again. If that fails too, the homotopy is repeated from the start and ends at an
+ * eps 100 times larger. 1: solved with sides fixed; 0: it is not; -1: out of memory. */
 static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
                       perp_plan_result *result)
 {
@@ -506,14 +516,14 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
     return refined;
 }
 
-/* Second order ---------------------------------------------------------------------------------- */
+/* Second order --------------------------------------------------------------------------------- */
 
-/* Biactive pairs for which a multiplier is not positive make one program for each choice of a side, whose second
- * order is tested by itself: up to this many such pairs. */
+/* Biactive pairs for which a multiplier is not positive make one program for each choice of a side,
+ * whose second order is tested by itself: up to this many such pairs. */
 enum { MOST_BRANCHED = 12 };
 
-/* Those pairs at the present point: the first MOST_BRANCHED of them in `list`; returns their number. Sets the sides
- * to those of the point. */
+/* Those pairs at the present point: the first MOST_BRANCHED of them in `list`; returns their
+ * number. Sets the sides to those of the point. */
 static int find_branched(perp_plan *plan, size_t *list)
 {
     const perp__program *g = plan->program;
@@ -535,8 +545,8 @@ static int find_branched(perp_plan *plan, size_t *list)
     return n;
 }
 
-/* Latest step first: the first entries of the list change most often as the choices are enumerated, and the factors
- * of all steps before the changed one are reused. */
+/* Latest step first: the first entries of the list change most often as the choices are enumerated,
+ * and the factors of all steps before the changed one are reused. */
 static void sort_late_first(const perp_plan *plan, size_t *list, int n)
 {
     size_t K = (size_t)plan->program->K;
@@ -548,8 +558,9 @@ static void sort_late_first(const perp_plan *plan, size_t *list, int n)
         }
 }
 
-/* The second-order test at the present point, for each choice of sides of its biactive pairs. Ends at the first choice
- * under which the cost falls along a direction, with the sides of that choice fixed. */
+/* The second-order test at the present point, for each choice of sides of its biactive pairs. Ends
+ * at the first choice under which the cost falls along a direction, with the sides of that choice
+ * fixed. */
 static int second_order(perp_plan *plan)
 {
     size_t list[MOST_BRANCHED];
@@ -574,8 +585,8 @@ static int second_order(perp_plan *plan)
     return least;
 }
 
-/* The longest step along the direction that covers at most half the distance to any bound and changes no unknown by
- * more than its extent or unit. */
+/* The longest step along the direction that covers at most half the distance to any bound and
+ * changes no unknown by more than its extent or unit. */
 static double way_along(const perp_plan *plan, double sign)
 {
     const perp__program *g = plan->program;
@@ -601,8 +612,8 @@ static int improves(const perp_plan_result *now, const perp_plan_result *before)
     return now->cost < before->cost - CHEAPER * size;
 }
 
-/* Take one step along the direction and solve again, at first with the sides fixed as they are. 1: a cheaper plan;
- * 0: none, or stopped; -1: out of memory. */
+/* Take one step along the direction and solve again, at first with the present sides fixed. 1: a
+ * cheaper plan; 0: none, or stopped; -1: out of memory. */
 static int follow(perp_plan *plan, double way, perp_plan_result *result)
 {
     perp_plan_result now = *result;
@@ -641,8 +652,9 @@ static double *kept_iterate(perp_plan *plan)
     return kept;
 }
 
-/* A direction of negative curvature in the null space of the active conditions: restart from points along it, on both
- * sides and at several distances. 1: a cheaper plan was found; 0: none; -1: out of memory. */
+/* A direction of negative curvature in the null space of the active conditions: restart from points
+ * along it, on both sides and at several distances. 1: a cheaper plan was found; 0: none; -1: out
+ * of memory. */
 static int leave(perp_plan *plan, perp_plan_result *result)
 {
     static const double ways[] = {1, -1, 0.1, -0.1};
@@ -667,7 +679,8 @@ static int leave(perp_plan *plan, perp_plan_result *result)
     return left;
 }
 
-/* From a plan with sides: other sides by a homotopy from a small relaxation, as long as that is cheaper. 0: memory. */
+/* From a plan with sides: other sides by a homotopy from a small relaxation, as long as that is
+ * cheaper. 0: memory. */
 static int improve_sides(perp_plan *plan, perp_plan_result *result)
 {
     enum { MOST_IMPROVED = 8 };
@@ -706,8 +719,8 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
 
 /* The word ------------------------------------------------------------------------------------- */
 
-/* Does the cost fall as a horizon without upper bound grows, at the point last evaluated? Or has it grown so far already that no
- * slope says anything? */
+/* Does the cost fall as a horizon without upper bound grows, at the point last evaluated? Or has it
+ * grown so far already that no slope says anything? */
 static int falls_with_horizon(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -722,9 +735,10 @@ static int falls_with_horizon(const perp_plan *plan)
     return falls;
 }
 
-/* What multipliers leave of the cost of a convex program, which may be that much above its least, beside the cost and what its slopes make of the
- * unknowns at the point, so that no constant counts; where these are 0, beside the least of what single unknowns have in it. What the cost is
- * elsewhere may be any number of times more and counts for nothing. Below 1 it is nothing. */
+/* The part of a convex program's cost that multipliers leave open, which may be above its least. It
+ * is relative to the cost and to the effect of its slopes on the unknowns at the point, so
+ * constants do not count. If these are 0, it is relative to the least effect of a single unknown.
+ * The cost elsewhere may be far larger and does not count. Below 1 it is negligible. */
 static double gap_left(const perp_plan *plan, double cost)
 {
     const double LEFT = 1e-6;
@@ -745,7 +759,8 @@ static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
 }
 
-/* No state moves, and that is not free of cost: where nothing touches what should be moved, the cost has no slope. */
+/* No state moves, and that is not free of cost: without a contact of what should be moved, the cost
+ * has no slope. */
 static int does_nothing(const perp_plan *plan, const perp_plan_result *result)
 {
     const perp__program *g = plan->program;
@@ -761,8 +776,9 @@ static int does_nothing(const perp_plan *plan, const perp_plan_result *result)
     return 1;
 }
 
-/* If the guess itself is feasible and costs less than the plan found from it (or none was found), it is the plan,
- * refined where that works. 1: it is the plan now; 0: it is not; -1: out of memory. */
+/* If the guess itself is feasible and costs less than the plan found from it (or none was found),
+ * it becomes the plan, refined if that works. 1: it is the plan now; 0: it is not; -1: out of
+ * memory. */
 static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
 {
     perp_plan_result guess = {0}, now;
@@ -800,8 +816,9 @@ static int is_spent(const perp_plan *plan)
     return plan->again.budget > 0 && plan->iterations >= plan->again.budget;
 }
 
-/* From an answer with these sides, which cost more than they did before, or from the present point, which has none: others by a homotopy
- * from a small relaxation. The cheaper plan counts. 1: solved with sides fixed; 0: it is not; -1: out of memory. */
+/* From an answer with these sides, whose cost has grown, or from the present point, which has none:
+ * find other sides by a homotopy from a small relaxation. The cheaper plan counts. 1: solved with
+ * sides fixed; 0: it is not; -1: out of memory. */
 static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *result)
 {
     perp_plan_result other = {.outcome = PERP_PLAN_LIMIT};
@@ -821,8 +838,9 @@ static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *resu
     return 1;
 }
 
-/* From the present point, which solves a program nearby, with the sides that it has; others where these cost more than they did; a search from
- * the model's guess where there are none. 1: solved with sides fixed; 0: it is not; -1: out of memory. */
+/* From the present point, which solves a nearby program, with its sides. Others follow if the cost
+ * has grown, and a search from the model's guess if there are none. 1: solved with sides fixed; 0:
+ * it is not; -1: out of memory. */
 static int run_from_here(perp_plan *plan, perp_plan_result *result)
 {
     double cost = INFINITY;
@@ -891,7 +909,8 @@ int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
-/* One step from the present point, with the sides that it has; *cost: there. 0: there is none, and the point is as it was. */
+/* One step from the present point, with the sides that it has; *cost: there. 0: there is none, and
+ * the point is as it was. */
 static int take_step(perp_plan *plan, double *cost)
 {
     perp__program *g = plan->program;
@@ -913,7 +932,8 @@ static int take_step(perp_plan *plan, double *cost)
     return ok;
 }
 
-/* From what the search for other sides came to, if that is cheaper than the plan was when it was last looked at; else from the plan. */
+/* From what the search for other sides came to, if that is cheaper than the plan was when it was
+ * last looked at; else from the plan. */
 static int take_cheaper_step(perp_plan *plan)
 {
     double cost;
@@ -951,8 +971,8 @@ int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
-/* The same program once more, from its solution, to the last digits: a phase of hardly any length multiplies what is left of its equations. As
- * verify. */
+/* The same program once more, from its solution, to the last digits: a phase of very small length
+ * multiplies the residuals of its equations. Returns as verify. */
 static int polish(perp_plan *plan, perp_plan_result *result)
 {
     double cost;
@@ -962,8 +982,9 @@ static int polish(perp_plan *plan, perp_plan_result *result)
     return verify(plan, result);
 }
 
-/* A convex program whose cost is far more elsewhere than where its minimum is: what the barrier leaves is beside that. Solved again from its answer,
- * the cost weighed by what was left, until nothing is that counts, or no better is found. holds, or -1: memory. */
+/* A convex program whose cost is far larger elsewhere than at its minimum: the barrier's remainder
+ * is relative to that size. It is solved again from its answer, with the cost weighed by the
+ * remainder, until that is negligible, or no better answer is found. holds, or -1: memory. */
 static int close_gap(perp_plan *plan, perp_plan_result *result)
 {
     enum { MOST_WEIGHED = 4, MOST_ITERATIONS = 60 };
@@ -1075,8 +1096,8 @@ static perp_status say_broken_start(const perp_plan *plan, int condition, double
                         c->text, off);
 }
 
-/* No run ended in a plan: say why, as far as it can be found out. Or one did whose conditions hold to the tolerance, and no better: only_proof of
- * that there is none. */
+/* No run ended in a plan: say why, as far as it can be found out. Or one did whose conditions hold
+ * to the tolerance, and no better: only_proof of that there is none. */
 static perp_status explain(perp_plan *plan, int only_proof, perp_plan_result *result,
                            perp_diag *diag)
 {
@@ -1158,8 +1179,9 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
                       plan->model->source.name, result->cost);
 }
 
-/* The rule by which the method integrates the cost is no part of the motion: what it leaves out is added. Where that is more than half of what
- * is counted, the cost is not the motion's: it may have a pole between two nodes, or swing within each step. */
+/* The method's rule for the integral of the cost is no part of the motion, so its error is added.
+ * If it is more than half of the counted integrals, the cost is not the motion's: it may have a
+ * pole between two nodes, or swing within each step. */
 static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     const double MOST = 0.5;
@@ -1179,7 +1201,8 @@ static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *resul
     return PERP_OK;
 }
 
-/* The conditions hold to the tolerance, but worse than a search leaves them: they may contradict each other by less than that. */
+/* The conditions hold to the tolerance, but worse than a search leaves them: they may contradict
+ * each other by less than that. */
 static int holds_barely(const perp_plan_result *result)
 {
     return perp_plan_holds(result->outcome) &&

@@ -1,15 +1,17 @@
-/* Other sides for the pairs of a plan in a control loop, searched beside it a few iterations a call, so that no call takes long: the homotopy from a small
- * relaxation goes on where it was left, moved on in time with the plan, from where the system is now. What it comes to is one more point to
- * take a step from. */
+/* Other sides for the pairs of a plan in a control loop, searched beside it a few iterations a
+ * call, so that no call takes long. The homotopy from a small relaxation continues where it
+ * stopped, moved in time with the plan, from the present state of the system. Its result is one
+ * more point from which to take a step. */
 
 #include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* By so much of the least cost since sides were searched must a plan be dearer; the first relaxation, and the last. */
+/* A search begins if the plan costs more than the least cost since the last search, by this share;
+ * the first relaxation, and the last. */
 static const double DEARER = 0.2, FIRST = 0.1, LAST = 1e-5;
-/* From here on a point of the search that costs so much less than the plan is one to try a step from. */
+/* A point of the search that costs less than the plan by this share is one to try a step from. */
 static const double NEAR = 1e-3, NEARLY_FEASIBLE = 1e-2;
 /* A search that has taken so many calls is given up: the system has moved on. */
 enum { MOST_CALLS = 20 };

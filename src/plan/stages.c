@@ -62,7 +62,8 @@ void perp__stages_begin(perp__stages *s, int k)
     }
 }
 
-/* S_k += G T G', B_k += G U', where [T . ; U .] is what is left of the links and the border by stage k - 1. */
+/* S_k += G T G', B_k += G U', where [T . ; U .] is the remainder of the links and the border after
+ * stage k - 1. */
 static void bring_forward(perp__stages *s, int k)
 {
     int nl = s->nlink, before = s->n[k - 1], many = 0, *rows = s->list;

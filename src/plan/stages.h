@@ -2,11 +2,12 @@
  *
  *     S_k x_k + G_k x_k-1[links] + (G_k+1' x_k+1 at the links) + B_k y = r_k,   sum_k B_k' x_k + P y = q,
  *
- * which is the form of the Newton systems of an interior point over stages. Elimination goes forward over the stages, with
- * pivoting inside a stage; the border is last. Cost and memory are linear in the number of stages.
+ * which is the form of the Newton systems of an interior point over stages. Elimination goes
+ * forward over the stages, with pivoting inside a stage; the border is last. Cost and memory are
+ * linear in the number of stages.
  *
- * A stage is one matrix [S C; C' 0], C = [1 at the links, B], of which the rows of S are eliminated: what is left of the others is what
- * the next stage and the border are less. */
+ * A stage is one matrix [S C; C' 0], C = [1 at the links, B]. The rows of S are eliminated. The
+ * remainder of the others is subtracted from the next stage and the border. */
 
 #ifndef PERP_SRC_STAGES_H
 #define PERP_SRC_STAGES_H
@@ -38,8 +39,8 @@ typedef struct perp__stages {
 perp__stages *perp__stages_create(perp__arena *arena, int K, int nmax, int nlink, int nborder,
                                   int most_coupled);
 
-/* The caller fills n, link and P; then for each stage, in order from 0: begins it, adds to its entries, eliminates it. 0 if S_k is
- * singular. */
+/* The caller fills n, link and P; then for each stage, in order from 0: begins it, adds to its
+ * entries, eliminates it. 0 if S_k is singular. */
 void perp__stages_start(perp__stages *s);
 void perp__stages_begin(perp__stages *s, int k);
 int perp__stages_eliminate(perp__stages *s, int k);

@@ -50,7 +50,8 @@ void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep)
         memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
 }
 
-/* Plans that hold come before those that do not, and motions before plans of their mesh; then the cost decides, then the word. */
+/* Plans that hold come before those that do not, and motions before plans of their mesh; then the
+ * cost decides, then the word. */
 static int is_better(const slot *one, const starts *s)
 {
     const perp_plan_result *a = &one->result, *b = s->best;
@@ -136,7 +137,8 @@ static void take_in_order(starts *s)
     }
 }
 
-/* Where plans are compared: is this one the motion that its inputs make, and does it move? 0: memory. */
+/* Where plans are compared: is this one the motion that its inputs make, and does it move? 0:
+ * memory. */
 static int find_motion(const starts *s, slot *me)
 {
     perp_plan_result result = me->result;
@@ -227,8 +229,8 @@ static perp_status run_waves(starts *s)
     return s->failed ? PERP_ERR_MEMORY : PERP_OK;
 }
 
-/* As many as asked for. A random start of a plan with pairs ends in one of many plans: it is compared with those from the model's guess,
- * unless nothing is to be tried beside it. */
+/* The requested number. A random start of a plan with pairs ends in one of many plans. It is
+ * compared with those from the model's guess, unless no further start is allowed. */
 static int least_tries(const perp_plan *plan)
 {
     enum { COMPARED = 3 };

@@ -80,8 +80,8 @@ static perp_expr in_phase(perp__transcriber *t, int q, perp_expr inside, perp_ex
     return perp__add(graph, outside, perp__mul(graph, is_in, perp__sub(graph, inside, outside)));
 }
 
-/* Parameters: free ones are unknowns; others numbers, or follow what they are written in. `own`: the
- * values of phases, of the block's `param` lines; nullable. */
+/* Parameters: free ones are unknowns; others numbers, or follow what they are written in. `own`:
+ * the values of phases, of the block's `param` lines; nullable. */
 static void map_params(perp__transcriber *t, const perp_expr *own)
 {
     const perp_model *m = t->model;
@@ -314,7 +314,8 @@ void perp__push_pair(perp__transcriber *t, perp__plan_pair pair)
         t->failed = 1;
 }
 
-/* One of two pairs by which a pair is switched: of side a and a part of what row `parts` has. The program's index of it. */
+/* One of two pairs by which a pair is switched: of side a and a part of what row `parts` has. The
+ * program's index of it. */
 static int join_parts(perp__transcriber *t, perp__plan_pair pair, const perp__pair *of, perp_expr a,
                       perp_expr part, int parts, int half)
 {
@@ -327,9 +328,10 @@ static int join_parts(perp__transcriber *t, perp__plan_pair pair, const perp__pa
     return t->program->npair - 1;
 }
 
-/* A pair that holds where the guard c <= 0 does at the start of the step, while a = 0 elsewhere: with c = above - below and b = plus - minus,
- * 0 <= above perp below >= 0 and 0 <= a perp plus >= 0, and of a, above, below, minus no two are there together that do not belong together. Where
- * sides are fixed (sides.c), below = 0 switches the pair off. */
+/* A pair that holds where the guard c <= 0 holds at the start of the step, with a = 0 elsewhere.
+ * With c = above - below and b = plus - minus: 0 <= above perp below >= 0 and 0 <= a perp plus >=
+ * 0, and products of a, above, below, minus that exclude each other are 0. With fixed sides
+ * (sides.c), below = 0 switches the pair off. */
 static void add_guarded(perp__transcriber *t, perp__plan_pair pair, const perp__pair *of,
                         perp_expr a, perp_expr b, int *split)
 {

@@ -33,7 +33,8 @@ void perp__transcribe(perp__transcriber *t);
 /* Set the map for point c, and translate an expression of the model with it. */
 void perp__set_instant(perp__transcriber *t, perp__reading reading, int c);
 perp_expr perp__translate(perp__transcriber *t, perp_expr e);
-/* The same, with an error at a place of the text where e speaks of what the instant does not have. */
+/* The same, with an error at a place of the text where e speaks of what the instant does not
+ * have. */
 perp_expr perp__translate_at(perp__transcriber *t, perp_expr e, int at);
 
 #define PERP__NOT_AT_START                                                                         \
@@ -66,18 +67,21 @@ perp_expr perp__plan_unknown(perp__transcriber *t, int c, int j);
 enum {
     PERP__CONE_UNKNOWNS = 3
 }; /* d[2], s: the last unknowns of a point that stand for pairs, cone behind cone */
-/* cones.c: how many exact friction cones a model has; their rows and pairs at a point, whose unknowns begin at *split. */
+/* cones.c: how many exact friction cones a model has; their rows and pairs at a point, whose
+ * unknowns begin at *split. */
 int perp__plan_cones(const perp_model *model);
 void perp__transcribe_cones(perp__transcriber *t, int point, int *split);
 
-/* corners.c: how many corners the costs and conditions of a block have, each of which may become an unknown of a point (-1: memory; is_weighted:
- * integrals are of states between the ends of a step); `e`, which is minimised `weight` times, or bounded from above (1) or below (-1), at a point of
- * steps first .. last - 1, with unknowns for those that bend upwards. */
+/* corners.c: the number of non-differentiable points in the costs and conditions of a block, each
+ * of which may become an unknown of a point (-1: memory; is_weighted: integrals are of states
+ * between the ends of a step). `e` is minimised `weight` times, or bounded from above (1) or below
+ * (-1), at a point of steps first .. last - 1, with unknowns for those that bend upwards. */
 int perp__plan_corners(const perp_model *m, int is_weighted);
 perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, const char *text,
                              int at, int point, int first, int last);
 
-/* One side of a pair, `e` >= 0: where it is sign (unknown - offset), a bound; else (unknown -1) a row. */
+/* One side of a pair, `e` >= 0: a bound if it is sign (unknown - offset), else (unknown -1) a
+ * row. */
 void perp__add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,
                     const perp__pair *of, double sign, perp_expr unknown, double offset);
 /* The row or the cost that holds a pair together; then the pair itself is one of the program's. */

@@ -1,5 +1,6 @@
-/* From the plan block to the program: ranges, conditions at nodes, costs. A condition on one unknown
- * becomes its bound, so that a value that is given is no unknown at all; others become rows. */
+/* From the plan block to the program: ranges, conditions at nodes, costs. A condition on one
+ * unknown becomes its bound, so that a value that is given is no unknown at all; others become
+ * rows. */
 
 #include "base/tol.h"
 #include "plan/transcribe.h"
@@ -89,7 +90,8 @@ static void range_of_phase(perp__transcriber *t, int q, double *lo, double *hi)
 }
 
 /* Lengths of phases, and of the whole. */
-/* A run between switches is at least this part of what it was when they were found: shorter, it would be lost. */
+/* A run between switches is at least this part of what it was when they were found: shorter, it
+ * would be lost. */
 static const double LEAST_RUN = 0.2;
 
 static void range_of_horizon(perp__transcriber *t)
@@ -174,7 +176,8 @@ static int step_at_time(perp__transcriber *t, const perp__plan_condition *c, dou
     return last;
 }
 
-/* The step whose end is the node at a share of those that were asked for, within first .. last - 1, or first - 1. */
+/* The step whose end is the node at a share of those that were asked for, within first .. last - 1,
+ * or first - 1. */
 static double step_at_share(const perp__program *g, double share, int first, int last)
 {
     const int *of = g->mesh.first;
@@ -225,8 +228,8 @@ static void intersect(perp__transcriber *t, const perp__plan_condition *c, doubl
                          c->text, *wlo, *whi);
 }
 
-/* Is e an unknown of the step, or a state of the step before (then *before is 1)? Its index in w, or
- * -1. */
+/* Is e an unknown of the step, or a state of the step before (then *before is 1)? Its index in w,
+ * or -1. */
 static int unknown_index(const perp__transcriber *t, perp_expr e, int *before)
 {
     const perp__program *g = t->program;
@@ -266,7 +269,8 @@ static void add_general(perp__transcriber *t, const perp__plan_condition *c, int
     }
 }
 
-/* A condition at a node that may be missed: e + unit (below - above), at a price of below + above. */
+/* A condition at a node that may be missed: e + unit (below - above), at a price of below +
+ * above. */
 static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
 {
     perp__program *g = t->program;
@@ -285,7 +289,8 @@ static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
     return perp__add(graph, e, perp__mul(graph, unit, perp__sub(graph, below, above)));
 }
 
-/* lo <= e <= hi by numbers at steps first .. last - 1: a bound where e is an unknown, else a row. */
+/* lo <= e <= hi by numbers at steps first .. last - 1: a bound where e is an unknown, else a
+ * row. */
 static void add_numbers(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
                         double lo, double hi, int first, int last)
 {
@@ -312,7 +317,8 @@ static void add_numbers(perp__transcriber *t, const perp__plan_condition *c, int
                                          .hi = hi});
 }
 
-/* A condition whose corners are unknowns, each of its sides by itself. 0: it has none that may be. */
+/* A condition whose corners are unknowns, each of its sides by itself. 0: it has none that may
+ * be. */
 static int add_lifted(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
                       const perp_expr *side, const double *bound, int point, int first, int last)
 {
@@ -366,8 +372,8 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
     }
 }
 
-/* At the start: what fixes a state has been read with the layout; a range of a free one narrows its
- * bounds; the rest are rows of the first step. */
+/* At the start: conditions that fix a state were read with the layout; a range of a free one
+ * narrows its bounds; the rest are rows of the first step. */
 static void add_start(perp__transcriber *t, const perp__plan_condition *c, int index)
 {
     perp__program *g = t->program;
@@ -397,8 +403,8 @@ static int is_meant(perp__transcriber *t, const perp__plan_condition *c)
            (c->hi < 0 || perp__instant_has(&t->at, t->map, c->hi));
 }
 
-/* A condition without `at`, where phases begin: there it is of states, and inputs that have a value,
- * but not of the step. */
+/* A condition without `at`, where phases begin: there it is of states, and inputs that have a
+ * value, but not of the step. */
 static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condition *c, int index)
 {
     perp__program *g = t->program;
@@ -413,7 +419,8 @@ static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condit
     }
 }
 
-/* Initial values that follow free parameters; those that do not are within the range of the state. */
+/* Initial values that follow free parameters; those that do not are within the range of the
+ * state. */
 static void add_initial_values(perp__transcriber *t)
 {
     const perp__program *g = t->program;
@@ -537,7 +544,8 @@ static void add_power_of_time(perp__transcriber *t, const perp__plan_cost *cost,
     t->cost = perp__add(graph, t->cost, perp__mul(graph, end, e));
 }
 
-/* factor times the cost's expression at the instant that was set last, a point of steps first .. last - 1; weight: a number of its sign. */
+/* factor times the cost's expression at the instant that was set last, a point of steps first ..
+ * last - 1; weight: a number of its sign. */
 static void add_cost(perp__transcriber *t, const perp__plan_cost *cost, perp_expr factor,
                      double weight, int point, int first, int last)
 {

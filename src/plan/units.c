@@ -1,9 +1,13 @@
-/* Scaling: units in which a program's unknowns and rows are near 1, for the interior point and for comparing the two sides of a pair. What the
- * search compares with a constant is in these units. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
- * guess; units are powers of two where there are no pairs. With pairs, a model that declares no units has its sizes balanced then, all at once, by
- * least squares of their logarithms (Curtis and Reid 1972), so that it is searched in the same way in any (ADR 075); one that does is scaled only
- * where some are far from 1, and balanced where some are so far that its numbers are no choice (ADR 082). A soft program, which compares misses of
- * all kinds, always is, by all bounds. */
+/* Scaling: units in which a program's unknowns and rows are near 1, for the interior point and for
+ * comparing the two sides of a pair. The search compares with constants in these units. Sizes come
+ * from the guess, from narrow ranges and from the Jacobian of the rows at the guess. Without pairs
+ * units are powers of two.
+ *
+ * With pairs, a model that declares no units has its sizes balanced, all at once, by least squares
+ * of their logarithms (Curtis and Reid 1972). It is then searched alike in any units (ADR 075). A
+ * model that declares units is scaled only where some sizes are far from 1, and balanced where some
+ * are so far that its numbers are no choice (ADR 082). A soft program, which compares violations of
+ * all kinds, is always scaled, by all bounds. */
 
 #include "model/inspect.h"
 #include "plan/program.h"
@@ -11,19 +15,24 @@
 #include <math.h>
 #include <string.h>
 
-/* Where units are declared, sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude, and the relaxation
- * of pairs, in the units of the search, is what decides between plans. */
+/* With declared units, sizes within this factor of 1 are not scaled. A guess gives no more than an
+ * order of magnitude, and the relaxation of pairs, in the units of the search, decides between
+ * plans. */
 static const double FAR = 512;
-/* Beyond this factor of 1 the numbers of a model are not taken as chosen, whatever units it declares. */
+/* Beyond this factor of 1 the numbers of a model are not taken as chosen, whatever units it
+ * declares. */
 static const double TOO_FAR = 4096;
-/* What sizes are balanced by: each term of a row weighs 1, a guess that is not 0 the same, and a range so much. */
+/* What sizes are balanced by: each term of a row weighs 1, a guess that is not 0 the same, and a
+ * range so much. */
 static const double OF_RANGE = 1.2;
-/* A balanced unit is so many sizes: what pairs are relaxed by, and where the barrier begins, is in these units. Both by ADR 075. */
+/* A balanced unit is so many sizes: what pairs are relaxed by, and where the barrier begins, is in
+ * these units. Both by ADR 075. */
 static const double SIZES = 2;
 /* A row has a constant where more than this of its terms is left without those that change. */
 static const double CONSTANT = 1e-9;
 
-/* Of balancing. Sizes that models of whole numbers leave half way between two powers of two are all rounded to the same one. */
+/* Of balancing. Sizes that models of whole numbers leave half way between two powers of two are all
+ * rounded to the same one. */
 enum { SWEEPS = 100 };
 static const double HALF = 0.51;
 /* By so many factors of 2 is a guess off at most. */
@@ -31,15 +40,16 @@ static const double MOST_OFF = 5.5;
 
 enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the last */
 
-/* The kinds of unknowns, one for all steps and points: states, vars, parts and inputs; then the global ones, and misses. */
+/* The kinds of unknowns, one for all steps and points: states, vars, parts and inputs; then the
+ * global ones, and misses. */
 typedef struct sizer {
     perp__program *g;
     int nkind;
     int balances; /* are sizes to be balanced? */
     double *size; /* nkind; 0: not known */
-    double *net,
-        *sum; /* nrow x nkind: of the derivatives of a row with respect to one kind, the largest over the steps:
-                          increments count by the share of a step */
+    /* nrow x nkind: of the derivatives of a row with respect to one kind, the largest over the
+     * steps: increments count by the share of a step */
+    double *net, *sum;
     double *now;     /* nrow x nkind and 2 x nkind: scratch */
     double *given;   /* nrow: bounds of a soft program; else constants, once size_the_rest looks */
     double *guessed; /* nkind: the size by the guess; 0: not known */
@@ -86,7 +96,8 @@ static void find_arrays(sizer *u)
     }
 }
 
-/* Elements of an array are of one kind: those without a size have the largest of the others. 1: at least one was sized. */
+/* Elements of an array are of one kind: those without a size have the largest of the others. 1: at
+ * least one was sized. */
 static int size_by_arrays(sizer *u)
 {
     int found = 0;
@@ -131,8 +142,8 @@ static void size_directions(sizer *u)
             u->size[kind_of(g, g->nx + g->pair[i].w[1] - j)] = 1;
 }
 
-/* Sizes by the guess; where it is 0, by the range if that is narrow. Not for inputs, which may need a small part of
- * their range only: those are sized by the rows. */
+/* Sizes by the guess; if it is 0, by the range if that is narrow. Not for inputs, which may need a
+ * small share of their range: the rows size those. */
 static void size_by_guess(sizer *u, const double *w, const double *p)
 {
     const perp__program *g = u->g;
@@ -184,7 +195,8 @@ static void keep_in_ranges(sizer *u)
     }
 }
 
-/* v = s d: s is as large as v where |d| = 1, which a guess at rest does not show; nothing else says what s is. */
+/* v = s d: s is as large as v where |d| = 1. A guess at rest does not show it, and nothing else
+ * sizes s. */
 static void measure_cone(sizer *u, const perp__plan_pair *pair)
 {
     size_t n = (size_t)u->nkind, s = (size_t)kind_of(u->g, u->g->nx + pair->w[1]);
@@ -196,7 +208,8 @@ static void measure_cone(sizer *u, const perp__plan_pair *pair)
     }
 }
 
-/* Take the Jacobian of step k into the largest of each row and kind; the rows a b <= eps of pairs are left out. */
+/* Take the Jacobian of step k into the largest of each row and kind; the rows a b <= eps of pairs
+ * are left out. */
 static void measure_step(sizer *u, const double *jac, size_t k)
 {
     const perp__program *g = u->g;
@@ -223,8 +236,9 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    PERP__KEPT * (size_t)u->nkind * sizeof *u->net);
 }
 
-/* Size the kinds that are still unknown by rows in which at most so many are: the least, over these, of the largest known term of the row (or given,
- * nullable) divided by their derivative, so that what is divided by rounding counts for nothing. 1: at least one was sized. next: scratch. */
+/* Size the kinds that are still unknown by rows with at most so many of them: the least, over these
+ * rows, of the largest known term of the row (or given, nullable) divided by their derivative. So
+ * derivatives that are rounding do not count. 1: at least one was sized. next: scratch. */
 static int size_by_rows_of(const sizer *u, const double *given, int most_left, double *size,
                            double *next)
 {
@@ -253,7 +267,8 @@ static int size_by_rows(sizer *u)
     return size_by_rows_of(u, u->given, u->nkind, u->size, u->now);
 }
 
-/* Sizes to tell rounding by: from what is guessed, row by row, those first in which one kind alone is without a size. 0: nothing says. */
+/* Sizes to tell rounding by: from what is guessed, row by row, those first in which one kind alone
+ * is without a size. 0: nothing says. */
 static void size_roughly(const sizer *u, double *size, double *next)
 {
     memcpy(size, u->size, (size_t)u->nkind * sizeof *size);
@@ -262,7 +277,8 @@ static void size_roughly(const sizer *u, double *size, double *next)
     while (size_by_rows_of(u, NULL, u->nkind, size, next));
 }
 
-/* A term so small beside the largest of its row is the rounding of terms that cancel: it says nothing of sizes. */
+/* A term so small beside the largest of its row is the rounding of terms that cancel: it says
+ * nothing of sizes. */
 static const double CANCELLED = 1e-14;
 
 static void drop_rounding(sizer *u)
@@ -298,7 +314,8 @@ static int are_far(const sizer *u, double limit)
     return far;
 }
 
-/* The size itself where there are pairs, so that one path is taken whatever the model's units; the search has many minima there. */
+/* The size itself where there are pairs, so that one path is taken whatever the model's units; the
+ * search has many minima there. */
 static double unit_of(const perp__program *g, double size)
 {
     if (!(size > 0 && isfinite(size))) return 1;
@@ -344,9 +361,10 @@ static void set_units(const sizer *u)
     }
 }
 
-/* Balance --------------------------------------------------------------------------------------- */
+/* Balance -------------------------------------------------------------------------------------- */
 
-/* What rows are at the guess without the terms that are linear there, the largest over the steps: weights, and what is asked for. */
+/* What rows are at the guess without the terms that are linear there, the largest over the steps:
+ * weights, and what is asked for. */
 static int find_constants(sizer *u, perp__arena *arena, const double *w, const double *p,
                           const double *jac, double *constant)
 {
@@ -381,8 +399,8 @@ static int find_constants(sizer *u, perp__arena *arena, const double *w, const d
     return 1;
 }
 
-/* How far the cost alone would take each kind from the guess, if it were a parabola: its slope over its curvature, largest of all steps. hess: of the
- * cost. */
+/* The change of each kind that the cost alone would cause from the guess, as a parabola: its slope
+ * over its curvature, largest of all steps. hess: of the cost. */
 static void size_by_cost(sizer *u, const double *grad, const double *hess)
 {
     const perp__program *g = u->g;
@@ -402,8 +420,8 @@ static void size_by_cost(sizer *u, const double *grad, const double *hess)
             u->size[j] = slope[j] / curvature[j];
 }
 
-/* What neither guess nor range nor rows size, by the constants of the rows, and then by the cost: else its unit would be that of the model. 0:
- * memory. */
+/* Kinds that neither guess nor range nor rows size: by the constants of the rows, and then by the
+ * cost. Else their unit would be that of the model. 0: memory. */
 static int size_the_rest(sizer *u, perp__arena *arena, const double *w, const double *p,
                          double *jac, double *grad)
 {
@@ -458,7 +476,8 @@ static void know(balance *b, int kind, double size, double weight)
     b->weight[kind] += weight;
 }
 
-/* One sweep: a row is as large as its terms on average, an unknown as what its terms, its guess and its range say. */
+/* One sweep: a row is as large as its terms on average, an unknown as what its terms, its guess and
+ * its range say. */
 static void sweep(balance *b)
 {
     for (int i = 0; i < b->nrow; i++) {
@@ -496,8 +515,8 @@ static int create_balance(balance *b, sizer *u, perp__arena *arena)
     return !arena->failed;
 }
 
-/* All sizes at once, from those found one after the other, each times a power of two: what a factor 2^k of a unit does to the numbers of the
- * search stays exact. 0: memory. */
+/* All sizes at once, from those found one after the other, each times a power of two. So a factor
+ * 2^k of a unit changes the numbers of the search exactly. 0: memory. */
 static int balance_sizes(sizer *u, perp__arena *arena, const double *w, const double *p,
                          const double *jac)
 {

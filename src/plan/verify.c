@@ -1,4 +1,5 @@
-/* Conditions as written, from the tape of the model's own expressions, with the sizes of their terms. */
+/* Conditions as written, from the tape of the model's own expressions, with the sizes of their
+ * terms. */
 
 #include "plan/verify.h"
 
@@ -11,20 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scale of an equation at a step is at least this part of the largest that its terms are in the plan: where the
- * motion comes to rest they vanish. */
+/* The scale of an equation at a step is at least this share of the largest that its terms have in
+ * the plan: where the motion comes to rest they vanish. */
 static const double LITTLE = 1e-3;
-/* An unknown below this part of its range, or of the size that its equations give it, is taken for rounding. */
+/* An unknown below this share of its range, or of its size by the equations, counts as rounding. */
 static const double NOISE = 1e-9;
-/* Errors up to SURE are not looked at more closely, nor an equation whose sides agree to CLOSE: its terms only make it better. */
+/* Errors up to SURE are not looked at more closely, nor an equation whose sides agree to CLOSE: its
+ * terms only make it better. */
 static const double SURE = 1e-9, CLOSE = 1e-12;
-/* An unknown enters an equation when LARGE, its value on trial, makes the terms exceed the usual ones so many times. */
+/* An unknown enters an equation when LARGE, its value on trial, makes the terms exceed the usual
+ * ones so many times. */
 static const double ENTERS = 1e20;
 /* A node is at a time that is given in digits when it is this near: of its step, or of the time. */
 static const double OF_STEP = 1e-6, OF_TIME = 1e-9;
 
-/* The scales of the conditions (docs/adr/008-verdicts.md), computed when the first one is needed: when a condition does
- * not hold to the last digits. */
+/* The scales of the conditions (docs/adr/008-verdicts.md), computed when the first one is needed:
+ * when a condition does not hold to the last digits. */
 typedef struct plan_scales {
     perp__tape tape; /* of all that conditions speak of */
     double *ws;
@@ -53,15 +56,16 @@ static double unknown(const checker *u, int c, int j)
     return u->w[(size_t)(c * u->g->nb + j) * (size_t)u->g->K + (size_t)u->step];
 }
 
-/* The value of an expression; all nodes up to it are evaluated, which needs no scratch of the graph: several
- * threads may share the model. */
+/* The value of an expression; all nodes up to it are evaluated, which needs no scratch of the
+ * graph: several threads may share the model. */
 static double value_of(const checker *u, perp_expr e)
 {
     perp__graph_values_to(&u->m->graph, e, u->symbol, u->value);
     return u->value[e];
 }
 
-/* Parameters; those written in terms of free ones follow. own: of the block's `param` lines; nullable. */
+/* Parameters; those written in terms of free ones follow. own: of the block's `param` lines;
+ * nullable. */
 static void set_params_to(checker *u, const double *own)
 {
     const perp_model *m = u->m;
@@ -164,7 +168,7 @@ static void set_symbols(checker *u, int c, perp__reading reading)
     perp__graph_values(&u->m->graph, u->symbol, u->value);
 }
 
-/* Scales ---------------------------------------------------------------------------------------- */
+/* Scales --------------------------------------------------------------------------------------- */
 
 /* Room for the values of all symbols and nodes. 0: memory. */
 static int take_symbols(checker *u, perp__arena *arena)
@@ -223,7 +227,8 @@ static int place_of(const checker *u, int j)
     return j < g->ns ? j : j < g->ns + g->nv ? g->nx + j - g->ns : g->nx + g->nsplit + j - g->ns;
 }
 
-/* The largest absolute value of each unknown; where that is rounding relative to its range, half the range. */
+/* The largest absolute value of each unknown; where that is rounding relative to its range, half
+ * the range. */
 static void size_by_plan(const checker *u)
 {
     const perp__program *g = u->g;
@@ -239,7 +244,8 @@ static void size_by_plan(const checker *u)
     }
 }
 
-/* The terms of the symbols: their values, and those of unknowns at least their declared scales and this share of their sizes. */
+/* The terms of the symbols: their values, and those of unknowns at least their declared scales and
+ * this share of their sizes. */
 static void set_symbol_terms(checker *u, double share)
 {
     const perp__program *g = u->g;
@@ -274,12 +280,12 @@ static double terms_of(const checker *u, int i)
     return s->term[s->slot[e->left]].scale + s->term[s->slot[e->right]].scale;
 }
 
-/* The size of each unknown by the equations at the end of the step: the least, over the equations it enters, of the sum
- * of the other terms divided by its coefficient; a state by its rate, times h. */
+/* The size of each unknown by the equations at the end of the step: the least, over its equations,
+ * of the sum of the other terms divided by its coefficient; a state by its rate, times h. */
 static void add_sizes_by_rows(checker *u, double *size)
 {
-    static const double LARGE =
-        1e150; /* beside it all other terms vanish: what is left is the coefficient */
+    /* all other terms vanish beside it, so the coefficient remains */
+    static const double LARGE = 1e150;
     const perp__program *g = u->g;
     plan_scales *s = u->scales;
     int is_discrete = u->m->kind == PERP_DISCRETE;
@@ -324,10 +330,11 @@ static int find_scales(checker *u)
     return 1;
 }
 
-/* Unknowns that are rounding at every step, such as the velocity of a body at rest, get the size that their equations
- * make of all other sizes. Repeated until nothing grows: a position takes the size of its velocity, and a force of a
- * spring then that of the position. Where one would grow twice they feed each other, by products of what is rounding, without end: then
- * all sizes stay those of the plan. */
+/* Unknowns that are rounding at every step, such as the velocity of a body at rest, get the size
+ * that their equations make of all other sizes. Repeated until nothing grows: a position takes the
+ * size of its velocity, and a force of a spring then that of the position. Where one would grow
+ * twice they feed each other, by products of what is rounding, without end: then all sizes stay
+ * those of the plan. */
 static int find_sizes_by_rows(const checker *from)
 {
     checker u = *from;
@@ -363,7 +370,8 @@ static int find_sizes_by_rows(const checker *from)
     return ok;
 }
 
-/* Compute the terms at the present point, in which unknowns count with at least this share of their sizes. */
+/* Compute the terms at the present point, in which unknowns count with at least this share of their
+ * sizes. */
 static void know_terms(checker *u, double share)
 {
     plan_scales *s = u->scales;
@@ -379,7 +387,7 @@ static perp__amount amount(const checker *u, perp_expr e)
     return (perp__amount){u->value[e], t.scale, PERP_ROUNDING * t.rounding};
 }
 
-/* The error of condition i of a kind; where it is large, once more with the sizes from the equations. */
+/* The error of condition i of a kind; a large one once more with the sizes from the equations. */
 static double judged(checker *u, double (*error_of)(checker *u, int i), int i)
 {
     double error = error_of(u, i);
@@ -388,7 +396,7 @@ static double judged(checker *u, double (*error_of)(checker *u, int i), int i)
     return error_of(u, i);
 }
 
-/* Conditions ------------------------------------------------------------------------------------ */
+/* Conditions ----------------------------------------------------------------------------------- */
 
 /* Keep the worst of a kind and of all. */
 static void note(checker *u, double *kind, double error, int at)
@@ -408,7 +416,8 @@ static double outside(double x, double lo, double hi)
     return x < lo ? lo - x : x > hi ? x - hi : isnan(x) ? (double)NAN : 0;
 }
 
-/* The error of lo <= x <= hi, relative to x, the bound and the size of unknown j (-1: x is no unknown of a step). */
+/* The error of lo <= x <= hi, relative to x, the bound and the size of unknown j (-1: x is no
+ * unknown of a step). */
 static double range_error(checker *u, double x, double lo, double hi, int j)
 {
     double off = outside(x, lo, hi), scale = fabs(x) + fabs(x < lo ? lo : hi);
@@ -449,7 +458,8 @@ static void check_equations(checker *u, int with_rate)
             note(u, &u->check->defect, judged(u, equation_error, i), u->m->equation[i].at);
 }
 
-/* Where the guard left <= right holds, or is as good as equal, the pair may; where it does not, or so, a may be 0. */
+/* Where the guard left <= right holds, or is as good as equal, the pair may; where it does not, or
+ * so, a may be 0. */
 static double guarded_error(checker *u, const perp__pair *q)
 {
     const perp__node *guard = &u->m->graph.node[q->guard];
@@ -526,7 +536,8 @@ static void check_ranges(checker *u, int c)
         }
 }
 
-/* Is this node at a time that is given in decimal digits: within rounding of them, and no other node nearer? */
+/* Is this node at a time that is given in decimal digits: within rounding of them, and no other
+ * node nearer? */
 static int is_time(const checker *u, double time)
 {
     double h = u->symbol[PERP__SYM_H], slack = fmax(OF_STEP * h, OF_TIME * (1 + fabs(time)));
@@ -594,8 +605,8 @@ static void check_globals(checker *u)
          b->at);
 }
 
-/* States where the plan begins: within their ranges, and at the model's initial values, of parameters
- * outside of phases, unless the block says otherwise. */
+/* States where the plan begins: within their ranges, and at the model's initial values, of
+ * parameters outside of phases, unless the block says otherwise. */
 static void check_initial(checker *u)
 {
     const perp__program *g = u->g;
@@ -677,7 +688,8 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
     int broken = -2;
     if (!take_symbols(&u, &scales.arena) || !find_scales(&u)) goto done;
     memset(scales.size, 0, (size_t)(g->ns + g->nv + g->nu) * sizeof(double));
-    /* chosen parameters and initial values are NaN, and with them every expression that depends on them */
+    /* chosen parameters and initial values are NaN, and with them every expression that depends on
+     * them */
     for (int i = 0; i < g->np; i++)
         unknown_p[i] = g->bound.plo[i] < g->bound.phi[i] ? (double)NAN : p[i];
     for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;

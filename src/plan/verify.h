@@ -21,14 +21,15 @@ typedef struct perp__plan_check {
 int perp__plan_verify(const perp__program *program, const double *w, const double *p,
                       perp__plan_check *check, double *residual);
 
-/* A condition that no plan keeps since it is broken where the plan begins, by states, parameters and a time
- * that are all given there, beyond tol; by how much in *off. Its number; -1: there is none; -2: memory.
- * w, p: any point. */
+/* A condition that no plan satisfies since it is violated at the begin of the plan, by states,
+ * parameters and a time that are all given there, beyond tol; by how much in *off. Its number; -1:
+ * there is none; -2: memory. w, p: any point. */
 int perp__plan_broken_start(const perp__program *program, const double *w, const double *p,
                             double tol, double *off);
 
-/* The model's symbols at a point of the step before a node, as rows of a table mean them; node 0: at the start. symbol: nsymbol, and room for one value
- * more for each `param` line of the block; value: the graph's nodes. */
+/* The model's symbols at a point of the step before a node, in the meaning of a table's rows; node
+ * 0: at the start. symbol: nsymbol, and room for one more value for each `param` line of the block;
+ * value: the graph's nodes. */
 void perp__plan_row_symbols(const perp__program *program, const double *w, const double *p,
                             int node, int point, double *symbol, double *value);
 

@@ -1,5 +1,6 @@
-/* Homotopy in a parameter of the model, such as a friction coefficient from 0: the relaxed program is solved at
- * one value after the other, each from the solution of the last, up to the model's own value. */
+/* Homotopy in a parameter of the model, such as a friction coefficient from 0. The relaxed program
+ * is solved at one value after the other, each from the last solution, up to the model's own
+ * value. */
 
 #include "base/tol.h"
 #include "plan/plan.h"
@@ -83,7 +84,8 @@ perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag)
     return status;
 }
 
-/* One value after the other, each from the solution of the one before, or from its own start where that has none. */
+/* One value after the other, each from the solution of the one before, or from its own start where
+ * that has none. */
 int perp__plan_start_easier(perp_plan *plan, int start)
 {
     const perp_plan *from = NULL;
