@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of U and of the row being eliminated have rows of 4, the last a 0 that nobody reads: these fill vector registers. */
+/* Blocks of U and of the row being eliminated have rows of 4, the last a 0 that nobody reads: these
+ * fill vector registers. */
 enum { PADDED = 12 };
 
 struct perp__block_lu {
@@ -326,7 +327,8 @@ static int order_pattern(perp__block_lu *lu, int n, const int *start, const int 
     return minimum_degree(lu, start, col) && transpose(lu);
 }
 
-/* A block for each active node, or for three of one live row. Returns how many of these there are. */
+/* A block for each active node, or for three of one live row. Returns how many of these there
+ * are. */
 static int share_blocks(perp__block_lu *lu, int n, const int *active, const int *live)
 {
     int thin = 0, last = -1;
@@ -438,7 +440,8 @@ static inline void unpad(double *restrict block, const double *restrict from)
         for (int j = 0; j < 3; j++) block[3 * i + j] = from[4 * i + j];
 }
 
-/* inv(a) by cofactors, where a determinant of the order of its largest product says that they lose few digits. */
+/* inv(a) by cofactors, where a determinant of the order of its largest product says that they lose
+ * few digits. */
 static int invert_by_cofactors(const double *a, double *inverse)
 {
     double c[9] = {a[4] * a[8] - a[5] * a[7], a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4],
@@ -542,7 +545,7 @@ static int factor_pattern(perp__block_lu *lu, const int *start, const int *col, 
     return replaced;
 }
 
-/* What is left of the live row k of a block without its other two, which go to own. */
+/* The live row k of a block after its other two are eliminated; those go to own. */
 static double condense(const double *D, int k, double *own)
 {
     int a = (k + 1) % 3, b = (k + 2) % 3;

@@ -1,7 +1,7 @@
-/* LU of a sparse matrix of 3 x 3 blocks with symmetric pattern: minimum-degree order found together
- * with the fill, then elimination with pivoting inside the diagonal blocks only. For matrices whose
- * Schur complements stay regular, such as a Delassus matrix plus a positive definite block
- * diagonal; the caller checks the result by the residual. */
+/* LU of a sparse matrix of 3 x 3 blocks with symmetric pattern. The minimum-degree order is found
+ * together with the fill, then elimination pivots inside the diagonal blocks only. For matrices
+ * whose Schur complements stay regular, such as a Delassus matrix plus a positive definite block
+ * diagonal. The caller checks the result by the residual. */
 
 #ifndef PERP_SRC_BLOCK_LU_H
 #define PERP_SRC_BLOCK_LU_H
@@ -12,9 +12,9 @@ perp__block_lu *perp__block_lu_create(int n_max); /* NULL when memory is out */
 void perp__block_lu_destroy(perp__block_lu *lu);
 
 /* Order and allocate for the rows with active[i] != 0 (NULL: all) of the pattern (rows `start`,
- * `col`; an entry (i,j) stands for (j,i) too). live: NULL, or the row and column of node i's block that
- * other nodes meet where it is one alone, else -1: its other two are eliminated within the block, and
- * three such rows share one. Returns 0 when memory is out. */
+ * `col`; an entry (i,j) stands for (j,i) too). live: NULL, or the single row and column of node i's
+ * block that couples to other nodes, else -1. The other two rows of such a block are eliminated
+ * within it, and three of these blocks share one. Returns 0 when memory is out. */
 int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
                          const int *active, const int *live);
 
@@ -27,7 +27,8 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
 /* x := inv(A) x for the active rows; x: 3 n, other rows are left alone. */
 void perp__block_lu_solve(perp__block_lu *lu, double *x);
 
-/* Multiply-adds of factorisations and solutions since the last call: 27 for a product of two blocks, 9 for one of a block and a vector. */
+/* Multiply-adds of factorisations and solutions since the last call: 27 for a product of two
+ * blocks, 9 for one of a block and a vector. */
 double perp__block_lu_work(perp__block_lu *lu);
 
 /* Blocks in the upper factor, for reports. */

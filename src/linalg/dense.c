@@ -287,7 +287,7 @@ double perp__norm1(int n, const double *A, int lda)
     return largest;
 }
 
-/* x - x is 0, or NaN. Sixteen strands, which the compiler lays side by side. */
+/* x - x is 0, or NaN. Sixteen partial results, which the compiler puts into vectors. */
 static inline PERP_INLINE int finite_body(int n, const double *x)
 {
     enum { STRANDS = 16 };

@@ -1,5 +1,5 @@
-/* Dense linear algebra, column-major, in workspace the caller brings. Products are computed in blocks that
- * stay in cache, in the widest vectors the machine has (simd.h). */
+/* Dense linear algebra, column-major, in workspace the caller brings. Products are computed in
+ * blocks that stay in cache, in the widest vectors the machine has (simd.h). */
 
 #ifndef PERP_SRC_DENSE_H
 #define PERP_SRC_DENSE_H
@@ -8,8 +8,8 @@
 void perp__add_product(int m, int n, int k, const double *A, int lda, const double *B, int ldb,
                        double *C, int ldc);
 
-/* P A = L U by partial pivoting, in place; row i was exchanged with row swap[i]. Returns the number of
- * the first zero (or not finite) pivot + 1, or 0. */
+/* P A = L U by partial pivoting, in place; row i was exchanged with row swap[i]. Returns the number
+ * of the first zero (or not finite) pivot + 1, or 0. */
 int perp__lu(int n, double *A, int lda, int *swap);
 
 /* x := inv(A) x and x := inv(A') x with the factors. */

@@ -1,5 +1,6 @@
-/* Rows and columns are brought to like sizes (Osborne 1960), the matrix to Hessenberg's form, and that to a triangle by the QR
- * iteration with Wilkinson's shift (Golub & Van Loan, Matrix Computations, 7.4 and 7.5), all in complex numbers. */
+/* Rows and columns are balanced (Osborne 1960), and the matrix is brought to Hessenberg's form. The
+ * QR iteration with Wilkinson's shift makes it triangular (Golub & Van Loan, Matrix Computations,
+ * 7.4 and 7.5), all in complex numbers. */
 
 #include "linalg/eigenvalues.h"
 
@@ -9,7 +10,8 @@
 
 #define AT(i, j) A[(i) + (j) * n]
 
-/* The unitary rotation of rows p and q of columns from .. to-1 that makes entry (q, from) zero; c and s are kept. */
+/* The unitary rotation of rows p and q of columns from .. to-1 that makes entry (q, from) zero; c
+ * and s are kept. */
 static void rotate_rows(int n, double complex *A, int p, int q, int from, int to, double *c,
                         double complex *s)
 {

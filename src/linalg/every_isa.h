@@ -1,5 +1,6 @@
-/* Includes the header that KERNEL names once for every instruction set (simd.h): with ISA, the suffix of its names, and TARGET, the attribute of
- * its functions, both of which it takes away behind itself. */
+/* Includes the header that KERNEL names once for every instruction set (simd.h), with ISA, the
+ * suffix of its names, and TARGET, the attribute of its functions. Both are undefined at the
+ * end. */
 
 #define ISA plain
 #define TARGET

@@ -1,5 +1,5 @@
-/* Gauss-Jordan elimination of [A I] in place: of I only the columns of rows that were pivots differ from it, and these stand where A's
- * columns have become unit vectors. */
+/* Gauss-Jordan elimination of [A I] in place. Only columns of I that belong to former pivot rows
+ * differ from I. They are stored where A's columns have become unit vectors. */
 
 #include "base/tol.h"
 #include "linalg/invert.h"

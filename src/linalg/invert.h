@@ -8,11 +8,12 @@
 size_t perp__invert_doubles(int n);
 
 /* Inverse of the n x n matrix A (row-major, lda), into inverse (column-major, n). Rows with a
- * single entry are used first, so that what they fix (a velocity held at 0) is exact in the
- * inverse; then the largest entry is the pivot.
+ * single entry are used first, so what they fix (such as a velocity at 0) is exact in the inverse.
+ * Then the largest entry is the pivot.
  *
- * unit: n powers of two, which the columns are multiplied by to bring entries to one size before pivots are chosen; nullable.
- * work: perp__invert_doubles; index: 3 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest entry. */
+ * unit: n powers of two that scale the columns before pivots are chosen; nullable. work:
+ * perp__invert_doubles; index: 3 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest
+ * entry. */
 int perp__invert(int n, const double *A, int lda, const double *unit, double *inverse, double *work,
                  int *index);
 

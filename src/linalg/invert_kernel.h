@@ -1,5 +1,6 @@
-/* The loops of invert.c, which includes this once for every vector width: ISA is the suffix of the names, TARGET the attribute of the
- * functions. Every loop runs over whole vectors of a padded row, and no result depends on the width. */
+/* The loops of invert.c, which includes this once for every vector width: ISA is the suffix of the
+ * names, TARGET the attribute of the functions. Every loop runs over whole vectors of a padded row,
+ * and no result depends on the width. */
 
 #define JOIN_(name, isa) name##_##isa
 #define JOIN(name, isa)  JOIN_(name, isa)
@@ -75,7 +76,8 @@ INLINE void K(take)(const table *t, int i, double f, const double *pivot, int is
     if (is_open) K(note)(t, i, &s);
 }
 
-/* Rows i to end lose their entries in column c by the row of its pivot; there the column of the inverse that belongs to that row begins. */
+/* Rows i to end lose their entries in column c by the row of its pivot. The column of the inverse
+ * of that row begins there. */
 INLINE void K(leave)(const table *t, int i, int end, int c, const double *pivot)
 {
     for (double *column = row_of(t, i) + c; i < end; i++, column += t->ld) {

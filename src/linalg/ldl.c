@@ -1,4 +1,5 @@
-/* One or two columns are eliminated at a time; where most of a column is 0, by a list of the rest. */
+/* One or two columns are eliminated at a time; where most of a column is 0, by a list of the
+ * rest. */
 
 #include "linalg/ldl.h"
 
@@ -44,7 +45,8 @@ static double largest_in_row(int n, const double *A, int ld, int k, int r)
     return most;
 }
 
-/* The rows from `first` on in which one of two columns (M may be NULL) is not 0; their number, or -1 where they are so many that a list does not pay. */
+/* The rows from `first` on in which one of two columns (M may be NULL) is not 0. Returns their
+ * number, or -1 if they are too many for a list to pay. */
 static int list_rows(int first, int m, const double *L, const double *M, int *list)
 {
     int n = 0;

@@ -1,8 +1,9 @@
-/* The loops of LU in dense.c, which includes this once for every vector width: ISA is the suffix of the names, TARGET the attribute of the
- * functions. Each entry sees the same operations in the same order with all of them.
+/* The loops of LU in dense.c, which includes this once for every vector width: ISA is the suffix of
+ * the names, TARGET the attribute of the functions. Each entry gets the same operations in the same
+ * order for all widths.
  *
- * Of n numbers, WIDTH at least, one vector begins with the first, others end with the last; what the first one shares with the next is
- * the same in both, made of what was there before. */
+ * Of n numbers, at least WIDTH, one vector begins with the first, and others end with the last. The
+ * entries that the first shares with the next are computed twice from the same old values. */
 
 #define JOIN_(name, isa) name##_##isa
 #define JOIN(name, isa)  JOIN_(name, isa)
@@ -44,7 +45,8 @@ INLINE void K(subtract)(int n, int behind, double f, const double *y, double *x)
 #undef SUBTRACT
 }
 
-/* Rows c+1 .. n-1 of columns, from that at x to that at `end`, less their entry of row c times column y; not where that is `none`. */
+/* Rows c+1 .. n-1 of columns, from that at x to that at `end`, minus their entry of row c times
+ * column y; column `none` is skipped. */
 INLINE void K(eliminate)(int c, int n, const double *y, double *x, const double *end, size_t lda,
                          double none)
 {

@@ -1,5 +1,6 @@
-/* Smoothed aggregation: unknowns that are coupled strongly are joined to aggregates, whose indicators, smoothed by one step of
- * Jacobi's method, span the next level; its matrix is P'AP. A cycle is one sweep of Gauss and Seidel down and one up. */
+/* Smoothed aggregation: strongly coupled unknowns are joined to aggregates. Their indicators,
+ * smoothed by one step of Jacobi's method, span the next level; its matrix is P'AP. A cycle is one
+ * sweep of Gauss and Seidel down and one up. */
 
 #include "linalg/multigrid.h"
 #include "base/tol.h"
@@ -10,8 +11,8 @@
 #include <string.h>
 
 enum { MOST_LEVELS = 30, COARSEST = 200, MOST_DENSE = 1500 };
-static const double STRONG =
-    0.08; /* couplings of at least this part count (Vanek and others), half of it on each level below */
+/* couplings of at least this part count (Vanek and others), half of it on each level below */
+static const double STRONG = 0.08;
 static const double DAMPING =
     4.0 / 3; /* over the largest eigenvalue: the smoother of the indicators */
 
@@ -29,7 +30,7 @@ struct perp__multigrid {
     double *residual, *search, *image; /* of conjugate gradients */
 };
 
-/* Matrices -------------------------------------------------------------------------------------- */
+/* Matrices ------------------------------------------------------------------------------------- */
 
 static void clear_rows(perp__row_matrix *a)
 {
@@ -112,7 +113,7 @@ void perp__rows_add(const perp__row_matrix *A, double sign, const double *x, con
     }
 }
 
-/* Hierarchy ------------------------------------------------------------------------------------- */
+/* Hierarchy ------------------------------------------------------------------------------------ */
 
 /* Is entry e of row i a strong coupling to another unknown? */
 static int is_strong(const level *l, int i, int e, double strong)
@@ -122,8 +123,9 @@ static int is_strong(const level *l, int i, int e, double strong)
     return j != i && a * a * l->inverse[i] * l->inverse[j] > strong * strong;
 }
 
-/* of (n): the aggregate of each unknown; -1 where it has no strong coupling, which sweeps alone solve. Returns how many.
- * First whole neighbourhoods, then what is left beside them, then the rest. */
+/* of (n): the aggregate of each unknown; -1: no strong coupling, so sweeps alone solve it. Returns
+ * the number of aggregates. First whole neighbourhoods, then the unknowns beside them, then the
+ * rest. */
 static int aggregate(const level *l, double strong, int *of)
 {
     enum { NONE = -1, LEFT = -2 };
@@ -319,7 +321,7 @@ const perp__row_matrix *perp__multigrid_interpolation(const perp__multigrid *m, 
     return &m->level[k].P;
 }
 
-/* Solving --------------------------------------------------------------------------------------- */
+/* Solving -------------------------------------------------------------------------------------- */
 
 static void relax(const level *l, int i)
 {

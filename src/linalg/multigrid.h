@@ -1,5 +1,6 @@
-/* Sparse symmetric positive definite systems by conjugate gradients with a multigrid cycle made of the matrix alone: smoothed
- * aggregation (Vanek, Mandel and Brezina 1996), linear in the nonzeros for matrices of diffusion. */
+/* Sparse symmetric positive definite systems by conjugate gradients with a multigrid cycle made of
+ * the matrix alone: smoothed aggregation (Vanek, Mandel and Brezina 1996), linear in the nonzeros
+ * for matrices of diffusion. */
 
 #ifndef PERP_SRC_MULTIGRID_H
 #define PERP_SRC_MULTIGRID_H
@@ -17,13 +18,14 @@ typedef struct perp__multigrid perp__multigrid;
 perp__multigrid *perp__multigrid_create(const perp__row_matrix *A);
 void perp__multigrid_destroy(perp__multigrid *m);
 
-/* How many levels, of which 0 is the matrix given; the matrix of a level; and how the level below it is interpolated to it. */
+/* The number of levels; level 0 is the given matrix. The matrix of a level, and the interpolation
+ * from the level below it. */
 int perp__multigrid_levels(const perp__multigrid *m);
 const perp__row_matrix *perp__multigrid_matrix(const perp__multigrid *m, int level);
 const perp__row_matrix *perp__multigrid_interpolation(const perp__multigrid *m, int level);
 
-/* A x = b from x = 0, until |b - A x| <= share |b| in the norm of the inverse diagonal. Returns the steps, at most `limit`; -1: the matrix
- * is shown not to be positive definite. */
+/* A x = b from x = 0, until |b - A x| <= share |b| in the norm of the inverse diagonal. Returns the
+ * steps, at most `limit`; -1: the matrix is shown not to be positive definite. */
 int perp__multigrid_solve(perp__multigrid *m, const double *b, double *x, double share, int limit);
 
 /* r = b + sign A x; b: NULL: 0 */

@@ -1,12 +1,13 @@
-/* The same C code for several vector widths, chosen at run time. Results do not depend on the choice: no
- * contraction to fused multiply-add anywhere, and every element sees the same operations in the same
- * order. A compiler or machine without these uses the plain version alone.
+/* The same C code for several vector widths, chosen at run time. Results do not depend on the
+ * choice: no contraction to fused multiply-add anywhere, and every element sees the same operations
+ * in the same order. A compiler or machine without these uses the plain version alone.
  *
  *     static inline PERP_INLINE void body(...) { plain loops }
  *     #define VERSION(isa, target) target static void work_##isa(...) { body(...); }
  *     PERP_ISA_LIST(VERSION)
  *
- * PERP_APART: what is rarely needed, kept out of a short function that calls it, so that this saves no registers for it. */
+ * PERP_APART: what is rarely needed, kept out of a short function that calls it, so that this saves
+ * no registers for it. */
 
 #ifndef PERP_SRC_SIMD_H
 #define PERP_SRC_SIMD_H
@@ -50,8 +51,9 @@
 #define PERP_ISA_DETECT  0
 #endif
 
-/* LANES(isa): a vector of doubles as wide as that machine's, MASK(isa): what a comparison of two gives. One double
- * where the compiler has no vectors, or computes with more digits than a double has (x87). */
+/* LANES(isa): a vector of doubles as wide as that machine's, MASK(isa): what a comparison of two
+ * gives. One double where the compiler has no vectors, or computes with more digits than a double
+ * has (x87). */
 #if defined(__GNUC__) && __FLT_EVAL_METHOD__ == 0
 #define PERP_LANES(isa)  PERP_LANES_(isa)
 #define PERP_LANES_(isa) perp__lanes_##isa
@@ -89,7 +91,8 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_CLAIM_OF_plain(bits)       ((long long)(bits)&1)
 #endif
 
-/* a < b ? a : b and a > b ? a : b, which some machines have as one instruction; in functions of that isa alone. */
+/* a < b ? a : b and a > b ? a : b, one instruction on some machines; only in functions of that
+ * isa. */
 #define PERP_SMALLER(isa, a, b)  PERP_SMALLER_(isa, a, b)
 #define PERP_LARGER(isa, a, b)   PERP_LARGER_(isa, a, b)
 #define PERP_SMALLER_(isa, a, b) PERP_SMALLER_##isa(a, b)
@@ -112,18 +115,21 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_LARGER_plain(a, b)  PERP_SELECT(plain, (a) > (b), a, b)
 #endif
 
-/* Four numbers side by side for small kernels, the same in all versions: narrower machines take them in pieces. PERP_FOUR is one where
- * the compiler has no vectors. What a comparison of two gives is joined by & and |, and asked by PERP_IF. */
+/* Four numbers side by side for small kernels, the same in all versions: narrower machines take
+ * them in pieces. PERP_FOUR is one where the compiler has no vectors. What a comparison of two
+ * gives is joined by & and |, and asked by PERP_IF. */
 typedef PERP_LANES(avx2) perp__four;
 enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
 #define PERP_EITHER(x, y)      PERP_JOIN(avx2, x, y) /* x where y is 0, y where x is 0 */
-/* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by pieces waits long. */
+/* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by
+ * pieces waits long. */
 
-/* What lanes claim, in functions of that isa alone: vectors of ones and zeros, of avx512 bits. PERP_LESS, PERP_AT_MOST: x < y, x <= y; PERP_SAME: of
- * integers. PERP_PICK: one of two; PERP_BUT: x, but 0 where a claim is true; PERP_BITS: the lanes in which it is, as bits; PERP_CLAIM_OF: the claim
- * that is true in these. */
+/* What lanes claim, in functions of that isa alone: vectors of ones and zeros, of avx512 bits.
+ * PERP_LESS, PERP_AT_MOST: x < y, x <= y; PERP_SAME: of integers. PERP_PICK: one of two; PERP_BUT:
+ * x, but 0 where a claim is true; PERP_BITS: the lanes in which it is, as bits; PERP_CLAIM_OF: the
+ * claim that is true in these. */
 #define PERP_CLAIM(isa)                PERP_CLAIM_(isa)
 #define PERP_CLAIM_(isa)               perp__claim_##isa
 #define PERP_LESS(isa, x, y)           PERP_LESS_(isa, x, y)
@@ -190,7 +196,8 @@ static inline unsigned perp__bits(PERP_MASK(plain) mask)
     return bits;
 }
 
-/* Of lanes from avx2 on: PERP_GATHER, x[i] becomes the numbers of[l][i] of all lanes l, i < 4; PERP_SCATTER, back from there to 4 l + i. */
+/* Of lanes from avx2 on: PERP_GATHER, x[i] becomes the numbers of[l][i] of all lanes l, i < 4;
+ * PERP_SCATTER, back from there to 4 l + i. */
 #define PERP_GATHER(isa, of, x)    PERP_GATHER_(isa, of, x)
 #define PERP_GATHER_(isa, of, x)   perp__gather_##isa(of, x)
 #define PERP_SCATTER(isa, x, to)   PERP_SCATTER_(isa, x, to)

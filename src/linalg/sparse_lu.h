@@ -7,8 +7,8 @@
 typedef struct perp__sparse_lu perp__sparse_lu;
 typedef struct perp__sparse_zlu perp__sparse_zlu;
 
-/* Row i of the pattern has the columns column[start[i]] .. column[start[i+1]-1], each once. The arrays
- * must stay. NULL: memory is out. */
+/* Row i of the pattern has the columns column[start[i]] .. column[start[i+1]-1], each once. The
+ * arrays must stay. NULL: memory is out. */
 perp__sparse_lu *perp__sparse_lu_create(int n, const int *start, const int *column);
 perp__sparse_zlu *perp__sparse_zlu_create(int n, const int *start, const int *column);
 void perp__sparse_lu_destroy(perp__sparse_lu *lu);

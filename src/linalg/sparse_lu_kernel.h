@@ -161,8 +161,8 @@ static double LOCAL(eliminate)(LU *lu, int i, int top)
     return largest;
 }
 
-/* The entry of row i of U that becomes the pivot: the preferred one unless it is too small. -1: all are
- * 0, or one is not finite. */
+/* The entry of row i of U that becomes the pivot: the preferred one unless it is too small. -1: all
+ * are 0, or one is not finite. */
 static int LOCAL(choose)(const LU *lu, int i)
 {
     int best = -1, preferred = -1;
@@ -199,9 +199,9 @@ static void LOCAL(divide)(LU *lu, int i, int t)
     lu->column_of[i] = lu->order.column[p];
 }
 
-/* Symmetric pruning (Eisenstat and Liu 1992): if row s of U, which row i used, has an entry in the
- * place of pivot i, then row i reaches all places without a pivot that row s has. Searches from s
- * then end after the places that have a pivot now. */
+/* Symmetric pruning (Eisenstat and Liu 1992). If row s of U, which row i used, has an entry at the
+ * position of pivot i, then row i reaches all positions without a pivot that row s has. So later
+ * searches from s end after the positions that have a pivot now. */
 static void LOCAL(prune)(LU *lu, int i)
 {
     int p = lu->place[lu->column_of[i]];

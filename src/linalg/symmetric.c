@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rotate rows and columns p and q so that A_pq becomes 0 (Golub & Van Loan, Matrix Computations, 8.5). */
+/* Rotate rows and columns p and q so that A_pq becomes 0 (Golub & Van Loan, Matrix Computations,
+ * 8.5). */
 static void rotate(int n, double *A, double *V, int p, int q)
 {
     double apq = A[p + q * n];
