@@ -121,7 +121,8 @@ static const char *read_place(const char *s, const char *end, perp_message *m)
         for (s++; s < end && *s >= '0' && *s <= '9' && number[n] < 100000000; s++)
             number[n] = 10 * number[n] + *s - '0';
     if (s + 1 >= end || s[0] != ':' || s[1] != ' ') return NULL;
-    m->line = number[0], m->column = number[1];
+    m->line = number[0];
+    m->column = number[1];
     return s + 2;
 }
 
@@ -132,7 +133,11 @@ static void read_message(const char *line, const char *end, perp_message *m)
     for (const char *s = line; s < end && !m->file; s++) {
         const char *text = *s == ':' && s > line ? read_place(s, end, m) : NULL;
         if (text && !m->line && memchr(line, ' ', (size_t)(s - line))) break; /* words, no file */
-        if (text) m->file = line, m->nfile = (int)(s - line), m->text = text;
+        if (text) {
+            m->file = line;
+            m->nfile = (int)(s - line);
+            m->text = text;
+        }
     }
     m->ntext = (int)(end - m->text);
 }

@@ -77,7 +77,9 @@ static inline double perp__error_contact(double mu, const double *r, const doubl
     double step = R / S, x = r[1] - step * u[1], y = r[2] - step * u[2], t = perp__length(x, y);
     double shorter = t > mu * r[0] ? mu * r[0] / t : 1;
     double off = perp__length(r[1] - shorter * x, r[2] - shorter * y) / R;
-    return error > off ? error : off <= PERP_HUGE ? off : (double)INFINITY;
+    if (error > off) return error;
+    if (off <= PERP_HUGE) return off;
+    return (double)INFINITY;
 }
 
 /* Coulomb friction without a normal force of its own: |f| <= bound, and f = -bound v/|v| unless v

@@ -48,7 +48,10 @@ perp_status perp__input_descriptor(const char *path, perp__input_kind kind, size
     *fd = open(path, flags);
     if (*fd < 0) return refuse(errno, why);
     perp_status status = look(*fd, kind, most, why);
-    if (status != PERP_OK) close(*fd), *fd = -1;
+    if (status != PERP_OK) {
+        close(*fd);
+        *fd = -1;
+    }
     return status;
 }
 

@@ -231,7 +231,9 @@ static int lower(char c)
 static int hex_digit(char c)
 {
     int l = lower(c);
-    return is_digit(c) ? c - '0' : l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
+    if (is_digit(c)) return c - '0';
+    if (l >= 'a' && l <= 'f') return l - 'a' + 10;
+    return -1;
 }
 
 static int has_word(const char *s, const char *end, const char *word)

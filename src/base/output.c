@@ -240,7 +240,10 @@ static int finish(perp__output *o, perp__output_end end)
     int is_kept = o->part && end != PERP__DISCARD && !o->is_brief;
     if (ok && is_kept && fsync(fileno(o->file)) != 0 && errno != EINVAL && errno != ENOSYS) ok = 0;
     int error = errno;
-    if (o->file != stdout && fclose(o->file) != 0 && ok) ok = 0, error = errno;
+    if (o->file != stdout && fclose(o->file) != 0 && ok) {
+        ok = 0;
+        error = errno;
+    }
     errno = error;
     return ok;
 }
@@ -261,10 +264,16 @@ int perp__output_close_all(perp__output *o, int n, perp__output_end end)
 {
     int ok = 1, error = 0;
     for (int i = 0; i < n; i++)
-        if (!finish(&o[i], end) && ok) ok = 0, error = errno;
+        if (!finish(&o[i], end) && ok) {
+            ok = 0;
+            error = errno;
+        }
     int is_kept = ok && end != PERP__DISCARD;
     for (int i = 0; i < n; i++)
-        if (!settle(&o[i], is_kept, end) && ok) ok = 0, error = errno;
+        if (!settle(&o[i], is_kept, end) && ok) {
+            ok = 0;
+            error = errno;
+        }
     errno = error;
     return ok;
 }

@@ -32,7 +32,9 @@ static void *work(void *argument)
 int perp__processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MOST ? MOST : (int)n;
+    if (n < 1) return 1;
+    if (n > MOST) return MOST;
+    return (int)n;
 }
 
 void perp__parallel(int threads, int n, void (*job)(void *context, int thread, int i),

@@ -63,7 +63,13 @@ void perp__text_format(perp__text *text, const char *format, ...)
  * surrogate. */
 static int utf8_length(const unsigned char *s)
 {
-    int n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : 4;
+    int n = 4;
+    if (s[0] < 0x80)
+        n = 1;
+    else if (s[0] >= 0xC2 && s[0] < 0xE0)
+        n = 2;
+    else if ((s[0] & 0xF0) == 0xE0)
+        n = 3;
     if (n == 4 && (s[0] < 0xF0 || s[0] > 0xF4)) return 0;
     for (int i = 1; i < n; i++) {
         if ((s[i] & 0xC0) != 0x80) return 0;
@@ -96,7 +102,8 @@ void perp__text_tenths(perp__text *text, double x)
     unsigned n = (unsigned)tenths;
     double rest = tenths - n, rounded = rest == 0.5 ? fma(10, fabs(x), -tenths) : 0;
     if (rest > 0.5 || (rest == 0.5 && (rounded > 0 || (rounded == 0 && n % 2)))) n++;
-    digits[--at] = (char)('0' + n % 10), digits[--at] = '.';
+    digits[--at] = (char)('0' + n % 10);
+    digits[--at] = '.';
     for (n /= 10; at == sizeof digits - 2 || n > 0; n /= 10) digits[--at] = (char)('0' + n % 10);
     if (signbit(x)) digits[--at] = '-';
     perp__text_bytes(text, digits + at, sizeof digits - at);
@@ -105,11 +112,15 @@ void perp__text_tenths(perp__text *text, double x)
 void perp__text_xml(perp__text *text, const char *s)
 {
     while (s && *s) {
-        const char *entity = *s == '<'   ? "&lt;"
-                             : *s == '>' ? "&gt;"
-                             : *s == '&' ? "&amp;"
-                             : *s == '"' ? "&quot;"
-                                         : NULL;
+        const char *entity = NULL;
+        if (*s == '<')
+            entity = "&lt;";
+        else if (*s == '>')
+            entity = "&gt;";
+        else if (*s == '&')
+            entity = "&amp;";
+        else if (*s == '"')
+            entity = "&quot;";
         int is_control = (unsigned char)*s < 0x20 && *s != '\n' && *s != '\t';
         if (entity)
             perp__text_put(text, entity);
@@ -181,8 +192,12 @@ static uint64_t bits_of(const void *x, size_t size)
 {
     uint64_t wide;
     uint32_t narrow;
-    if (size == sizeof wide) return memcpy(&wide, x, sizeof wide), wide;
-    return memcpy(&narrow, x, sizeof narrow), narrow;
+    if (size == sizeof wide) {
+        memcpy(&wide, x, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, x, sizeof narrow);
+    return narrow;
 }
 
 /* n numbers of `size` bytes. */

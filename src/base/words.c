@@ -62,7 +62,10 @@ const char *perp_nearest(const char *word, const char *const *words, int n)
         int d = distance(word, words[i]),
             completes = begins_with(words[i], word) && nearest && !begins_with(nearest, word);
         int is_better = d < best || (d == best && completes); /* mu1 for mu, not m1 */
-        if (is_better && d < (int)strlen(words[i])) best = d, nearest = words[i];
+        if (is_better && d < (int)strlen(words[i])) {
+            best = d;
+            nearest = words[i];
+        }
     }
     return nearest;
 }
