@@ -550,10 +550,14 @@ static double condense(const double *D, int k, double *own)
 {
     int a = (k + 1) % 3, b = (k + 2) % 3;
     double det = D[4 * a] * D[4 * b] - D[3 * a + b] * D[3 * b + a], f = det != 0 ? 1 / det : 0;
-    own[0] = f * D[4 * b], own[1] = -f * D[3 * a + b];
-    own[2] = -f * D[3 * b + a], own[3] = f * D[4 * a];
-    own[4] = D[3 * k + a], own[5] = D[3 * k + b];
-    own[6] = D[3 * a + k], own[7] = D[3 * b + k];
+    own[0] = f * D[4 * b];
+    own[1] = -f * D[3 * a + b];
+    own[2] = -f * D[3 * b + a];
+    own[3] = f * D[4 * a];
+    own[4] = D[3 * k + a];
+    own[5] = D[3 * k + b];
+    own[6] = D[3 * a + k];
+    own[7] = D[3 * b + k];
     return D[4 * k] - own[4] * (own[0] * own[6] + own[1] * own[7]) -
            own[5] * (own[2] * own[6] + own[3] * own[7]);
 }

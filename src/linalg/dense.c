@@ -123,12 +123,14 @@ void perp__exchange(int n, double *a, double *b, int step)
     for (; n >= AT_ONCE; n -= AT_ONCE, a += AT_ONCE * by, b += AT_ONCE * by) {
         for (size_t l = 0; l < AT_ONCE; l++) {
             double t = a[l * by];
-            a[l * by] = b[l * by], b[l * by] = t;
+            a[l * by] = b[l * by];
+            b[l * by] = t;
         }
     }
     for (; n > 0; n--, a += by, b += by) {
         double t = *a;
-        *a = *b, *b = t;
+        *a = *b;
+        *b = t;
     }
 }
 
@@ -178,7 +180,8 @@ void perp__lu_solve(int n, const double *LU, int ld, const int *swap, double *x)
 {
     for (int k = 0; k < n; k++) {
         double t = x[k];
-        x[k] = x[swap[k]], x[swap[k]] = t;
+        x[k] = x[swap[k]];
+        x[swap[k]] = t;
     }
     lu[perp__isa()].solve(n, LU, ld, x);
 }
@@ -199,7 +202,8 @@ void perp__lu_solve_transposed(int n, const double *LU, int ld, const int *swap,
     }
     for (int k = n - 1; k >= 0; k--) {
         double t = x[k];
-        x[k] = x[swap[k]], x[swap[k]] = t;
+        x[k] = x[swap[k]];
+        x[swap[k]] = t;
     }
 }
 
@@ -214,19 +218,27 @@ double perp__lu_rcond(int n, const double *LU, int ld, const int *swap, double n
         double sum = 0, largest = 0, inner = 0;
         int at_largest = 0;
         perp__lu_solve(n, LU, ld, swap, x);
-        for (int i = 0; i < n; i++) sum += fabs(x[i]), s[i] = x[i] < 0 ? -1 : 1;
+        for (int i = 0; i < n; i++) {
+            sum += fabs(x[i]);
+            s[i] = x[i] < 0 ? -1 : 1;
+        }
         if (!(sum > estimate)) break;
         estimate = sum;
         perp__lu_solve_transposed(n, LU, ld, swap, s);
         for (int i = 0; i < n; i++) {
             inner += s[i] / n;
-            if (fabs(s[i]) > largest) largest = fabs(s[i]), at_largest = i;
+            if (fabs(s[i]) > largest) {
+                largest = fabs(s[i]);
+                at_largest = i;
+            }
         }
         if (round > 0 && largest <= fabs(inner)) break;
         memset(x, 0, (size_t)n * sizeof *x);
         x[at_largest] = 1;
     }
-    return n == 0 ? 1 : estimate > 0 && norm > 0 ? 1 / (estimate * norm) : 0;
+    if (n == 0) return 1;
+    if (estimate > 0 && norm > 0) return 1 / (estimate * norm);
+    return 0;
 }
 
 /* Cholesky ------------------------------------------------------------------------------------ */

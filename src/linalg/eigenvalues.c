@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#define AT(i, j) A[(i) + (j) * n]
+#define AT(i, j) A[(i) + (j)*n]
 
 /* The unitary rotation of rows p and q of columns from .. to-1 that makes entry (q, from) zero; c
  * and s are kept. */
@@ -16,10 +16,12 @@ static void rotate_rows(int n, double complex *A, int p, int q, int from, int to
                         double complex *s)
 {
     double a = cabs(AT(p, from)), b = cabs(AT(q, from)), r = hypot(a, b);
-    *c = 1, *s = 0;
+    *c = 1;
+    *s = 0;
     if (b == 0) return;
     double complex unit = a > 0 ? AT(p, from) / a : 1;
-    *c = a / r, *s = unit * conj(AT(q, from)) / r;
+    *c = a / r;
+    *s = unit * conj(AT(q, from)) / r;
     for (int j = from; j < to; j++) {
         double complex x = AT(p, j), y = AT(q, j);
         AT(p, j) = *c * x + *s * y;
@@ -49,7 +51,8 @@ static void balance(int n, double complex *A)
             double row = 0, column = 0;
             for (int i = 0; i < n; i++) {
                 if (i == k) continue;
-                row += cabs(AT(k, i)), column += cabs(AT(i, k));
+                row += cabs(AT(k, i));
+                column += cabs(AT(i, k));
             }
             if (!(row > 0 && column > 0)) continue;
             int by = (ilogb(row) - ilogb(column)) / 2;
@@ -115,7 +118,8 @@ int perp__eigenvalues(int n, double complex *A, double complex *value)
         }
         if (first == last) {
             value[last] = AT(last, last);
-            last--, tries = 0;
+            last--;
+            tries = 0;
             continue;
         }
         if (tries++ == MOST) return 0;

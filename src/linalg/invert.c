@@ -75,7 +75,10 @@ static int choose_row(const table *t)
     for (int i = 0; i < t->n; i++) {
         if (!(t->largest[i] > PERP_TOL_SINGULAR)) continue;
         if (t->entries[i] == 1) return i;
-        if (t->largest[i] > largest) largest = t->largest[i], best = i;
+        if (t->largest[i] > largest) {
+            largest = t->largest[i];
+            best = i;
+        }
     }
     return best;
 }

@@ -12,15 +12,25 @@
 static void swap(int m, double *A, int ld, int k, int j)
 {
     double *K = A + (long)k * ld, *J = A + (long)j * ld, x;
-    for (int i = j + 1; i < m; i++) x = K[i], K[i] = J[i], J[i] = x;
+    for (int i = j + 1; i < m; i++) {
+        x = K[i];
+        K[i] = J[i];
+        J[i] = x;
+    }
     for (int i = k + 1; i < j; i++) {
         double *other = A + (long)i * ld + j;
-        x = K[i], K[i] = *other, *other = x;
+        x = K[i];
+        K[i] = *other;
+        *other = x;
     }
-    x = K[k], K[k] = J[j], J[j] = x;
+    x = K[k];
+    K[k] = J[j];
+    J[j] = x;
     for (int c = 0; c < k; c++) {
         double *C = A + (long)c * ld;
-        x = C[k], C[k] = C[j], C[j] = x;
+        x = C[k];
+        C[k] = C[j];
+        C[j] = x;
     }
 }
 
@@ -31,7 +41,10 @@ static double largest_below(int n, const double *column, int k, int *at)
     *at = k;
     for (int i = k + 1; i < n; i++) {
         double a = fabs(column[i]);
-        if (a > most) most = a, *at = i;
+        if (a > most) {
+            most = a;
+            *at = i;
+        }
     }
     return most;
 }
@@ -126,7 +139,10 @@ int perp__ldl_factor(int n, int m, double *A, int ld, int *pivot, int *list, dou
         } else {
             pivot[k] = pivot[k + 1] = -at - 1;
             double determinant = K[k] * A[(long)(k + 1) * ld + k + 1] - K[k + 1] * K[k + 1];
-            negative += determinant < 0 ? 1 : K[k] < 0 ? 2 : 0;
+            if (determinant < 0)
+                negative += 1;
+            else if (K[k] < 0)
+                negative += 2;
             eliminate_two(m, A, ld, k, list);
         }
         k += size;

@@ -57,7 +57,10 @@ INLINE void K(eliminate)(int c, int n, const double *y, double *x, const double 
     int rows = n - c - 1;
     for (x += n, end += n, y += n, c -= n; rows > MOST; rows -= MOST) {
         COLUMNS(MOST, MOST_BEHIND);
-        x -= MOST, end -= MOST, y -= MOST, c += MOST;
+        x -= MOST;
+        end -= MOST;
+        y -= MOST;
+        c += MOST;
     }
     switch (K(behind)(rows)) {
     case 7: COLUMNS(rows, 7); break;

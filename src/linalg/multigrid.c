@@ -65,7 +65,8 @@ static int transpose(const perp__row_matrix *a, perp__row_matrix *t)
     for (int i = 0; i < a->n; i++)
         for (int e = a->start[i]; e < a->start[i + 1]; e++) {
             int to = t->start[a->column[e]]++;
-            t->column[to] = i, t->value[to] = a->value[e];
+            t->column[to] = i;
+            t->value[to] = a->value[e];
         }
     memmove(t->start + 1, t->start, (size_t)t->n * sizeof *t->start);
     t->start[0] = 0;
@@ -97,7 +98,8 @@ static int multiply(const perp__row_matrix *a, const perp__row_matrix *b, perp__
                     continue;
                 }
                 place[j] = n;
-                c->column[n] = j, c->value[n++] = product;
+                c->column[n] = j;
+                c->value[n++] = product;
             }
     free(place);
     return ok;
@@ -155,7 +157,10 @@ static int aggregate(const level *l, double strong, int *of)
             int j = A->column[e];
             if (!is_strong(l, i, e, strong) || of[j] < 0 || of[j] >= whole) continue;
             double size = fabs(A->value[e]);
-            if (size > most) most = size, to = of[j];
+            if (size > most) {
+                most = size;
+                to = of[j];
+            }
         }
         if (to >= 0) of[i] = whole + to;
     }
@@ -208,12 +213,17 @@ static int interpolate(level *l, double strong, const int *of, int count)
         P->start[i] = first;
         if (of[i] < 0) continue;
         double diagonal = lumped_diagonal(l, i, strong, &strongs), omega = DAMPING / radius;
-        P->column[n] = of[i], P->value[n] = 1 - omega;
+        P->column[n] = of[i];
+        P->value[n] = 1 - omega;
         place[of[i]] = n++;
         for (int e = A->start[i]; e < A->start[i + 1]; e++) {
             if (!is_strong(l, i, e, strong) || of[A->column[e]] < 0) continue;
             int to = of[A->column[e]];
-            if (place[to] < first) P->column[n] = to, P->value[n] = 0, place[to] = n++;
+            if (place[to] < first) {
+                P->column[n] = to;
+                P->value[n] = 0;
+                place[to] = n++;
+            }
             P->value[place[to]] -= omega * A->value[e] / diagonal;
         }
     }
@@ -227,7 +237,9 @@ static int prepare_level(level *l)
     size_t n = (size_t)l->A->n + 1;
     l->inverse = calloc(4 * n, sizeof *l->inverse);
     if (!l->inverse) return 0;
-    l->x = l->inverse + n, l->b = l->x + n, l->r = l->b + n;
+    l->x = l->inverse + n;
+    l->b = l->x + n;
+    l->r = l->b + n;
     for (int i = 0; i < l->A->n; i++)
         for (int e = l->A->start[i]; e < l->A->start[i + 1]; e++)
             if (l->A->column[e] == i) l->inverse[i] += l->A->value[e];
@@ -282,7 +294,10 @@ perp__multigrid *perp__multigrid_create(const perp__row_matrix *A)
     m->level[0].A = A;
     m->residual = malloc(3 * ((size_t)A->n + 1) * sizeof *m->residual);
     int ok = m->residual && prepare_level(&m->level[0]);
-    if (ok) m->search = m->residual + A->n, m->image = m->search + A->n;
+    if (ok) {
+        m->search = m->residual + A->n;
+        m->image = m->search + A->n;
+    }
     while (ok && more > 0 && m->nlevel < MOST_LEVELS && m->level[m->nlevel - 1].A->n > COARSEST) {
         more = coarsen(m, strong);
         ok = more >= 0;
@@ -398,7 +413,10 @@ int perp__multigrid_solve(perp__multigrid *m, const double *b, double *x, double
         perp__rows_add(l->A, 1, p, NULL, q);
         double curvature = dot(n, p, q);
         if (!(curvature > 0)) return -1;
-        for (int i = 0; i < n; i++) x[i] += rho / curvature * p[i], r[i] -= rho / curvature * q[i];
+        for (int i = 0; i < n; i++) {
+            x[i] += rho / curvature * p[i];
+            r[i] -= rho / curvature * q[i];
+        }
     }
     return step;
 }

@@ -224,8 +224,10 @@ static inline PERP_INLINE PERP_TARGET_AVX2 void perp__transpose_avx2(perp__four 
 {
     perp__four a = PERP_SHUFFLE(x[0], x[1], 0, 4, 2, 6), b = PERP_SHUFFLE(x[0], x[1], 1, 5, 3, 7);
     perp__four c = PERP_SHUFFLE(x[2], x[3], 0, 4, 2, 6), d = PERP_SHUFFLE(x[2], x[3], 1, 5, 3, 7);
-    x[0] = PERP_SHUFFLE(a, c, 0, 1, 4, 5), x[1] = PERP_SHUFFLE(b, d, 0, 1, 4, 5);
-    x[2] = PERP_SHUFFLE(a, c, 2, 3, 6, 7), x[3] = PERP_SHUFFLE(b, d, 2, 3, 6, 7);
+    x[0] = PERP_SHUFFLE(a, c, 0, 1, 4, 5);
+    x[1] = PERP_SHUFFLE(b, d, 0, 1, 4, 5);
+    x[2] = PERP_SHUFFLE(a, c, 2, 3, 6, 7);
+    x[3] = PERP_SHUFFLE(b, d, 2, 3, 6, 7);
 }
 
 /* The same in both halves. */
@@ -237,7 +239,10 @@ static inline PERP_INLINE PERP_TARGET_AVX512 void perp__transpose_avx512(perp__l
 #define RIGHT(x, y) PERP_SHUFFLE_EIGHT(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
     perp__lanes_avx512 a = UPPER(x[0], x[1]), b = LOWER(x[0], x[1]);
     perp__lanes_avx512 c = UPPER(x[2], x[3]), d = LOWER(x[2], x[3]);
-    x[0] = LEFT(a, c), x[1] = LEFT(b, d), x[2] = RIGHT(a, c), x[3] = RIGHT(b, d);
+    x[0] = LEFT(a, c);
+    x[1] = LEFT(b, d);
+    x[2] = RIGHT(a, c);
+    x[3] = RIGHT(b, d);
 #undef UPPER
 #undef LOWER
 #undef LEFT

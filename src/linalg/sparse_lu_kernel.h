@@ -43,7 +43,9 @@ LU *NAME(_create)(int n, const int *start, const int *column)
 {
     LU *lu = calloc(1, sizeof *lu);
     if (!lu) return NULL;
-    lu->n = n, lu->start = start, lu->column = column;
+    lu->n = n;
+    lu->start = start;
+    lu->column = column;
     if (!LOCAL(take)(lu) || !perp__sparse_order_find(n, start, column, &lu->order)) {
         NAME(_destroy)(lu);
         return NULL;
@@ -55,7 +57,10 @@ LU *NAME(_create)(int n, const int *start, const int *column)
 void NAME(_destroy)(LU *lu)
 {
     if (!lu) return;
-    free(lu->L.index), free(lu->U.index), free(lu->l), free(lu->u);
+    free(lu->L.index);
+    free(lu->U.index);
+    free(lu->l);
+    free(lu->u);
     perp__arena_clear(&lu->arena);
     free(lu);
 }
@@ -96,7 +101,8 @@ static int LOCAL(reach)(LU *lu, int i, int p, int top)
         lu->U.index[lu->U.used++] = p;
         return top;
     }
-    lu->stack[0] = lu->step[p], lu->from[0] = lu->U.start[lu->step[p]];
+    lu->stack[0] = lu->step[p];
+    lu->from[0] = lu->U.start[lu->step[p]];
     while (depth >= 0) {
         int s = lu->stack[depth], at = lu->from[depth], end = lu->pruned[s];
         for (; at < end; at++) {
@@ -169,8 +175,14 @@ static int LOCAL(choose)(const LU *lu, int i)
     double largest = 0, at_preferred = 0;
     for (int t = lu->U.start[i]; t < lu->U.used; t++) {
         double size = SIZE(lu->x[lu->U.index[t]]);
-        if (lu->U.index[t] == lu->preferred[i]) preferred = t, at_preferred = size;
-        if (!(size <= largest)) largest = size, best = t;
+        if (lu->U.index[t] == lu->preferred[i]) {
+            preferred = t;
+            at_preferred = size;
+        }
+        if (!(size <= largest)) {
+            largest = size;
+            best = t;
+        }
     }
     if (best < 0 || !isfinite(largest)) return -1;
     return at_preferred > 0 && at_preferred >= PERP_PIVOT_SHARE * largest ? preferred : best;
@@ -215,8 +227,10 @@ static void LOCAL(prune)(LU *lu, int i)
             int index = lu->U.index[at];
             SCALAR u = lu->u[at];
             if (lu->step[index] < 0) continue;
-            lu->U.index[at] = lu->U.index[out], lu->u[at] = lu->u[out];
-            lu->U.index[out] = index, lu->u[out++] = u;
+            lu->U.index[at] = lu->U.index[out];
+            lu->u[at] = lu->u[out];
+            lu->U.index[out] = index;
+            lu->u[out++] = u;
         }
         lu->pruned[s] = out;
     }
@@ -230,7 +244,8 @@ static int LOCAL(factor_row)(LU *lu, const SCALAR *value, int i, int first, int 
         lu->is_out_of_memory = 1;
         return 0;
     }
-    lu->L.start[i] = lu->L.used, lu->U.start[i] = lu->U.used;
+    lu->L.start[i] = lu->L.used;
+    lu->U.start[i] = lu->U.used;
     double largest = 0, most;
     int top = LOCAL(scatter)(lu, value, i, first, &largest);
     most = LOCAL(eliminate)(lu, i, top);

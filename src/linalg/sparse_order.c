@@ -208,7 +208,8 @@ static int form_element(graph *g, int pivot)
         for (int t = g->at[e]; t < last; t++) put_variable(g, pivot, g->list[t]);
         g->mark[e] = 0;
     }
-    g->at[pivot] = from, g->length[pivot] = g->used - from;
+    g->at[pivot] = from;
+    g->length[pivot] = g->used - from;
     return 1;
 }
 
@@ -378,9 +379,12 @@ static void lay_edges(graph *g, const pattern *p, const int *rows, const int *lo
         for (int k = p->start[rows[i]]; k < p->start[rows[i] + 1]; k++) {
             int j = node_of(p, local, p->column[k]);
             if (j < 0 || j == i) continue;
-            if (!is_count)
-                g->list[g->at[i] + g->length[i]] = j, g->list[g->at[j] + g->length[j]] = i;
-            g->length[i]++, g->length[j]++;
+            if (!is_count) {
+                g->list[g->at[i] + g->length[i]] = j;
+                g->list[g->at[j] + g->length[j]] = i;
+            }
+            g->length[i]++;
+            g->length[j]++;
         }
     }
 }
@@ -404,7 +408,9 @@ static void drop_repeated(graph *g)
 static int fill_graph(graph *g, const pattern *p, const int *rows, int n, const int *local)
 {
     double many = 10 * sqrt((double)n);
-    g->n = g->left = n, g->npivot = 0, g->least = 0;
+    g->n = g->left = n;
+    g->npivot = 0;
+    g->least = 0;
     memset(g->length, 0, (size_t)n * sizeof *g->length);
     lay_edges(g, p, rows, local, 1);
     g->used = 0;
@@ -412,7 +418,9 @@ static int fill_graph(graph *g, const pattern *p, const int *rows, int n, const 
         g->at[i] = g->used;
         g->used += g->length[i];
         g->length[i] = g->elements[i] = 0;
-        g->size[i] = 1, g->parent[i] = -1, g->mark[i] = 0;
+        g->size[i] = 1;
+        g->parent[i] = -1;
+        g->mark[i] = 0;
         g->head[i] = g->bucket[i] = -1;
     }
     if (!perp__arena_grow(g->arena, &g->list, &g->capacity, g->used + 1, sizeof *g->list)) return 0;
@@ -420,9 +428,11 @@ static int fill_graph(graph *g, const pattern *p, const int *rows, int n, const 
     drop_repeated(g);
     for (int i = n - 1; i >= 0; i--) {
         g->mark[i] = 1;
-        if (g->degree[i] > 16 && g->degree[i] > many)
-            g->size[i] = 0, g->place[i] = n, g->left--;
-        else
+        if (g->degree[i] > 16 && g->degree[i] > many) {
+            g->size[i] = 0;
+            g->place[i] = n;
+            g->left--;
+        } else
             link_variable(g, i);
     }
     g->stamp = 2;
@@ -437,8 +447,10 @@ static void sort_rows(graph *g, int *rows, int *sorted)
     for (int i = 0; i < g->n; i++) {
         int root = i;
         while (g->parent[root] >= 0) root = g->parent[root];
-        for (int j = i, up; g->parent[j] >= 0 && j != root; j = up)
-            up = g->parent[j], g->parent[j] = root;
+        for (int j = i, up; g->parent[j] >= 0 && j != root; j = up) {
+            up = g->parent[j];
+            g->parent[j] = root;
+        }
         g->key[i] = g->place[root];
         count[g->key[i]]++;
     }

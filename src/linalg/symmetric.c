@@ -24,7 +24,8 @@ static void rotate(int n, double *A, double *V, int p, int q)
         double x = A[p + k * n], y = A[q + k * n];
         A[p + k * n] = c * x - s * y;
         A[q + k * n] = s * x + c * y;
-        x = V[k + p * n], y = V[k + q * n];
+        x = V[k + p * n];
+        y = V[k + q * n];
         V[k + p * n] = c * x - s * y;
         V[k + q * n] = s * x + c * y;
     }
