@@ -284,8 +284,10 @@ static int compile(const work *w, const char *compiler, char *said, size_t size)
 {
     const char *argument[OPTIONS + 6] = {compiler};
     list_options(argument + 1);
-    argument[OPTIONS + 1] = "-o", argument[OPTIONS + 2] = w->so, argument[OPTIONS + 3] = w->c,
-                       argument[OPTIONS + 4] = "-lm";
+    argument[OPTIONS + 1] = "-o";
+    argument[OPTIONS + 2] = w->so;
+    argument[OPTIONS + 3] = w->c;
+    argument[OPTIONS + 4] = "-lm";
     return run((char *const *)argument, said, size) == 0;
 }
 

@@ -161,7 +161,10 @@ static perp__hdf5 *opening; /* set while HDF5 is asked to open it */
 static H5FD_t *channel_open(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
     struct stat is;
-    (void)name, (void)flags, (void)access, (void)most;
+    (void)name;
+    (void)flags;
+    (void)access;
+    (void)most;
     if (!opening || fstat(fileno(opening->file), &is) != 0) return NULL;
     channel *c = calloc(1, sizeof *c);
     if (!c) errno = ENOMEM; /* perp__library_lacked_memory */
@@ -209,13 +212,19 @@ static herr_t channel_read(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at,
                            void *bytes)
 {
     const channel *c = (const channel *)file;
-    (void)type, (void)how;
+    (void)type;
+    (void)how;
     for (char *to = bytes; n > 0;) {
         ssize_t got = pread(fileno(c->of->file), to, n, (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return -1;
-        if (got == 0) memset(to, 0, n), got = (ssize_t)n;
-        to += got, at += (haddr_t)got, n -= (size_t)got;
+        if (got == 0) {
+            memset(to, 0, n);
+            got = (ssize_t)n;
+        }
+        to += got;
+        at += (haddr_t)got;
+        n -= (size_t)got;
     }
     return 0;
 }
@@ -224,13 +233,18 @@ static herr_t channel_write(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at
                             const void *bytes)
 {
     channel *c = (channel *)file;
-    (void)type, (void)how;
+    (void)type;
+    (void)how;
     if (at + n > c->end) c->end = at + n;
     for (const char *from = bytes; n > 0 && !c->of->error;) {
         ssize_t put = pwrite(fileno(c->of->file), from, n, (off_t)at);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) c->of->error = errno;
-        if (put >= 0) from += put, at += (haddr_t)put, n -= (size_t)put;
+        if (put >= 0) {
+            from += put;
+            at += (haddr_t)put;
+            n -= (size_t)put;
+        }
     }
     return 0;
 }
@@ -238,7 +252,8 @@ static herr_t channel_write(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at
 static herr_t channel_truncate(H5FD_t *file, hid_t how, hbool_t closing)
 {
     channel *c = (channel *)file;
-    (void)how, (void)closing;
+    (void)how;
+    (void)closing;
     if (!c->of->is_written || c->of->error || c->allocated == c->end) return 0;
     if (ftruncate(fileno(c->of->file), (off_t)c->allocated) != 0) c->of->error = errno;
     c->end = c->allocated;
@@ -313,7 +328,9 @@ static perp_status enter_file(perp__hdf5 *file)
                                     : h5.open_file(file->name, READ_ONLY, how);
     opening = NULL;
     perp_status status = leave();
-    return status != PERP_OK ? status : file->id >= 0 ? PERP_OK : PERP_ERR_FILE;
+    if (status != PERP_OK) return status;
+    if (file->id >= 0) return PERP_OK;
+    return PERP_ERR_FILE;
 }
 
 perp_status perp__hdf5_open(const char *path, perp__hdf5 **out, perp_diag *diag)
@@ -685,80 +702,102 @@ perp_status perp__hdf5_create(FILE *to, const char *name, perp__hdf5 **file, per
 
 perp_status perp__hdf5_close(perp__hdf5 *file, perp_diag *diag)
 {
-    (void)file, (void)diag;
+    (void)file;
+    (void)diag;
     return PERP_OK;
 }
 
 int perp__hdf5_has(perp__hdf5 *file, const char *path)
 {
-    (void)file, (void)path;
+    (void)file;
+    (void)path;
     return 0;
 }
 
 long long perp__hdf5_count(perp__hdf5 *file, const char *path)
 {
-    (void)file, (void)path;
+    (void)file;
+    (void)path;
     return -1;
 }
 
 perp_status perp__hdf5_ints(perp__hdf5 *file, const char *path, long long count, int or_more,
                             int *out, perp_diag *diag)
 {
-    (void)file, (void)count, (void)or_more, (void)out;
+    (void)file;
+    (void)count;
+    (void)or_more;
+    (void)out;
     return lacking(path, diag);
 }
 
 perp_status perp__hdf5_doubles(perp__hdf5 *file, const char *path, long long count, int or_more,
                                double *out, perp_diag *diag)
 {
-    (void)file, (void)count, (void)or_more, (void)out;
+    (void)file;
+    (void)count;
+    (void)or_more;
+    (void)out;
     return lacking(path, diag);
 }
 
 void perp__hdf5_text(perp__hdf5 *file, const char *path, size_t size, char *out)
 {
-    (void)file, (void)path, (void)size;
+    (void)file;
+    (void)path;
+    (void)size;
     out[0] = 0;
 }
 
 perp_status perp__hdf5_put_ints(perp__hdf5 *file, const char *path, long long count,
                                 const int *value, perp_diag *diag)
 {
-    (void)file, (void)count, (void)value;
+    (void)file;
+    (void)count;
+    (void)value;
     return lacking(path, diag);
 }
 
 perp_status perp__hdf5_put_doubles(perp__hdf5 *file, const char *path, long long count,
                                    const double *value, perp_diag *diag)
 {
-    (void)file, (void)count, (void)value;
+    (void)file;
+    (void)count;
+    (void)value;
     return lacking(path, diag);
 }
 
 perp_status perp__hdf5_put_text(perp__hdf5 *file, const char *path, const char *text,
                                 perp_diag *diag)
 {
-    (void)file, (void)text;
+    (void)file;
+    (void)text;
     return lacking(path, diag);
 }
 
 perp_status perp__hdf5_put_texts(perp__hdf5 *file, const char *path, int n, const char *const *text,
                                  perp_diag *diag)
 {
-    (void)file, (void)n, (void)text;
+    (void)file;
+    (void)n;
+    (void)text;
     return lacking(path, diag);
 }
 
 perp_status perp__hdf5_begin_rows(perp__hdf5 *file, const char *path, int columns, int block,
                                   perp_diag *diag)
 {
-    (void)file, (void)columns, (void)block;
+    (void)file;
+    (void)columns;
+    (void)block;
     return lacking(path, diag);
 }
 
 perp_status perp__hdf5_add_rows(perp__hdf5 *file, int n, const double *value, perp_diag *diag)
 {
-    (void)file, (void)n, (void)value;
+    (void)file;
+    (void)n;
+    (void)value;
     return lacking("", diag);
 }
 

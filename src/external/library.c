@@ -121,9 +121,13 @@ perp_status perp__library_load(const char *name, size_t count, const perp__libra
     enum { IS_LOADED = 1, IS_NOT_THERE };
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one);
-    perp_status status = *state == IS_LOADED      ? PERP_OK
-                         : *state == IS_NOT_THERE ? PERP_ERR_UNAVAILABLE
-                                                  : load(name, count, symbol);
+    perp_status status;
+    if (*state == IS_LOADED)
+        status = PERP_OK;
+    else if (*state == IS_NOT_THERE)
+        status = PERP_ERR_UNAVAILABLE;
+    else
+        status = load(name, count, symbol);
     if (status == PERP_OK) *state = IS_LOADED;
     if (status == PERP_ERR_UNAVAILABLE) *state = IS_NOT_THERE;
     pthread_mutex_unlock(&one);

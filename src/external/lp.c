@@ -94,9 +94,12 @@ perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end 
     if (optimal) memcpy(x, clp.solution(model), (size_t)lp->ncolumn * sizeof(double));
     if (end) take_end(model, lp, end);
     clp.destroy(model);
-    status = perp__library_lacked_memory() ? PERP_ERR_MEMORY
-             : optimal                     ? PERP_OK
-                                           : PERP_ERR_NO_SOLUTION;
+    if (perp__library_lacked_memory())
+        status = PERP_ERR_MEMORY;
+    else if (optimal)
+        status = PERP_OK;
+    else
+        status = PERP_ERR_NO_SOLUTION;
     perp__library_enter(NULL);
     return status;
 }

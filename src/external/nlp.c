@@ -64,21 +64,25 @@ static const perp__nlp_problem *own(UserDataPtr data)
 static Bool eval_f(Index n, Number *x, Bool is_new, Number *value, UserDataPtr data)
 {
     const perp__nlp_problem *p = own(data);
-    (void)n, (void)is_new;
+    (void)n;
+    (void)is_new;
     return answer(p->f(p->context, x, value) && isfinite(*value));
 }
 
 static Bool eval_gradient(Index n, Number *x, Bool is_new, Number *value, UserDataPtr data)
 {
     const perp__nlp_problem *p = own(data);
-    (void)n, (void)is_new;
+    (void)n;
+    (void)is_new;
     return answer(p->gradient(p->context, x, value));
 }
 
 static Bool eval_g(Index n, Number *x, Bool is_new, Index m, Number *value, UserDataPtr data)
 {
     const perp__nlp_problem *p = own(data);
-    (void)n, (void)is_new, (void)m;
+    (void)n;
+    (void)is_new;
+    (void)m;
     return answer(p->g(p->context, x, value));
 }
 
@@ -86,7 +90,10 @@ static Bool eval_jacobian(Index n, Number *x, Bool is_new, Index m, Index count,
                           Index *col, Number *value, UserDataPtr data)
 {
     const perp__nlp_problem *p = own(data);
-    (void)n, (void)is_new, (void)m, (void)count;
+    (void)n;
+    (void)is_new;
+    (void)m;
+    (void)count;
     return answer(p->jacobian(p->context, x, row, col, value));
 }
 
@@ -95,7 +102,11 @@ static Bool eval_hessian(Index n, Number *x, Bool is_new, Number sigma, Index m,
                          UserDataPtr data)
 {
     const perp__nlp_problem *p = own(data);
-    (void)n, (void)is_new, (void)m, (void)is_new_lambda, (void)count;
+    (void)n;
+    (void)is_new;
+    (void)m;
+    (void)is_new_lambda;
+    (void)count;
     return answer(p->hessian(p->context, x, sigma, lambda, row, col, value));
 }
 
@@ -105,7 +116,11 @@ static Bool report(Index mode, Index iteration, Number cost, Number primal, Numb
 {
     call *c = data;
     const perp__nlp_problem *p = own(data);
-    (void)mode, (void)norm, (void)delta, (void)alpha_dual, (void)trials;
+    (void)mode;
+    (void)norm;
+    (void)delta;
+    (void)alpha_dual;
+    (void)trials;
     c->stopped = p->progress && !p->progress(p->context, iteration, cost, primal, dual, mu, alpha);
     return answer(!c->stopped);
 }
@@ -113,10 +128,14 @@ static Bool report(Index mode, Index iteration, Number cost, Number primal, Numb
 /* Copies with what is beyond 1e19 made infinite in IPOPT's terms. */
 static void copy_bounds(int n, const double *from, double *to)
 {
-    for (int i = 0; i < n; i++)
-        to[i] = from[i] < -PERP_NLP_INFINITE  ? -2 * PERP_NLP_INFINITE
-                : from[i] > PERP_NLP_INFINITE ? 2 * PERP_NLP_INFINITE
-                                              : from[i];
+    for (int i = 0; i < n; i++) {
+        if (from[i] < -PERP_NLP_INFINITE)
+            to[i] = -2 * PERP_NLP_INFINITE;
+        else if (from[i] > PERP_NLP_INFINITE)
+            to[i] = 2 * PERP_NLP_INFINITE;
+        else
+            to[i] = from[i];
+    }
 }
 
 static void set_options(IpoptProblem problem, const perp__nlp_options *o)
@@ -170,11 +189,11 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     if (perp__library_lacked_memory()) status = Insufficient_Memory;
     perp__library_enter(NULL);
     pthread_mutex_unlock(&one);
-    return c.stopped                                                           ? PERP__NLP_STOPPED
-           : status == Solve_Succeeded || status == Solved_To_Acceptable_Level ? PERP__NLP_SOLVED
-           : status == Maximum_Iterations_Exceeded                             ? PERP__NLP_LIMIT
-           : status == Insufficient_Memory                                     ? PERP__NLP_MEMORY
-                                                                               : PERP__NLP_STALLED;
+    if (c.stopped) return PERP__NLP_STOPPED;
+    if (status == Solve_Succeeded || status == Solved_To_Acceptable_Level) return PERP__NLP_SOLVED;
+    if (status == Maximum_Iterations_Exceeded) return PERP__NLP_LIMIT;
+    if (status == Insufficient_Memory) return PERP__NLP_MEMORY;
+    return PERP__NLP_STALLED;
 }
 
 #else
@@ -188,7 +207,13 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
                                  double *x, double *lambda, double *lower, double *upper,
                                  double *cost)
 {
-    (void)nlp, (void)o, (void)x, (void)lambda, (void)lower, (void)upper, (void)cost;
+    (void)nlp;
+    (void)o;
+    (void)x;
+    (void)lambda;
+    (void)lower;
+    (void)upper;
+    (void)cost;
     return PERP__NLP_UNAVAILABLE;
 }
 

@@ -46,7 +46,8 @@ static perp_status load(int (**begin)(int *, int *), perp_diag *diag)
         {"perp_mpi_gather", &mpi.gather}, {"perp_mpi_most", &mpi.most}};
     perp_status status = perp__plugin_load("mpi", "MPI (libopenmpi-dev)",
                                            sizeof symbol / sizeof *symbol, symbol, &state, diag);
-    *begin = mpi_begin, speech = mpi;
+    *begin = mpi_begin;
+    speech = mpi;
     return status;
 }
 
@@ -68,7 +69,8 @@ perp_status perp_ranks_join(int *my_rank, int *count, perp_diag *diag)
         perp_ranks_leave();
         return PERP_ERR_UNAVAILABLE;
     }
-    *my_rank = rank, *count = size;
+    *my_rank = rank;
+    *count = size;
     return PERP_OK;
 }
 
@@ -79,14 +81,18 @@ perp_status perp_ranks_join_folder(const char *folder, int shard, int shards, pe
     perp_status status = perp__folder_begin(folder, shard, shards, wait, context, diag);
     if (status != PERP_OK) return status;
     speech = perp__speech_of_folder;
-    rank = shard, size = shards, is_joined = 1;
+    rank = shard;
+    size = shards;
+    is_joined = 1;
     return PERP_OK;
 }
 
 void perp_ranks_leave(void)
 {
     if (is_joined) speech.end();
-    rank = 0, size = 1, is_joined = 0;
+    rank = 0;
+    size = 1;
+    is_joined = 0;
 }
 
 void perp_ranks_abort(int exit_code)

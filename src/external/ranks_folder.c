@@ -130,19 +130,24 @@ static int most(int *value)
 
 static int send(int to, const void *bytes, int n)
 {
-    (void)to, (void)bytes, (void)n;
+    (void)to;
+    (void)bytes;
+    (void)n;
     return 0; /* to one alone: not here */
 }
 
 static int probe(int *from, int *n)
 {
-    (void)from, (void)n;
+    (void)from;
+    (void)n;
     return 0;
 }
 
 static int receive(int from, void *bytes, int n)
 {
-    (void)from, (void)bytes, (void)n;
+    (void)from;
+    (void)bytes;
+    (void)n;
     return 0;
 }
 
@@ -184,8 +189,11 @@ perp_status perp__folder_begin(const char *path, int shard, int shards, perp_ran
     if (strlen(path) >= sizeof here.path)
         return perp__refuse(diag, PERP_ERR_FILE, perp__in(path), "the path is too long\n");
     strcpy(here.path, path);
-    here.shard = shard, here.shards = shards, here.word = 0;
-    here.wait = wait, here.context = context;
+    here.shard = shard;
+    here.shards = shards;
+    here.word = 0;
+    here.wait = wait;
+    here.context = context;
     if (mkdir(path, 0777) != 0 && errno != EEXIST) return perp__cannot_write(diag, path);
     int is_first = perp__output_claim(name_of("shard", shard, room));
     if (!is_first && errno != EEXIST) return perp__cannot_write(diag, room);

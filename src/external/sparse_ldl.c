@@ -132,7 +132,10 @@ int perp__sparse_ldl_available(void)
 
 perp__sparse_ldl *perp__sparse_ldl_create(int n, int nentry, int *row, int *column)
 {
-    (void)n, (void)nentry, (void)row, (void)column;
+    (void)n;
+    (void)nentry;
+    (void)row;
+    (void)column;
     return NULL;
 }
 
@@ -149,13 +152,16 @@ double perp__sparse_ldl_size(perp__sparse_ldl *ldl)
 
 int perp__sparse_ldl_factor(perp__sparse_ldl *ldl, double *value, int *negative)
 {
-    (void)ldl, (void)value, (void)negative;
+    (void)ldl;
+    (void)value;
+    (void)negative;
     return -1;
 }
 
 int perp__sparse_ldl_solve(perp__sparse_ldl *ldl, double *b)
 {
-    (void)ldl, (void)b;
+    (void)ldl;
+    (void)b;
     return 0;
 }
 

@@ -38,7 +38,10 @@ perp__place perp__xml_place(const perp__xml_node *node, const char *attribute)
     perp__place place = {node->file->name, node->line, node->column};
     const char *value = attribute ? value_in(node, attribute) : NULL;
     for (const char *at = node->file->text + node->offset; value && at < value; at++) {
-        if (*at == '\n') place.line++, place.column = 0;
+        if (*at == '\n') {
+            place.line++;
+            place.column = 0;
+        }
         if (((unsigned char)*at & 0xc0) != 0x80) place.column++;
     }
     return place;
@@ -150,8 +153,14 @@ static void XMLCALL entity(void *data, const XML_Char *name, int is_parameter,
                            const XML_Char *system, const XML_Char *public_id,
                            const XML_Char *notation)
 {
-    (void)name, (void)is_parameter, (void)value, (void)length, (void)base, (void)system,
-        (void)public_id, (void)notation;
+    (void)name;
+    (void)is_parameter;
+    (void)value;
+    (void)length;
+    (void)base;
+    (void)system;
+    (void)public_id;
+    (void)notation;
     stop(data, "entities that a file declares itself are not read");
 }
 

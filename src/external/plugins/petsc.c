@@ -212,7 +212,12 @@ static void set_bounds(SNES snes, const perp__vi *p, Vec lo, Vec hi)
     must(VecGetArray(lo, &l));
     must(VecGetArray(hi, &h));
     for (int i = 0; i < p->n; i++) {
-        l[i] = !p->lo ? 0 : p->lo[i] > PETSC_NINFINITY ? p->lo[i] : PETSC_NINFINITY;
+        if (!p->lo)
+            l[i] = 0;
+        else if (p->lo[i] > PETSC_NINFINITY)
+            l[i] = p->lo[i];
+        else
+            l[i] = PETSC_NINFINITY;
         h[i] = p->hi && p->hi[i] < PETSC_INFINITY ? p->hi[i] : PETSC_INFINITY;
     }
     must(VecRestoreArray(lo, &l));
