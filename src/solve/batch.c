@@ -51,7 +51,11 @@ perp_status perp_lcp_batch_solver_create(perp_lcp_method method, int n_max, int 
     perp_lcp_batch_solver *b = calloc(1, sizeof *b);
     if (b) b->worker = calloc((size_t)threads, sizeof *b->worker);
     perp_status status = b && b->worker ? PERP_OK : PERP_ERR_MEMORY;
-    if (status == PERP_OK) b->method = method, b->n_max = n_max, b->threads = threads;
+    if (status == PERP_OK) {
+        b->method = method;
+        b->n_max = n_max;
+        b->threads = threads;
+    }
     for (int t = 0; t < threads && status == PERP_OK; t++) {
         size_t n = (size_t)n_max;
         status = perp_lcp_solver_create(method, n_max, options, &b->worker[t].solver);

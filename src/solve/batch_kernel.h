@@ -73,7 +73,10 @@ INLINE int K(pivot)(const K(lanes) * v, K(pivots) * d, int n)
     CLAIM hot[SMALL], is_hot;
     VEC x[SMALL], F, m, p;
     if (k == n || !K(choose)(d, n, hot, &is_hot)) return 0;
-    for (int i = 0; i < n; i++) K(of_row)(n, hot, &v->M[i], n, &x[i]), d->hot[k][i] = hot[i];
+    for (int i = 0; i < n; i++) {
+        K(of_row)(n, hot, &v->M[i], n, &x[i]);
+        d->hot[k][i] = hot[i];
+    }
     K(of_row)(n, hot, x, 1, &m);
     for (int before = 0; before < k; before++) {
         const CLAIM *then = d->hot[before];
@@ -87,7 +90,8 @@ INLINE int K(pivot)(const K(lanes) * v, K(pivots) * d, int n)
     VEC inverse = PICK(is_hot, 1 / p, zero);
     for (int i = 0; i < n; i++) {
         VEC e = PICK(hot[i], one, x[i]) * inverse;
-        d->q[i] = BUT(hot[i], d->q[i]) - F * e, d->e[k][i] = e;
+        d->q[i] = BUT(hot[i], d->q[i]) - F * e;
+        d->e[k][i] = e;
     }
     d->count = k + 1;
     return 1;
@@ -100,9 +104,11 @@ INLINE void K(look_at_row)(const K(lanes) * v, int n, int i, VEC *off, VEC *S)
     VEC w = v->q[i], s = SIZE(w);
     for (int j = 0; j < n; j++) {
         VEC term = v->M[i + j * n] * v->z[j];
-        w += term, s += SIZE(term);
+        w += term;
+        s += SIZE(term);
     }
-    *off = PICK(LESS((VEC){0}, v->z[i]), SIZE(w), -w) + rho * s, *S = s;
+    *off = PICK(LESS((VEC){0}, v->z[i]), SIZE(w), -w) + rho * s;
+    *S = s;
 }
 
 /* Where a row is left open by its own data: does it hold by what the others give it, too? One with data that rounding may hide is not
@@ -121,7 +127,8 @@ TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM 
         VEC own = SIZE(v->q[i]), D = own, parts = zero;
         for (int j = 0; j < n; j++) {
             VEC size = SIZE(v->M[i + j * n]);
-            D += size * given[j], parts += PICK(LESS(zero, v->z[j]), size, zero);
+            D += size * given[j];
+            parts += PICK(LESS(zero, v->z[j]), size, zero);
         }
         K(look_at_row)(v, n, i, &off, &S);
         VEC rounding = noise * S, seen = v->tol * own;
@@ -178,8 +185,14 @@ INLINE void K(gather)(int size, const double *source, size_t entry, size_t next,
 {
     const double *of[LANES], *row[LANES];
     int e = 0;
-    for (int l = 0; l < LANES; l++)
-        of[l] = l == 0 ? source : l < many ? of[l - 1] + next : of[l - 1];
+    for (int l = 0; l < LANES; l++) {
+        if (l == 0)
+            of[l] = source;
+        else if (l < many)
+            of[l] = of[l - 1] + next;
+        else
+            of[l] = of[l - 1];
+    }
     for (; entry > 1 && many >= LANES && e < size; e++)
         out[e] = *(const VEC *)(source + (size_t)e * entry);
     for (; LANES >= 4 && entry == 1 && e + 4 <= size; e += 4) {
@@ -210,10 +223,13 @@ INLINE void K(begin)(const perp_lcp_batch *b, int n, int first, int many, double
     const VEC zero = (VEC){0};
     size_t k = (size_t)first, count = (size_t)b->count, N = (size_t)n, M = N * N;
     size_t entry = b->interleaved ? count : 1, next = b->interleaved ? 1 : N;
-    size_t entry_M = b->shared_M ? 1 : entry, next_M = b->shared_M ? 0 : b->interleaved ? 1 : M;
+    size_t entry_M = b->shared_M ? 1 : entry, next_M = b->interleaved ? 1 : M;
+    if (b->shared_M) next_M = 0;
     K(gather)(n, b->q + k * next, entry, next, many, v->q);
     K(gather)(n * n, b->M + k * next_M, entry_M, next_M, many, v->M);
-    v->tol = tol, d->count = 0, d->is_live = AT_MOST(zero, zero);
+    v->tol = tol;
+    d->count = 0;
+    d->is_live = AT_MOST(zero, zero);
     for (int i = 0; i < n; i++) d->q[i] = v->q[i] + zero; /* no -0 */
 }
 

@@ -32,7 +32,10 @@ perp_status perp_lcp_differentiate(perp_lcp_solver *s, const perp_lcp *lcp,
     perp__lcp_terms(s, lcp);
     for (int i = 0; i < s->n; i++) {
         double x = strictness(s, lcp, i);
-        if (x < least || i == 0) least = x, out->worst = i;
+        if (x < least || i == 0) {
+            least = x;
+            out->worst = i;
+        }
         out->degenerate += x <= PERP_TOL_STRICT;
     }
     out->strict = out->degenerate == 0;

@@ -14,7 +14,13 @@ enum { PERP__SIGN_TRIALS = 6 };
 static inline double perp__with_sign(int trial, int i, double off, uint32_t *draw)
 {
     *draw = *draw * 1664525u + 1013904223u;
-    int is_less = trial == 0 ? 0 : trial == 1 ? i % 2 : (int)(*draw >> 31);
+    int is_less;
+    if (trial == 0)
+        is_less = 0;
+    else if (trial == 1)
+        is_less = i % 2;
+    else
+        is_less = (int)(*draw >> 31);
     return is_less ? -off : off;
 }
 

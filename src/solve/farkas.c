@@ -71,7 +71,8 @@ static int sign_of_product(int n, const double *x, const double *u, double a, in
     double sum = 0, terms = 0;
     for (int i = 0; i < n; i++) {
         double term = x[i] * (u[i] * a);
-        sum += term, terms += fabs(term);
+        sum += term;
+        terms += fabs(term);
     }
     if (fabs(sum) > (n + 4) * DBL_EPSILON * terms + n * PERP_TINY && terms <= PERP_HUGE) {
         *sign = sum > 0 ? 1 : -1;
@@ -112,7 +113,10 @@ static double denominator_of(double x, double most)
     for (int k = 0; k < 40; k++) {
         double a = floor(rest), next_p = a * p + p0, next_q = a * q + q0;
         if (next_q > most) return 0;
-        p0 = p, q0 = q, p = next_p, q = next_q;
+        p0 = p;
+        q0 = q;
+        p = next_p;
+        q = next_q;
         if (fabs(x - p / q) <= RATIO * x) return q;
         rest = 1 / (rest - a);
         if (!isfinite(rest)) return 0;
@@ -124,7 +128,8 @@ static double common_divisor(double a, double b)
 {
     while (b > 0) {
         double r = fmod(a, b);
-        a = b, b = r;
+        a = b;
+        b = r;
     }
     return a;
 }
@@ -245,7 +250,8 @@ static int take(perp_lcp_solver *s, const scaled *p, int k, int m)
         const double *column = L + (size_t)a * ld;
         double f = row[a] /= column[a];
         for (int i = a + 1; i < m; i++) row[i] -= f * column[i];
-        L[(size_t)m + (size_t)a * ld] = f, pivot -= f * f;
+        L[(size_t)m + (size_t)a * ld] = f;
+        pivot -= f * f;
     }
     if (!(pivot > PERP_TOL_SINGULAR * square)) return 0;
     L[(size_t)m + (size_t)m * ld] = sqrt(pivot);
@@ -258,7 +264,9 @@ static void leave(perp_lcp_solver *s, int n, int m, int r, double *x)
 {
     size_t ld = (size_t)n;
     for (int a = r; a + 1 < m; a++) {
-        s->lu.rows[a] = s->lu.rows[a + 1], x[a] = x[a + 1], s->fine[a] = s->fine[a + 1];
+        s->lu.rows[a] = s->lu.rows[a + 1];
+        x[a] = x[a + 1];
+        s->fine[a] = s->fine[a + 1];
         for (int c = 0; c <= a + 1; c++) {
             double *column = s->lu.values + (size_t)c * ld;
             column[a] = column[a + 1];
@@ -269,7 +277,8 @@ static void leave(perp_lcp_solver *s, int n, int m, int r, double *x)
         double size = hypot(left[k], right[k]), c = left[k] / size, f = right[k] / size;
         for (int i = k; i + 1 < m; i++) {
             double a = left[i], b = right[i];
-            left[i] = c * a + f * b, right[i] = c * b - f * a;
+            left[i] = c * a + f * b;
+            right[i] = c * b - f * a;
         }
     }
 }
@@ -317,7 +326,10 @@ static int most_wanted(const perp_lcp_solver *s, const scaled *p, int m, const d
         double gain = is_there(p, k) ? -inner(p, k, x) : 0;
         if (!(gain > largest)) continue;
         for (int a = 0; a < m; a++) is_in |= s->lu.rows[a] == k;
-        if (!is_in) largest = gain, best = k;
+        if (!is_in) {
+            largest = gain;
+            best = k;
+        }
     }
     return best;
 }
@@ -340,7 +352,10 @@ static int nearest(perp_lcp_solver *s, const scaled *p)
             for (int a = 0; a < m; a++) {
                 if (next[a] > 0) continue;
                 double ratio = x[a] / (x[a] - next[a]);
-                if (leaving < 0 || ratio < length) length = ratio, leaving = a;
+                if (leaving < 0 || ratio < length) {
+                    length = ratio;
+                    leaving = a;
+                }
             }
             if (leaving < 0) break;
             for (int a = 0; a < m; a++) x[a] += length * (next[a] - x[a]);
@@ -474,7 +489,8 @@ static int is_wide(const perp_lcp_solver *s, const perp_lcp *lcp)
     double sum = 0, terms = 0;
     for (int i = 0; i < lcp->n; i++) {
         double term = lcp->q[i] * s->certificate[i];
-        sum += term, terms += fabs(term);
+        sum += term;
+        terms += fabs(term);
     }
     return -sum > s->options.tol * terms;
 }

@@ -173,7 +173,9 @@ enum { PERP__OPEN, PERP__STICKS, PERP__SLIDES };
 static inline int perp__fc_piece(int closed, const double *A)
 {
     int slides = A[4] + A[8] > 0.5; /* 0, or at least 1 */
-    return !closed ? PERP__OPEN : slides ? PERP__SLIDES : PERP__STICKS;
+    if (!closed) return PERP__OPEN;
+    if (slides) return PERP__SLIDES;
+    return PERP__STICKS;
 }
 
 /* Newton on the Alart-Curnier map of the problem with u + alpha (r - center) in place of u; center

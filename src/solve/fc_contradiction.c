@@ -39,11 +39,13 @@ static void find_velocities(const normal_rows *rows, int d, const double *r, dou
     int n = rows->lcp.n;
     for (int i = 0; i < n; i += d) {
         double low = 0;
-        u[i] = rows->q[i], S[i] = fabs(u[i]);
+        u[i] = rows->q[i];
+        S[i] = fabs(u[i]);
         for (int j = 0; j < n; j++) {
             double m = rows->M[i + j * n], term = m * r[j], sum = u[i] + term;
             low += perp__product_error(m, r[j], term) + perp__sum_error(u[i], term, sum);
-            u[i] = sum, S[i] += fabs(term);
+            u[i] = sum;
+            S[i] += fabs(term);
         }
         u[i] += low;
     }

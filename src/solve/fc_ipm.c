@@ -51,10 +51,10 @@ static double scaling_point(const double *x, const double *z, double *w)
 /* inv(V^2), 3 x 3: inv(V^2) x = z. */
 static void scaling(const double *x, const double *z, double *h)
 {
+    static const double J[3] = {1, -1, -1};
     double w[3], f = scaling_point(x, z, w);
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            h[3 * i + j] = f * (2 * w[i] * w[j] - (i != j ? 0 : i == 0 ? 1 : -1));
+        for (int j = 0; j < 3; j++) h[3 * i + j] = f * (2 * w[i] * w[j] - (i == j ? J[i] : 0));
 }
 
 /* (2 v v' - J) a; with a and the result through J: J (2 v v' - J) J a. */
@@ -76,7 +76,11 @@ static void correct(const double *x, const double *z, const double *dx, const do
     reflect(v, dx, 0, a); /* inv(V) = root (2 v v' - J), whose inverse is J (2 v v' - J) J */
     reflect(v, dz, 1, b);
     reflect(v, z, 1, l);
-    for (int k = 0; k < 3; k++) a[k] *= root, b[k] /= root, l[k] /= root;
+    for (int k = 0; k < 3; k++) {
+        a[k] *= root;
+        b[k] /= root;
+        l[k] /= root;
+    }
     double s[3] = {a[0] * b[0] + a[1] * b[1] + a[2] * b[2], a[0] * b[1] + b[0] * a[1],
                    a[0] * b[2] + b[0] * a[2]};
     y[0] = (l[0] * s[0] - l[1] * s[1] - l[2] * s[2]) / det(l);
@@ -163,7 +167,9 @@ static double find_step(perp__fc *fc, const double *x, const double *z, step *s)
 /* Of the gap what a step aims at: by the length of the last; or the square of what the step to 0 would leave of it, within these. */
 static double sigma_of(double length)
 {
-    return length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
+    if (length > 0.9) return 0.1;
+    if (length > 0.5) return 0.3;
+    return 0.6;
 }
 static const double SIGMA_LEAST = 1e-3, SIGMA_MOST = 0.8;
 
@@ -199,7 +205,8 @@ static double advance(perp__fc *fc, double *x, double *z, int is_corrected, doub
         if (is_corrected) correct(x + 3 * i, z + 3 * i, s.dx + 3 * i, s.dz + 3 * i, s.rc + 3 * i);
     }
     length = find_step(fc, x, z, &s);
-    double shorter = length < 1 ? (is_corrected ? INSIDE_CORRECTED : INSIDE) * length : 1;
+    double inside = is_corrected ? INSIDE_CORRECTED : INSIDE;
+    double shorter = length < 1 ? inside * length : 1;
     for (int k = 0; k < fc->n; k++) {
         x[k] += shorter * s.dx[k];
         z[k] += shorter * s.dz[k];
@@ -261,7 +268,8 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
         if (end == PERP__IPM_SETTLED && are_settled(fc) && residual <= FAR) return 1;
         if (end == PERP__IPM_SLOW && residual <= NEARLY * fc->tol && residual > 0.5 * last[0])
             return 1;
-        last[0] = last[1], last[1] = residual;
+        last[0] = last[1];
+        last[1] = residual;
     }
     return 0;
 }

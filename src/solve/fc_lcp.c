@@ -23,8 +23,18 @@ static void direction(int dimension, int facets, int k, double d[2])
 {
     int half = facets / 2, j = k % half;
     double sign = k < half ? 1 : -1, angle = 6.283185307179586477 * j / facets;
-    d[0] = dimension == 2 || j == 0 ? sign : 4 * j == facets ? 0 : sign * cos(angle);
-    d[1] = dimension == 2 || j == 0 ? 0 : 4 * j == facets ? sign : sign * sin(angle);
+    if (dimension == 2 || j == 0)
+        d[0] = sign;
+    else if (4 * j == facets)
+        d[0] = 0;
+    else
+        d[0] = sign * cos(angle);
+    if (dimension == 2 || j == 0)
+        d[1] = 0;
+    else if (4 * j == facets)
+        d[1] = sign;
+    else
+        d[1] = sign * sin(angle);
 }
 
 /* Impulse (n, t1[, t2]) of unit column c of contact i: c < 0 the normal, else facet c. */

@@ -186,39 +186,69 @@ static void lay_out(perp_fc_solver *s)
 {
     size_t nc = (size_t)s->nc_max + 1, n = 3 * nc, nb = (size_t)s->nb_max + 1;
     double *at = s->memory;
-    s->fc.block = at, at += 9 * nb;
-    s->fc.jacobian = at, at += 9 * nb;
-    s->fc.q = at, at += n;
-    s->fc.r = at, at += n;
-    s->fc.u = at, at += n;
-    s->fc.best = at, at += n;
-    s->sums.u = at, at += n;
-    s->sums.S = at, at += n;
-    s->sums.low = at, at += n;
-    s->fc.work = at, at += n * PERP__FC_WORK;
-    s->fc.mu = at, at += nc;
-    s->fc.scale = at, at += nc;
-    s->fc.force = at, at += nc;
-    s->fc.data = at, at += nc;
-    s->fc.normal = at, at += nc;
-    s->fc.weight = at, at += nc;
-    s->error = at, at += nc;
-    s->reached = at, at += nc;
+    s->fc.block = at;
+    at += 9 * nb;
+    s->fc.jacobian = at;
+    at += 9 * nb;
+    s->fc.q = at;
+    at += n;
+    s->fc.r = at;
+    at += n;
+    s->fc.u = at;
+    at += n;
+    s->fc.best = at;
+    at += n;
+    s->sums.u = at;
+    at += n;
+    s->sums.S = at;
+    at += n;
+    s->sums.low = at;
+    at += n;
+    s->fc.work = at;
+    at += n * PERP__FC_WORK;
+    s->fc.mu = at;
+    at += nc;
+    s->fc.scale = at;
+    at += nc;
+    s->fc.force = at;
+    at += nc;
+    s->fc.data = at;
+    at += nc;
+    s->fc.normal = at;
+    at += nc;
+    s->fc.weight = at;
+    at += nc;
+    s->error = at;
+    at += nc;
+    s->reached = at;
+    at += nc;
     s->target = at;
     s->fc.local = s->local;
     int *index = s->indices;
-    s->fc.start = index, index += nc + 1;
-    s->fc.diag = index, index += nc;
-    s->fc.active = index, index += nc;
-    s->fc.order = index, index += nc;
-    s->fc.carries = index, index += nc;
-    s->fc.live = index, index += nc;
-    s->count = index, index += nc;
-    s->place = index, index += nc;
-    s->component = index, index += nc;
-    s->pending = index, index += nc;
-    s->first = index, index += nc + 1;
-    s->fc.col = index, index += nb;
+    s->fc.start = index;
+    index += nc + 1;
+    s->fc.diag = index;
+    index += nc;
+    s->fc.active = index;
+    index += nc;
+    s->fc.order = index;
+    index += nc;
+    s->fc.carries = index;
+    index += nc;
+    s->fc.live = index;
+    index += nc;
+    s->count = index;
+    index += nc;
+    s->place = index;
+    index += nc;
+    s->component = index;
+    index += nc;
+    s->pending = index;
+    index += nc;
+    s->first = index;
+    index += nc + 1;
+    s->fc.col = index;
+    index += nb;
     s->next = index;
 }
 
@@ -351,7 +381,8 @@ static int root(int *parent, int i)
 
 static void join(int *parent, int i, int j)
 {
-    i = root(parent, i), j = root(parent, j);
+    i = root(parent, i);
+    j = root(parent, j);
     if (i < j)
         parent[j] = i;
     else
@@ -384,7 +415,10 @@ static void find_components(perp_fc_solver *s, const perp_fc *p)
     join_contacts(p, parent);
     for (int i = 0; i < p->nc; i++) {
         int r = root(parent, i);
-        if (r == i) s->first[n] = 0, of[i] = n++;
+        if (r == i) {
+            s->first[n] = 0;
+            of[i] = n++;
+        }
         s->first[of[i] = of[r]]++;
     }
     for (int c = 0, sum = 0; c <= n; c++) {
@@ -478,10 +512,21 @@ static perp__fc component(const perp_fc_solver *s, int c)
     int first = s->first[c];
     fc.nc = s->first[c + 1] - first;
     fc.n = 3 * fc.nc;
-    fc.start += first, fc.diag += first, fc.active += first, fc.carries += first, fc.live += first;
-    fc.mu += first, fc.scale += first, fc.force += first, fc.data += first, fc.normal += first,
-        fc.weight += first;
-    fc.q += 3 * first, fc.r += 3 * first, fc.u += 3 * first, fc.best += 3 * first;
+    fc.start += first;
+    fc.diag += first;
+    fc.active += first;
+    fc.carries += first;
+    fc.live += first;
+    fc.mu += first;
+    fc.scale += first;
+    fc.force += first;
+    fc.data += first;
+    fc.normal += first;
+    fc.weight += first;
+    fc.q += 3 * first;
+    fc.r += 3 * first;
+    fc.u += 3 * first;
+    fc.best += 3 * first;
     return fc;
 }
 
@@ -655,7 +700,10 @@ static inline void carry(const perp__fc *fc, double (*coupled)(const perp__fc *,
                 double from = data[fc->col[k]];
                 if (!(from > data[i])) continue;
                 double carried = perp__smaller(from, coupled(fc, i, k) * largest);
-                if (carried > data[i]) data[i] = carried, changed = 1;
+                if (carried > data[i]) {
+                    data[i] = carried;
+                    changed = 1;
+                }
             }
         }
     }
@@ -840,7 +888,9 @@ void perp__fc_velocity(const perp__fc *fc, const double *r, double *u)
             b += w[3] * x[0] + w[4] * x[1] + w[5] * x[2];
             c += w[6] * x[0] + w[7] * x[1] + w[8] * x[2];
         }
-        u[3 * i] = a, u[3 * i + 1] = b, u[3 * i + 2] = c;
+        u[3 * i] = a;
+        u[3 * i + 1] = b;
+        u[3 * i + 2] = c;
     }
 }
 
@@ -1041,8 +1091,10 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
     solver->fc.max_iter = solver->options.max_iter;
     solver->products = 0;
     perp__block_lu_work(solver->fc.lu);
-    for (int c = 0; c < solver->ncomponent; c++)
-        solver->target[c] = solver->options.tol, solver->pending[c] = 1;
+    for (int c = 0; c < solver->ncomponent; c++) {
+        solver->target[c] = solver->options.tol;
+        solver->pending[c] = 1;
+    }
     for (int attempt = 0; attempt == 0 || (attempt < ATTEMPTS && lower_targets(solver, attempt));
          attempt++) {
         for (int c = 0; c < solver->ncomponent; c++) {

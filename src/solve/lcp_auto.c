@@ -49,10 +49,13 @@ static int run(perp_lcp_solver *s, perp_lcp_method method, const perp__solver *s
 {
     double *work = s->work;
     int *index = s->index;
-    if (solver != &perp__lcp_lemke)
-        s->work += perp__lcp_lemke.doubles(s->n_max), s->index += perp__lcp_lemke.ints(s->n_max);
+    if (solver != &perp__lcp_lemke) {
+        s->work += perp__lcp_lemke.doubles(s->n_max);
+        s->index += perp__lcp_lemke.ints(s->n_max);
+    }
     *outcome = perp__lcp_run(s, solver, lcp, iterations);
-    s->work = work, s->index = index;
+    s->work = work;
+    s->index = index;
     s->answered = method;
     if (*outcome == PERP_SOLVED || *outcome == PERP_INFEASIBLE) return 1;
     if (method == PERP_LCP_LEMKE || s->residual < *best) {

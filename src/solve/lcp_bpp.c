@@ -84,15 +84,19 @@ static perp_outcome pivot(perp_lcp_solver *s, const perp_lcp *lcp, int *iteratio
         if (!solve_basis(s, lcp)) return PERP_LIMIT;
         for (int i = 0; i < n; i++) z_scale = fabs(s->z[i]) > z_scale ? fabs(s->z[i]) : z_scale;
         for (int i = n - 1; i >= 0; i--) {
-            if (is_infeasible(s, i, z_scale, w_scale)) count++, first = i;
+            if (is_infeasible(s, i, z_scale, w_scale)) {
+                count++;
+                first = i;
+            }
         }
         if (count == 0) {
             for (int i = 0; i < n; i++) s->z[i] = s->z[i] > 0 ? s->z[i] : 0;
             return PERP_SOLVED;
         }
-        if (count < best)
-            best = count, patience = PATIENCE;
-        else
+        if (count < best) {
+            best = count;
+            patience = PATIENCE;
+        } else
             patience--;
         if (patience < 0) {
             s->basis[first] = !s->basis[first];

@@ -26,7 +26,8 @@ static void scale(const perp_lcp *lcp, const double *R, const double *C, int by_
             int ei, ej;
             frexp(R[i] * (by_congruence ? C[i] : R[i]), &ei); /* powers of two: 2^(e - 1) */
             frexp(C[j] * (by_congruence ? R[j] : C[j]), &ej);
-            ei -= 1, ej -= 1;
+            ei -= 1;
+            ej -= 1;
             int shift = (ei - (ei & 1)) / 2 + (ej - (ej & 1)) / 2;
             out[i + j * lcp->n] = ldexp(entry(lcp, i, j), shift);
         }
@@ -113,7 +114,8 @@ static int solve_ones(const perp_lcp *lcp, unsigned subset, double shift, double
         if (B[p][k] == 0) return 0;
         for (int j = 0; j <= m; j++) {
             double t = B[k][j];
-            B[k][j] = B[p][j], B[p][j] = t;
+            B[k][j] = B[p][j];
+            B[p][j] = t;
         }
         for (int i = 0; i < m; i++) {
             double f = i == k ? 0 : B[i][k] / B[k][k];

@@ -53,16 +53,21 @@ static void exchange(eliminated *e, int k, int pr, int pc)
 {
     for (int j = 0; j <= e->nc; j++) {
         double t = e->A[k][j], g = e->G[k][j];
-        e->A[k][j] = e->A[pr][j], e->A[pr][j] = t;
-        e->G[k][j] = e->G[pr][j], e->G[pr][j] = g;
+        e->A[k][j] = e->A[pr][j];
+        e->A[pr][j] = t;
+        e->G[k][j] = e->G[pr][j];
+        e->G[pr][j] = g;
     }
     for (int i = 0; i < e->nr; i++) {
         double t = e->A[i][k], g = e->G[i][k];
-        e->A[i][k] = e->A[i][pc], e->A[i][pc] = t;
-        e->G[i][k] = e->G[i][pc], e->G[i][pc] = g;
+        e->A[i][k] = e->A[i][pc];
+        e->A[i][pc] = t;
+        e->G[i][k] = e->G[i][pc];
+        e->G[i][pc] = g;
     }
     int t = e->column[k];
-    e->column[k] = e->column[pc], e->column[pc] = t;
+    e->column[k] = e->column[pc];
+    e->column[pc] = t;
 }
 
 /* Row k times f from row i. */
@@ -74,7 +79,8 @@ static void subtract(eliminated *e, int i, int k)
     if (f == 0) return;
     for (int j = k + 1; j <= e->nc; j++) {
         double x = A[j] - f * a[j], of_x = G[j] + (of_f * fabs(a[j]) + size * g[j]);
-        A[j] = fabs(x) <= rounding * of_x ? 0 : x, G[j] = of_x;
+        A[j] = fabs(x) <= rounding * of_x ? 0 : x;
+        G[j] = of_x;
     }
     A[k] = 0;
 }
@@ -98,7 +104,8 @@ static int solve_regular(const search *s, const double *w, double *z)
         int p = k;
         for (int i = k + 1; i < nr; i++) p = fabs(A[i][k]) > fabs(A[p][k]) ? i : p;
         double *restrict a = A[p];
-        A[p] = A[k], A[k] = a;
+        A[p] = A[k];
+        A[k] = a;
         if (!(fabs(a[k]) > safe * largest)) return 0;
         for (int i = k + 1; i < nr; i++) {
             double *restrict x = A[i], f = x[k] / a[k];
@@ -119,7 +126,8 @@ static int solve_rows(const search *s, const double *w, double sum, double *z)
 {
     eliminated e;
     int rank = 0, nc = s->ns, nr = s->nr + s->rays;
-    e.nc = nc, e.nr = nr;
+    e.nc = nc;
+    e.nr = nr;
     for (int i = 0; i < s->nr; i++) {
         for (int j = 0; j < nc; j++) e.A[i][j] = entry(s, s->rows[i], s->support[j]);
         e.A[i][nc] = -w[s->rows[i]];
@@ -134,7 +142,10 @@ static int solve_rows(const search *s, const double *w, double sum, double *z)
         int pr = rank, pc = rank;
         for (int i = rank; i < nr; i++) {
             for (int j = rank; j < nc; j++) {
-                if (fabs(e.A[i][j]) > fabs(e.A[pr][pc])) pr = i, pc = j;
+                if (fabs(e.A[i][j]) > fabs(e.A[pr][pc])) {
+                    pr = i;
+                    pc = j;
+                }
             }
         }
         if (e.A[pr][pc] == 0) break;
@@ -180,7 +191,10 @@ static int is_solution(const search *s, double *z, double *w)
     for (int j = 0; j < s->ns; j++) {
         int i = s->support[j], is_zero = fabs(z[i]) <= NOISE * size_of(s, i);
         if (!is_free(s, i) && (is_zero || z[i] < 0)) return 0;
-        if (is_zero) z[i] = s->judge->fine[i] = 0, dropped = 1;
+        if (is_zero) {
+            z[i] = s->judge->fine[i] = 0;
+            dropped = 1;
+        }
     }
     if (dropped) error = perp__lcp_error(s->judge, &lcp, z, w);
     for (int i = 0; i < s->n; i++) sum += z[i];
@@ -193,7 +207,10 @@ static int is_solution(const search *s, double *z, double *w)
     }
     if (!(error <= s->judge->options.tol) || s->rays) return error <= s->judge->options.tol;
     int has_free = 0;
-    for (int i = 0; i < s->n; i++) has_free |= is_free(s, i), s->judge->basis[i] = 0;
+    for (int i = 0; i < s->n; i++) {
+        has_free |= is_free(s, i);
+        s->judge->basis[i] = 0;
+    }
     for (int j = 0; j < s->ns; j++) s->judge->basis[s->support[j]] = 1;
     if (!has_free) lcp.lo = NULL;
     return perp__lcp_keeps_data(s->judge, &lcp, z);
@@ -210,10 +227,12 @@ static int is_hopeless(const search *s, const perp_lcp *lcp, const double *z)
         if (!(z[k] >= 0) && !is_free(s, k)) negative[many++] = k;
     }
     for (int i = 0; i < s->n; i++) {
-        w[i] = lcp->q[i], S[i] = fabs(w[i]);
+        w[i] = lcp->q[i];
+        S[i] = fabs(w[i]);
         for (int j = 0; j < s->ns; j++) {
             double term = entry(s, i, s->support[j]) * z[s->support[j]];
-            w[i] += term, S[i] += fabs(term);
+            w[i] += term;
+            S[i] += fabs(term);
         }
         largest = S[i] > largest ? S[i] : largest;
     }
@@ -232,9 +251,15 @@ static int is_hopeless(const search *s, const perp_lcp *lcp, const double *z)
 static void report(search *s, const double *z, const double *w)
 {
     double own_z[MOST], own_w[MOST], sum = 0;
-    for (int i = 0; i < s->n; i++)
-        own_z[i] = z[i] * s->C[i], own_w[i] = w[i] / s->R[i], sum += own_z[i];
-    for (int i = 0; i < s->n && s->rays; i++) own_z[i] /= sum, own_w[i] /= sum;
+    for (int i = 0; i < s->n; i++) {
+        own_z[i] = z[i] * s->C[i];
+        own_w[i] = w[i] / s->R[i];
+        sum += own_z[i];
+    }
+    for (int i = 0; i < s->n && s->rays; i++) {
+        own_z[i] /= sum;
+        own_w[i] /= sum;
+    }
     s->stop = s->found(s->context, own_z, own_w, s->rays);
 }
 
@@ -262,7 +287,8 @@ static int solve_exactly(const search *s, double *z, int *hopeless)
         for (int j = 0; j < s->ns; j++) {
             int i = s->support[j];
             double more = fine[i] + d[i], sum = z[i] + more;
-            fine[i] = perp__sum_error(z[i], more, sum), z[i] = sum;
+            fine[i] = perp__sum_error(z[i], more, sum);
+            z[i] = sum;
             if (fabs(d[i]) > change * fabs(sum)) change = fabs(d[i] / sum);
         }
     }
@@ -414,7 +440,10 @@ static int find_regular(search *s, double *z)
         s->ns = 0;
         for (int i = 0; i < s->n; i++) {
             z[i] = 0;
-            if (subset >> i & 1) s->rows[s->ns] = s->support[s->ns] = i, s->ns++;
+            if (subset >> i & 1) {
+                s->rows[s->ns] = s->support[s->ns] = i;
+                s->ns++;
+            }
         }
         s->nr = s->ns;
         if (solve_regular(s, s->lcp->q, z) && !is_hopeless(s, s->lcp, z)) return 1;
@@ -451,13 +480,15 @@ static perp_outcome enumerate_first(perp_lcp_solver *s, const perp_lcp *lcp, int
     *iterations += attempt == 0;
     if (attempt == 0 && lcp->n <= MOST && find_regular(&plain, s->z)) {
         for (int i = 0; i < lcp->n; i++) s->basis[i] = s->z[i] > 0;
-        *is_done = 0, s->has_basis = 1;
+        *is_done = 0;
+        s->has_basis = 1;
         return PERP_SOLVED;
     }
     memset(s->z, 0, (size_t)lcp->n * sizeof(double));
     if (lcp->n > MOST || (attempt == 1 && *is_done)) return PERP_LIMIT;
     perp_lcp_enumerate(lcp, NULL, keep_first, &p);
-    *is_done = 1, s->has_basis = p.have;
+    *is_done = 1;
+    s->has_basis = p.have;
     return p.have ? PERP_SOLVED : PERP_RAY;
 }
 

@@ -132,9 +132,11 @@ static void start_cold(tableau *d, int way)
 {
     int n = d->n, ld = d->ld;
     for (int i = 0; i < n; i++) {
-        d->q[i] = d->lcp->q[i], d->pc[i] = d->cover[i] = 1;
+        d->q[i] = d->lcp->q[i];
+        d->pc[i] = d->cover[i] = 1;
         d->basic[i] = d->where[i] = d->base[i] = i;
-        d->where[n + i] = -1, d->base[n + i] = -1 - i;
+        d->where[n + i] = -1;
+        d->base[n + i] = -1 - i;
     }
     for (int i = n; i < ld; i++) d->q[i] = d->pc[i] = 0;
     d->where[2 * n] = -1;
@@ -242,14 +244,18 @@ static void find_perturbations(tableau *d, int i, double *row)
     int *at = d->nonzero, *is_in = at + d->n, n = 0;
     memset(row, 0, (size_t)d->n * sizeof *row);
     memset(is_in, 0, (size_t)d->n * sizeof *is_in);
-    row[i] = is_in[i] = 1, at[n++] = i;
+    row[i] = is_in[i] = 1;
+    at[n++] = i;
     for (int p = d->ne - 1; p >= d->tie_base; p--) {
         const double *e = d->E + (size_t)p * (size_t)d->ld;
         int r = d->er[p];
         double sum = 0;
         for (int k = 0; k < n; k++) sum += row[at[k]] * e[at[k]];
         row[r] = 0 - sum;
-        if (!is_in[r] && sum != 0) is_in[r] = 1, at[n++] = r;
+        if (!is_in[r] && sum != 0) {
+            is_in[r] = 1;
+            at[n++] = r;
+        }
     }
     for (int k = 0; k < n; k++) row[at[k]] /= -d->pc[i];
 }
@@ -270,7 +276,8 @@ static int smallest_row(tableau *d, int many)
         for (int m = 0; m < many; m++) {
             double x = row[m][k];
             if (x - least > PERP_TOL_TIE * (fabs(x) + fabs(least))) continue;
-            d->tied[kept] = d->tied[m], row[kept++] = row[m];
+            d->tied[kept] = d->tied[m];
+            row[kept++] = row[m];
         }
         many = kept;
     }
@@ -303,7 +310,10 @@ static int first_row(int n, const double *q, const double *cover)
     double least = 0;
     for (int i = 0; i < n; i++) {
         double ratio = cover ? q[i] / cover[i] : q[i];
-        if (ratio <= least && ratio < 0) least = ratio, r = i;
+        if (ratio <= least && ratio < 0) {
+            least = ratio;
+            r = i;
+        }
     }
     return r;
 }
@@ -328,7 +338,12 @@ static void read_ray(const tableau *d, perp_lcp_solver *s, int ray)
     s->has_ray = 1;
     for (int i = 0; i < d->n; i++) {
         int at = d->where[d->n + i];
-        s->ray[i] = at >= 0 ? d->pc[at] : d->n + i == ray ? 1.0 : 0.0;
+        if (at >= 0)
+            s->ray[i] = d->pc[at];
+        else if (d->n + i == ray)
+            s->ray[i] = 1.0;
+        else
+            s->ray[i] = 0.0;
         if (d->is_scaled) s->ray[i] *= d->C[i];
     }
 }
@@ -365,9 +380,22 @@ static PERP_APART int guess_from_last(perp_lcp_solver *s, const perp_lcp *lcp, i
     double *M = s->work + lemke_doubles(n) - n * n;
     int is_warm = is_same_size && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
     if (!guess(s, lcp, is_warm, limit)) return 0;
-    if (!is_warm) keep(lcp, M), kept[SMALL_PIVOTS] = 0;
-    kept[SMALL] = n, kept[SMALL_PIVOTS] += s->pivots;
+    if (!is_warm) {
+        keep(lcp, M);
+        kept[SMALL_PIVOTS] = 0;
+    }
+    kept[SMALL] = n;
+    kept[SMALL_PIVOTS] += s->pivots;
     return 1;
+}
+
+/* Which of a kernel's versions: n = 3, 4, 8, less than 8, more. */
+static int kernel_of(int n)
+{
+    if (n == 3) return 0;
+    if (n == 4) return 1;
+    if (n == 8) return 2;
+    return n < 8 ? 3 : 4;
 }
 
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
@@ -376,13 +404,8 @@ int perp__lemke_guess_by_dictionary(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, *kept = s->index;
-    int which = n == 3   ? 0
-                : n == 4 ? 1
-                : n == 8 ? 2
-                : n < 8  ? 3
-                         : 4,
-        is_same_size = kept[SMALL] == n;
-    guess_kernel *guess = kernel[isa].guess[which];
+    int is_same_size = kept[SMALL] == n;
+    guess_kernel *guess = kernel[isa].guess[kernel_of(n)];
     kept[TABLEAU] = kept[SMALL] = 0;
     if (s->options.warm_start) return guess_from_last(s, lcp, is_same_size, limit, guess);
     return guess(s, lcp, 0, limit);
@@ -412,7 +435,8 @@ static perp_outcome follow_path(perp_lcp_solver *s, const perp_lcp *lcp, int att
     perp_outcome outcome = run(&d, s, way, iterations);
     if (!warm || way > 0 || outcome != PERP_SOLVED || d.uses_D) return outcome;
     if (!same_M) keep(lcp, d.M);
-    d.kept[TABLEAU] = n, d.kept[PIVOTS] = d.ne;
+    d.kept[TABLEAU] = n;
+    d.kept[PIVOTS] = d.ne;
     return outcome;
 }
 
@@ -432,8 +456,10 @@ static perp_outcome lemke_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
         *before = may_continue(s, lcp);
         int guessed = s->guessed;
         s->guessed = 0;
-        if (!*before && lcp->n <= MOST_SMALL && guessed == 0)
-            guessed = perp__lemke_guess(s, lcp) > 0 ? 1 : -1, *iterations += s->pivots;
+        if (!*before && lcp->n <= MOST_SMALL && guessed == 0) {
+            guessed = perp__lemke_guess(s, lcp) > 0 ? 1 : -1;
+            *iterations += s->pivots;
+        }
         if (!*before && guessed > 0) {
             *before = s->has_basis = 1;
             return PERP_SOLVED;

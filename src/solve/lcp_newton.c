@@ -38,7 +38,8 @@ static int evaluate(void *context, const double *z, double *w)
 
 static int linearize(void *context, const double *z)
 {
-    (void)context, (void)z;
+    (void)context;
+    (void)z;
     return 1;
 }
 

@@ -59,7 +59,10 @@ static int gradient(void *context, const double *x, double *value)
 {
     const program *p = context;
     int n = p->lcp->n;
-    for (int i = 0; i < n; i++) value[i] = 0, value[n + i] = 2 * x[n + i];
+    for (int i = 0; i < n; i++) {
+        value[i] = 0;
+        value[n + i] = 2 * x[n + i];
+    }
     return 1;
 }
 
@@ -83,7 +86,8 @@ static int jacobian(void *context, const double *x, int *row, int *col, double *
     for (int j = 0; j < n; j++) {
         for (int i = 0; i < n; i++, e += 2) {
             if (!value) {
-                row[e] = i, row[e + 1] = n + i;
+                row[e] = i;
+                row[e + 1] = n + i;
                 col[e] = col[e + 1] = j;
                 continue;
             }
@@ -110,8 +114,10 @@ static int hessian(void *context, const double *x, double sigma, const double *l
         for (int j = 0; j <= i; j++, e++) {
             if (value)
                 value[e] = -lambda[n + i] * entry(p, i, j) - lambda[n + j] * entry(p, j, i);
-            else
-                row[e] = i, col[e] = j;
+            else {
+                row[e] = i;
+                col[e] = j;
+            }
         }
     }
     for (int i = 0; i < n; i++, e++) {
@@ -126,7 +132,11 @@ static int hessian(void *context, const double *x, double sigma, const double *l
 static int count(void *context, int iteration, double cost, double infeasibility, double dual,
                  double mu, double alpha)
 {
-    (void)cost, (void)infeasibility, (void)dual, (void)mu, (void)alpha;
+    (void)cost;
+    (void)infeasibility;
+    (void)dual;
+    (void)mu;
+    (void)alpha;
     ((program *)context)->iterations = iteration;
     return 1;
 }
@@ -142,9 +152,13 @@ static perp_outcome nlp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     (void)attempt;
     for (int i = 0; i < n; i++) {
         double start = s->options.warm_start ? s->start[i] : 1;
-        x[i] = start > 0 ? start : 0, x[n + i] = 1;
-        xlo[i] = xlo[n + i] = 0, xhi[i] = xhi[n + i] = PERP_NLP_UNBOUNDED;
-        glo[i] = -lcp->q[i], glo[n + i] = 0, ghi[i] = ghi[n + i] = PERP_NLP_UNBOUNDED;
+        x[i] = start > 0 ? start : 0;
+        x[n + i] = 1;
+        xlo[i] = xlo[n + i] = 0;
+        xhi[i] = xhi[n + i] = PERP_NLP_UNBOUNDED;
+        glo[i] = -lcp->q[i];
+        glo[n + i] = 0;
+        ghi[i] = ghi[n + i] = PERP_NLP_UNBOUNDED;
     }
     perp__nlp_problem nlp = {.n = 2 * n,
                              .m = 2 * n,

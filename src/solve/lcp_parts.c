@@ -24,8 +24,13 @@ int perp__lcp_parts_create(perp_lcp_solver *s)
     p->part = malloc(3 * n * sizeof(int));
     p->basis = malloc(n);
     if (!p->M || !p->part || !p->basis) return 0;
-    p->q = p->M + n * n, p->lo = p->q + n, p->hi = p->lo + n, p->z = p->hi + n;
-    p->ray = p->z + n, p->certificate = p->ray + n, p->row = p->part + n;
+    p->q = p->M + n * n;
+    p->lo = p->q + n;
+    p->hi = p->lo + n;
+    p->z = p->hi + n;
+    p->ray = p->z + n;
+    p->certificate = p->ray + n;
+    p->row = p->part + n;
     return 1;
 }
 
@@ -56,9 +61,10 @@ int perp__lcp_parts_find(perp_lcp_solver *s, const perp_lcp *lcp)
             const double *column = perp__column(lcp, j), *row = lcp->M + j;
             for (int k = 0; k < left; k++) {
                 int i = rest[k];
-                if (perp__is_entry(column[i], row[(size_t)i * ld]))
-                    part[i] = first, reached[many++] = i;
-                else
+                if (perp__is_entry(column[i], row[(size_t)i * ld])) {
+                    part[i] = first;
+                    reached[many++] = i;
+                } else
                     rest[kept++] = i;
             }
             left = kept;
@@ -94,9 +100,18 @@ static void scatter(const perp__lcp_parts *p, int n, int m, const double *x, dou
 static void keep_answer(perp_lcp_solver *s, int n, int m, int *has_ray, int *has_certificate)
 {
     perp__lcp_parts *p = s->parts;
-    for (int k = 0; k < m; k++) p->z[p->row[k]] = s->z[k], p->basis[p->row[k]] = s->basis[k];
-    if (s->has_ray && !*has_ray) scatter(p, n, m, s->ray, p->ray), *has_ray = 1;
-    if (s->has_certificate) scatter(p, n, m, s->certificate, p->certificate), *has_certificate = 1;
+    for (int k = 0; k < m; k++) {
+        p->z[p->row[k]] = s->z[k];
+        p->basis[p->row[k]] = s->basis[k];
+    }
+    if (s->has_ray && !*has_ray) {
+        scatter(p, n, m, s->ray, p->ray);
+        *has_ray = 1;
+    }
+    if (s->has_certificate) {
+        scatter(p, n, m, s->certificate, p->certificate);
+        *has_certificate = 1;
+    }
 }
 
 /* The outcome that says most of the whole. */
@@ -131,7 +146,8 @@ perp_outcome perp__lcp_parts_solve(perp_lcp_solver *s, const perp_lcp *lcp, perp
     if (has_ray) memcpy(s->ray, p->ray, bytes);
     if (has_certificate) memcpy(s->certificate, p->certificate, bytes);
     memcpy(s->basis, p->basis, (size_t)lcp->n);
-    s->has_ray = has_ray && outcome != PERP_SOLVED, s->has_certificate = has_certificate;
+    s->has_ray = has_ray && outcome != PERP_SOLVED;
+    s->has_certificate = has_certificate;
     s->lu.n = -1;
     perp__lcp_terms(s, lcp); /* w, and what derivatives ask for */
     s->n = outcome == PERP_SOLVED ? lcp->n : -1;

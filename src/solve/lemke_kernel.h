@@ -241,7 +241,8 @@ INLINE void K(pivot)(tableau *d, int ld, int r, int enters)
     d->er[d->ne++] = r;
     K(apply)(ld, d->q, e, r);
     d->where[d->basic[r]] = -1;
-    d->basic[r] = enters, d->where[enters] = r;
+    d->basic[r] = enters;
+    d->where[enters] = r;
 }
 
 /* From z0's entering in row r, with its column in pc, to its leaving. On a ray *ray is the variable. */

@@ -91,7 +91,9 @@ INLINE int pivot(three *d, const double *M, int k)
     d->e = PERP_IF(ROW(r), (four){0} + 1, x) * d->at->inverse[r];
     d->q = PERP_BUT_avx2(ROW(r), d->q) - d->at->q[r] * d->e;
     FOUR(d->at->q) = d->q;
-    d->basic |= ROW(r), d->changed |= (uint64_t)1 << r, d->r = r;
+    d->basic |= ROW(r);
+    d->changed |= (uint64_t)1 << r;
+    d->r = r;
     return 1;
 }
 
@@ -107,15 +109,20 @@ INLINE int guess(perp_lcp_solver *s, const perp_lcp *lcp)
                .at = (places *)s->work};
     FOUR(d.at->q) = d.q;
     find_inverses(&d, diagonal);
-    int pivots = !pivot(&d, M, 0)   ? 0
-                 : !pivot(&d, M, 1) ? 1
-                 : !pivot(&d, M, 2) ? 2
-                 : !pivot(&d, M, 3) ? 3
-                                    : 4;
+    int pivots = 4;
+    if (!pivot(&d, M, 0))
+        pivots = 0;
+    else if (!pivot(&d, M, 1))
+        pivots = 1;
+    else if (!pivot(&d, M, 2))
+        pivots = 2;
+    else if (!pivot(&d, M, 3))
+        pivots = 3;
     if (!(d.found >= 0)) return 0;
     FOUR(s->z) = (four)((bits)d.q & d.basic);
     memcpy(s->basis, bytes[d.changed], 4);
-    s->pivots = pivots, s->has_basis = 1;
+    s->pivots = pivots;
+    s->has_basis = 1;
     return 1;
 }
 
@@ -131,12 +138,15 @@ PERP_TARGET_AVX512 static int guess_avx512(perp_lcp_solver *s, const perp_lcp *l
 
 int perp__lemke_guess_three(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    return s->isa > 1 ? guess_avx512(s, lcp) : s->isa > 0 ? guess_avx2(s, lcp) : 0;
+    if (s->isa > 1) return guess_avx512(s, lcp);
+    if (s->isa > 0) return guess_avx2(s, lcp);
+    return 0;
 }
 #else
 int perp__lemke_guess_three(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    (void)s, (void)lcp;
+    (void)s;
+    (void)lcp;
     return 0;
 }
 #endif

@@ -102,11 +102,20 @@ static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
     s->J = malloc(nnz * sizeof(double));
     s->swap = malloc(5 * n * sizeof(int));
     if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
-    s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
-    s->trial = s->next + n, s->settled = s->trial + n;
-    s->columns = s->swap + n, s->fresh = s->columns + n, s->seen = s->fresh + n;
+    s->w = s->z + n;
+    s->best = s->w + n;
+    s->q = s->best + n;
+    s->next = s->q + n;
+    s->trial = s->next + n;
+    s->settled = s->trial + n;
+    s->columns = s->swap + n;
+    s->fresh = s->columns + n;
+    s->seen = s->fresh + n;
     s->state = s->seen + n;
-    s->terms = s->settled + n, s->data = s->terms + n, s->own = s->data + n, s->rho = s->own + n;
+    s->terms = s->settled + n;
+    s->data = s->terms + n;
+    s->own = s->data + n;
+    s->rho = s->own + n;
     s->work = s->rho + n;
     perp_status status = p->column_start ? create_sparse(s, p) : PERP_OK;
     if (status != PERP_OK || (p->column_start && s->method != PERP_MCP_JOSEPHY)) return status;
@@ -131,7 +140,9 @@ perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *p,
         return PERP_ERR_ARG;
     perp_mcp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
-    s->method = method, s->options = o, s->n = p->n;
+    s->method = method;
+    s->options = o;
+    s->n = p->n;
     if (s->options.max_iter == 0) s->options.max_iter = 200;
     s->nnz = p->column_start ? p->column_start[p->n] : p->n * p->n;
     perp_status status = create_parts(s, p);
@@ -228,7 +239,10 @@ perp_status perp__mcp_solve_by(perp_mcp_solver *s, const perp_mcp *p, perp__mcp_
         if (bytes && w) memcpy(w, s->w, bytes);
     }
     if (s->out_of_memory) result.outcome = PERP_LIMIT; /* the methods took another way */
-    if (info) result.size = info->size, *info = result;
+    if (info) {
+        result.size = info->size;
+        *info = result;
+    }
     return s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }
 
@@ -243,8 +257,10 @@ static int is_settled(perp_mcp_solver *s, double *least)
 {
     if (perp__mcp_judge(s) <= s->options.tol) return 1;
     double residual = perp_mcp_residual(s->problem, s->z, s->w);
-    if (residual < *least)
-        *least = residual, memcpy(s->settled, s->z, (size_t)s->n * sizeof(double));
+    if (residual < *least) {
+        *least = residual;
+        memcpy(s->settled, s->z, (size_t)s->n * sizeof(double));
+    }
     return 0;
 }
 
@@ -262,7 +278,14 @@ int perp__mcp_auto(perp_mcp_solver *s)
         for (int i = 0; i < s->n && start > 0; i++) {
             double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
             double x = ldexp((double)((i + 1) * (2 * start + 5) % 13 + 1) / 7, (start + 1) / 2);
-            s->z[i] = isfinite(lo) ? fmin(lo + x, hi) : isfinite(hi) ? hi - x : start % 2 ? x : -x;
+            if (isfinite(lo))
+                s->z[i] = fmin(lo + x, hi);
+            else if (isfinite(hi))
+                s->z[i] = hi - x;
+            else if (start % 2)
+                s->z[i] = x;
+            else
+                s->z[i] = -x;
         }
         steps += perp__mcp_fb(s);
         if (is_settled(s, &least)) return steps;

@@ -72,7 +72,10 @@ int perp__mcp_josephy(perp_mcp_solver *s)
         }
         memcpy(s->z, s->trial, bytes);
         residual = after;
-        if (residual < least) least = residual, memcpy(s->best, s->z, bytes);
+        if (residual < least) {
+            least = residual;
+            memcpy(s->best, s->z, bytes);
+        }
     }
     memcpy(s->z, s->best, bytes);
     return steps;

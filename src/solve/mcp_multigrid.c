@@ -33,7 +33,10 @@ static int take(bounded *b, const perp__row_matrix *A)
     *b = (bounded){
         .A = A, .q = malloc(5 * n * sizeof *b->q), .number = malloc(n * sizeof *b->number)};
     if (!b->q || !b->number) return 0;
-    b->lo = b->q + n, b->hi = b->lo + n, b->y = b->hi + n, b->r = b->y + n;
+    b->lo = b->q + n;
+    b->hi = b->lo + n;
+    b->y = b->hi + n;
+    b->r = b->y + n;
     for (int i = 0; i < A->n; i++) b->number[i] = -1;
     return 1;
 }
@@ -170,9 +173,11 @@ static int find_sides(const bounded *b, int is_start, int *steps)
 /* The problem of the next level for y = P x: the bounds are the tightest of an aggregate. */
 static void restrict_problem(const bounded *b, const perp__row_matrix *P, const bounded *next)
 {
-    for (int j = 0; j < P->ncolumn; j++)
-        next->q[j] = next->y[j] = 0, next->lo[j] = -(double)INFINITY,
+    for (int j = 0; j < P->ncolumn; j++) {
+        next->q[j] = next->y[j] = 0;
+        next->lo[j] = -(double)INFINITY;
         next->hi[j] = (double)INFINITY;
+    }
     for (int i = 0; i < P->n; i++)
         for (int e = P->start[i]; e < P->start[i + 1]; e++) {
             int j = P->column[e];
@@ -235,7 +240,8 @@ static int solve_linear(perp_mcp_solver *s, bounded *b, int is_first, int *steps
     const perp_mcp *p = s->problem;
     int result = 1;
     for (int i = 0; i < s->n; i++) {
-        b->q[i] = s->w[i], b->y[i] = 0;
+        b->q[i] = s->w[i];
+        b->y[i] = 0;
         b->lo[i] = (p->lo ? p->lo[i] : 0) - s->z[i];
         b->hi[i] = (p->hi ? p->hi[i] : (double)INFINITY) - s->z[i];
     }
@@ -247,9 +253,12 @@ static int solve_linear(perp_mcp_solver *s, bounded *b, int is_first, int *steps
     if (result > 0) result = find_sides(b, 0, steps);
     for (int i = 0; i < s->n && result > 0; i++) {
         double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
-        s->z[i] = b->y[i] <= b->lo[i]   ? lo /* not but for rounding */
-                  : b->y[i] >= b->hi[i] ? hi
-                                        : fmin(fmax(s->z[i] + b->y[i], lo), hi);
+        if (b->y[i] <= b->lo[i]) /* on its bound but for rounding */
+            s->z[i] = lo;
+        else if (b->y[i] >= b->hi[i])
+            s->z[i] = hi;
+        else
+            s->z[i] = fmin(fmax(s->z[i] + b->y[i], lo), hi);
     }
     return result;
 }

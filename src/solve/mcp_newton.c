@@ -113,7 +113,11 @@ static int run(perp_mcp_solver *s, perp__ncp kind)
     perp__newton_problem p = {s->n,         s->problem->lo, s->problem->hi,  s, evaluate, linearize,
                               factor_dense, solve_dense,    transposed_dense};
     if (s->n == 0) return 0;
-    if (s->lu) p.factor = factor_sparse, p.solve = solve_sparse, p.transposed = transposed_sparse;
+    if (s->lu) {
+        p.factor = factor_sparse;
+        p.solve = solve_sparse;
+        p.transposed = transposed_sparse;
+    }
     /* the residual is in the problem's units: a small one says nothing yet */
     double target = 0.01 * s->options.tol, residual;
     int steps = 0;

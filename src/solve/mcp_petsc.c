@@ -33,7 +33,8 @@ perp_status perp_petsc_mcp(perp_petsc_method method, const perp_mcp *problem,
     if (status != PERP_OK) return status;
     status = perp_mcp_solver_create(PERP_MCP_FB, problem, options, &solver);
     if (status != PERP_OK) return status;
-    solver->petsc = petsc, solver->is_semismooth = method == PERP_PETSC_SSLS;
+    solver->petsc = petsc;
+    solver->is_semismooth = method == PERP_PETSC_SSLS;
     status = perp__mcp_solve_by(solver, problem, run, z, w, info);
     if (info) info->method = PERP_MCP_METHOD_COUNT;
     perp_mcp_solver_destroy(solver);

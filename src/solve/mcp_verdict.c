@@ -64,7 +64,11 @@ static void find_terms(perp_mcp_solver *s, const double *z)
     const perp_mcp *p = s->problem;
     int first, end;
     double *c = s->trial;
-    for (int i = 0; i < s->n; i++) c[i] = s->w[i], s->terms[i] = s->own[i] = 0, s->swap[i] = 0;
+    for (int i = 0; i < s->n; i++) {
+        c[i] = s->w[i];
+        s->terms[i] = s->own[i] = 0;
+        s->swap[i] = 0;
+    }
     for (int j = 0; j < s->n; j++) {
         int is_given = z[j] != 0 && (z[j] <= lower(p, j) || z[j] >= upper(p, j));
         column(s, j, &first, &end);
@@ -155,7 +159,11 @@ static void carry_data(perp_mcp_solver *s)
 {
     int n = s->n;
     memcpy(s->data, s->own, (size_t)n * sizeof *s->data);
-    for (int j = 0; j < s->n; j++) s->columns[j] = j, s->seen[j] = 0, s->trial[j] = 0;
+    for (int j = 0; j < s->n; j++) {
+        s->columns[j] = j;
+        s->seen[j] = 0;
+        s->trial[j] = 0;
+    }
     for (int level = 1; n > 0; level++) {
         int fresh = carry_level(s, n, level == 1);
         n = fresh ? columns_of_fresh(s, fresh, level) : 0;
@@ -166,7 +174,9 @@ static double violation(const perp_mcp *p, int i, double z, double w)
 {
     int at_lo = z <= lower(p, i), at_hi = z >= upper(p, i);
     if (at_lo && at_hi) return 0;
-    return at_lo ? fmax(-w, 0) : at_hi ? fmax(w, 0) : fabs(w);
+    if (at_lo) return fmax(-w, 0);
+    if (at_hi) return fmax(w, 0);
+    return fabs(w);
 }
 
 /* What is known of a row, in state. */
@@ -218,7 +228,11 @@ static double learn_data(perp_mcp_solver *s, const double *z)
     double *y = s->work, *c = y + n, *rho = c + n, *sum = rho + n, *low = sum + n, error = 0;
     const double *J = probe(s, y, c, rho);
     if (!J) return 0;
-    for (int i = 0; i < n; i++) is_exact[i] = is_affine[i] = 1, low[i] = 0, sum[i] = c[i];
+    for (int i = 0; i < n; i++) {
+        is_exact[i] = is_affine[i] = 1;
+        low[i] = 0;
+        sum[i] = c[i];
+    }
     for (int j = 0; j < n; j++) {
         column(s, j, &first, &end);
         for (int e = first; e < end; e++) {
@@ -251,7 +265,10 @@ static int is_basic(const perp_mcp_solver *s, const double *z, int i)
 static void mark_parts(perp_mcp_solver *s, const double *z)
 {
     int first, end, *parent = s->columns, *is_wanted = s->fresh;
-    for (int i = 0; i < s->n; i++) parent[i] = i, is_wanted[i] = 0;
+    for (int i = 0; i < s->n; i++) {
+        parent[i] = i;
+        is_wanted[i] = 0;
+    }
     for (int pass = 0; pass < 2; pass++) {
         for (int j = 0; j < s->n; j++) {
             if (!is_basic(s, z, j)) continue;
@@ -324,7 +341,10 @@ static double error_of_open(perp_mcp_solver *s, const double *z)
             spares_factors && s->state[i] == HAS_NONE && s->terms[i] <= MOST * s->data[i];
         if (!(e <= tol && has_none && is_rounding(s, i, z))) {
             if (is_rounding(s, i, z)) e = error_of(s, i, z, s->terms[i]);
-            if (e <= tol) s->state[i] = NEEDY, needy++;
+            if (e <= tol) {
+                s->state[i] = NEEDY;
+                needy++;
+            }
         }
         error = perp__worse(error, e);
     }
@@ -348,7 +368,8 @@ static double error_at(perp_mcp_solver *s, const double *z)
             return (double)INFINITY;
         int is_open = (S > 0 || s->rho[i] > 0) /* else 0 = 0 */ && !is_right(s, i, z) &&
                       !(error_of(s, i, z, s->own[i]) <= tol);
-        s->state[i] = is_open ? OPEN : DECIDED, open += is_open;
+        s->state[i] = is_open ? OPEN : DECIDED;
+        open += is_open;
     }
     if (open) {
         error = learn_data(s, z);
@@ -382,7 +403,8 @@ static int snap(perp_mcp_solver *s, double *z)
         double bound = isfinite(lo) && (w > 0 || !isfinite(hi)) ? lo : hi;
         if (w == 0 || !isfinite(bound) || z[i] == bound) continue;
         if (fabs(z[i] - bound) / size_of(s, i, s->terms, 0) >= fabs(w) / s->terms[i]) continue;
-        z[i] = bound, moved = 1;
+        z[i] = bound;
+        moved = 1;
     }
     return moved;
 }

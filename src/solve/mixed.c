@@ -43,17 +43,25 @@ static layout lay_out(perp_lcp_solver *s, int n)
 {
     size_t N = (size_t)n;
     layout l = {.n = n, .most = 2 * n};
-    l.M = s->mixed, l.q = l.M + 4 * N * N, l.z0 = l.q + 2 * N, l.shifted = l.z0 + N;
-    l.work = l.shifted + N, l.factors = l.work + 2 * N;
-    l.counts = s->mixed_index, l.kept = l.counts + 2, l.sign = l.kept + 2 * N;
-    l.free_rows = l.sign + 2 * N, l.swap = l.free_rows + N;
+    l.M = s->mixed;
+    l.q = l.M + 4 * N * N;
+    l.z0 = l.q + 2 * N;
+    l.shifted = l.z0 + N;
+    l.work = l.shifted + N;
+    l.factors = l.work + 2 * N;
+    l.counts = s->mixed_index;
+    l.kept = l.counts + 2;
+    l.sign = l.kept + 2 * N;
+    l.free_rows = l.sign + 2 * N;
+    l.swap = l.free_rows + N;
     return l;
 }
 
 static void keep(layout *l, int i, int sign)
 {
     int a = l->counts[0]++;
-    l->kept[a] = i, l->sign[a] = sign;
+    l->kept[a] = i;
+    l->sign[a] = sign;
 }
 
 /* Which rows are kept, and from where they are measured. Boxed ones come last, so that their second pairs follow in
@@ -66,7 +74,12 @@ static void sort_rows(layout *l, const perp_lcp *lcp)
             double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
             int is_boxed = isfinite(lo) && isfinite(hi) && lo < hi;
             if (is_boxed != boxed) continue;
-            l->z0[i] = isfinite(lo) ? lo : isfinite(hi) ? hi : 0;
+            if (isfinite(lo))
+                l->z0[i] = lo;
+            else if (isfinite(hi))
+                l->z0[i] = hi;
+            else
+                l->z0[i] = 0;
             if (isfinite(lo) && lo == hi) continue;
             if (isfinite(lo) || isfinite(hi))
                 keep(l, i, isfinite(lo) ? 1 : -1);
@@ -124,7 +137,10 @@ perp_lcp perp__mixed_reduce(perp_lcp_solver *s, const perp_lcp *lcp)
     if (!factor_free(&l, lcp)) {
         int nf = l.counts[1];
         l.counts[1] = 0;
-        for (int f = 0; f < nf; f++) keep(&l, l.free_rows[f], 1), keep(&l, l.free_rows[f], -1);
+        for (int f = 0; f < nf; f++) {
+            keep(&l, l.free_rows[f], 1);
+            keep(&l, l.free_rows[f], -1);
+        }
     }
     int nk = l.counts[0], m = nk + boxes, ld = m > 1 ? m : 1;
     memset(l.M, 0, (size_t)ld * (size_t)m * sizeof(double));

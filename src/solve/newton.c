@@ -39,14 +39,19 @@ static double equation(const newton *s, int i, const double *z, const double *w,
     if (s->kind == PERP__NCP_MIN) {
         double x = z[i] - w[i];
         int inside = x > lo && x < hi;
-        *by_z = !inside, *by_w = inside;
-        return inside ? w[i] : x <= lo ? z[i] - lo : z[i] - hi;
+        *by_z = !inside;
+        *by_w = inside;
+        if (inside) return w[i];
+        if (x <= lo) return z[i] - lo;
+        return z[i] - hi;
     }
     double value = w[i], by_a, by_b;
-    *by_z = 0, *by_w = 1;
+    *by_z = 0;
+    *by_w = 1;
     if (hi < infinity) {
         value = -fischer_burmeister(hi - z[i], -w[i], &by_a, &by_b);
-        *by_z = by_a, *by_w = by_b;
+        *by_z = by_a;
+        *by_w = by_b;
     }
     if (lo > -infinity) {
         value = fischer_burmeister(z[i] - lo, value, &by_a, &by_b);

@@ -42,7 +42,8 @@ perp_lcp perp__own_units(perp_lcp_solver *s, const perp_lcp *lcp)
     int n = lcp->n, fits;
     size_t N = (size_t)n;
     double *M = s->own.block, *q = M + N * N;
-    s->own.R = q + n, s->own.C = s->own.R + n;
+    s->own.R = q + n;
+    s->own.C = s->own.R + n;
     perp__lcp_data(s, lcp);
     fits = choose_rows(n, s->data, s->own.R);
     for (int j = 0; j < n && fits; j++) {

@@ -107,7 +107,10 @@ int perp__pile_reorder(perp__pile *s, perp__arena *arena)
         mu[i] = p->mu[from];
     }
     s->own = *p;
-    s->own.jacobian = jacobian, s->own.body = body, s->own.bias = bias, s->own.mu = mu;
+    s->own.jacobian = jacobian;
+    s->own.body = body;
+    s->own.bias = bias;
+    s->own.mu = mu;
     return 1;
 }
 
@@ -226,7 +229,8 @@ static int look(solving *u)
     double error = perp__pile_judge(&u->scales, u->s.p, u->o->tol, u->look, &worst);
     u->error = error;
     if (!(error >= u->info.error)) {
-        u->info.error = error, u->info.worst = worst;
+        u->info.error = error;
+        u->info.worst = worst;
         memcpy(u->best, u->look, bytes);
     }
     return error <= u->o->tol;
@@ -344,7 +348,8 @@ perp_status perp__pile_solve_part(const perp__pile_part *part, const perp_pile_o
                  .info = {.outcome = PERP_BAD_INPUT, .error = (double)INFINITY, .worst = -1}};
     perp_status status = solve_part(&u, r);
     perp__arena_clear(&u.arena);
-    u.info.size = info->size, *info = u.info;
+    u.info.size = info->size;
+    *info = u.info;
     return status;
 }
 
@@ -366,6 +371,9 @@ perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *o
     double none; /* of no contacts r may be NULL */
     perp_status status = solve(&u, problem, r ? r : &none, v);
     perp__arena_clear(&u.arena);
-    if (info) u.info.size = info->size, *info = u.info;
+    if (info) {
+        u.info.size = info->size;
+        *info = u.info;
+    }
     return status;
 }

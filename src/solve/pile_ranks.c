@@ -136,7 +136,9 @@ static int split_bodies(const perp__petsc *petsc, part *p, perp__arena *arena)
         for (size_t e = 0; e < square; e++)
             p->of.inverse_mass[(size_t)b * square + e] /= h->share[i];
     }
-    h->petsc = petsc, h->n = p->n.nshared, h->body = p->shared;
+    h->petsc = petsc;
+    h->n = p->n.nshared;
+    h->body = p->shared;
     p->of.pile = (perp_pile){.dimension = p->n.d,
                              .dof = p->n.k,
                              .nbody = p->n.nbody,
@@ -179,7 +181,8 @@ static int between(void *context, int iterations, double error, const double *r)
     part *p = context;
     const perp__petsc *petsc = p->of.halo.petsc;
     int word;
-    (void)iterations, (void)error;
+    (void)iterations;
+    (void)error;
     petsc->broadcast(sizeof word, &word);
     if (word == KEEP) petsc->send(0, (size_t)p->n.nc * (size_t)p->n.d * sizeof *r, r);
     return word == STOP;
@@ -198,7 +201,8 @@ static void serve_part(const perp__petsc *petsc)
         petsc->send(0, sizeof ok, &ok);
     }
     if (ok) move_part(petsc, &p, 0);
-    p.of.between = between, p.of.context = &p;
+    p.of.between = between;
+    p.of.context = &p;
     if (solve_part(petsc, &p, ok, &info, &arena) == PERP_OK)
         petsc->send(0, (size_t)p.n.nc * (size_t)p.n.d * sizeof *p.r, p.r);
     perp__arena_clear(&arena);
@@ -318,7 +322,10 @@ static void count_shared(whole *w, int *last)
                 int b = p->body[2 * (size_t)w->order[e / 2] + (size_t)(e % 2)];
                 if (b < 0 || !w->local[b] || last[b] == q) continue;
                 if (pass == 0) w->ranks[b]++;
-                if (pass == 1 && w->ranks[b] > 1 && last[b] < 0) w->number[b] = n++, w->own[q]++;
+                if (pass == 1 && w->ranks[b] > 1 && last[b] < 0) {
+                    w->number[b] = n++;
+                    w->own[q]++;
+                }
                 last[b] = q;
             }
     }
@@ -403,7 +410,8 @@ static void fill_part(whole *w, int q, part *to)
         copy(to->velocity, (size_t)at, p->velocity, (size_t)b, k);
         to->of.contacts[at] = w->scales.contacts[b];
         if (w->ranks[b] < 2) continue;
-        to->shared[nshared] = at, to->number[nshared++] = w->number[b];
+        to->shared[nshared] = at;
+        to->number[nshared++] = w->number[b];
     }
 }
 
@@ -459,9 +467,11 @@ static void set_velocities(const whole *w, double *r, double *v)
 static int direct(void *context, int iterations, double error, const double *r)
 {
     whole *w = context;
-    int word = w->o->progress && w->o->progress(w->o->context, iterations, error) ? STOP
-               : w->keep && perp__now() > w->next                                 ? KEEP
-                                                                                  : GO_ON;
+    int word = GO_ON;
+    if (w->o->progress && w->o->progress(w->o->context, iterations, error))
+        word = STOP;
+    else if (w->keep && perp__now() > w->next)
+        word = KEEP;
     w->petsc->broadcast(sizeof word, &word);
     if (word == KEEP) {
         double started = perp__now();
@@ -493,7 +503,8 @@ static perp_status solve(whole *w, perp_pile_info *info)
     w->petsc->broadcast(sizeof is_more, &is_more);
     hand_out(w);
     int ok = make_part(w, 0, &w->mine, &scratch);
-    w->mine.of.between = direct, w->mine.of.context = w;
+    w->mine.of.between = direct;
+    w->mine.of.context = w;
     perp_status status = solve_part(w->petsc, &w->mine, ok, info, &scratch);
     if (status == PERP_OK) {
         gather(w, w->mine.r, w->r);

@@ -54,7 +54,8 @@ static double free_velocity(const perp_pile *p, int i, int a, double *terms)
         const double *J = perp__pile_jacobian(p, i, side) + (size_t)(a * k);
         for (int j = 0; j < k && b >= 0; j++) {
             double x = J[j] * p->velocity[(size_t)b * (size_t)k + (size_t)j];
-            u += x, *terms += fabs(x);
+            u += x;
+            *terms += fabs(x);
         }
     }
     return u;
@@ -90,8 +91,14 @@ static int carry(const perp__pile_scales *s, const perp_pile *p, double *data, d
             if (b < 0 || data[i] == carried[b]) continue;
             double most = most_carried(s, p, i, side, largest), from = fmin(carried[b], most),
                    to = fmin(data[i], most);
-            if (from > data[i]) data[i] = from, changed = 1;
-            if (to > carried[b]) carried[b] = to, changed = 1;
+            if (from > data[i]) {
+                data[i] = from;
+                changed = 1;
+            }
+            if (to > carried[b]) {
+                carried[b] = to;
+                changed = 1;
+            }
         }
     }
     return changed;
@@ -184,9 +191,12 @@ static void sum_velocities(perp__pile_scales *s, const perp_pile *p)
             *sum = s->sum + (size_t)b * 2 * (size_t)k;
         const double *row = p->inverse_mass + (size_t)b * (size_t)(k * k);
         for (int i = 0; i < k; i++, row += k) {
-            v[i] = p->velocity[(size_t)b * (size_t)k + (size_t)i], terms[i] = 0;
-            for (int j = 0; j < k; j++)
-                v[i] += row[j] * sum[j], terms[i] += fabs(row[j]) * sum[k + j];
+            v[i] = p->velocity[(size_t)b * (size_t)k + (size_t)i];
+            terms[i] = 0;
+            for (int j = 0; j < k; j++) {
+                v[i] += row[j] * sum[j];
+                terms[i] += fabs(row[j]) * sum[k + j];
+            }
         }
         memcpy(sum, v, (size_t)k * sizeof *sum);
         memcpy(sum + k, terms, (size_t)k * sizeof *sum);
@@ -197,7 +207,9 @@ static void sum_velocities(perp__pile_scales *s, const perp_pile *p)
 static double beyond(double x, double rounding)
 {
     if (!(rounding <= DBL_MAX)) return NAN;
-    return fabs(x) <= rounding ? 0 : x > 0 ? x - rounding : x + rounding;
+    if (fabs(x) <= rounding) return 0;
+    if (x > 0) return x - rounding;
+    return x + rounding;
 }
 
 /* u of row a of contact i, without what may be rounding of the data; S: what it is and what impulses add to it. */
@@ -211,9 +223,13 @@ static void sum_row(perp__pile_scales *s, const perp_pile *p, int i, int a)
         if (b < 0) continue;
         const double *J = perp__pile_jacobian(p, i, side) + (size_t)(a * k),
                      *v = s->sum + (size_t)b * 2 * (size_t)k;
-        for (int j = 0; j < k; j++) u += J[j] * v[j], S += fabs(J[j]) * v[k + j];
+        for (int j = 0; j < k; j++) {
+            u += J[j] * v[j];
+            S += fabs(J[j]) * v[k + j];
+        }
     }
-    s->u[at] = beyond(u, 4 * k * DBL_EPSILON * terms), s->S[at] = S;
+    s->u[at] = beyond(u, 4 * k * DBL_EPSILON * terms);
+    s->S[at] = S;
 }
 
 /* u and S of each contact at r. */
@@ -275,7 +291,10 @@ double perp__pile_judge(perp__pile_scales *s, const perp_pile *p, double tol, do
         double e = perp__fc_is_rough(&scale, rounding * scale.terms, rounding * S, tol)
                        ? (double)INFINITY
                        : perp__fc_contact_error(d, p->mu[i], ri, ui, &scale, s->diagonal[i], tol);
-        if (perp__worse(error, e) > error) error = perp__worse(error, e), *worst = i;
+        if (perp__worse(error, e) > error) {
+            error = perp__worse(error, e);
+            *worst = i;
+        }
     }
     return perp__pile_most(s->halo, error);
 }

@@ -58,15 +58,29 @@ static int allocate(perp_lcp_solver *s)
     if (!s->z || !s->basis || !s->lu.swap || !s->own.block || !s->work_block || !s->index) return 0;
     /* whole cache lines: kernels work on aligned columns */
     s->work = (double *)(((uintptr_t)s->work_block + 63) / 64 * 64);
-    s->w = s->z + n, s->z2 = s->w + n, s->w2 = s->z2 + n, s->start = s->w2 + n;
-    s->ray = s->start + n, s->certificate = s->ray + n, s->scratch = s->certificate + n;
-    s->kept = s->scratch + n, s->correction = s->kept + n, s->terms = s->correction + n;
+    s->w = s->z + n;
+    s->z2 = s->w + n;
+    s->w2 = s->z2 + n;
+    s->start = s->w2 + n;
+    s->ray = s->start + n;
+    s->certificate = s->ray + n;
+    s->scratch = s->certificate + n;
+    s->kept = s->scratch + n;
+    s->correction = s->kept + n;
+    s->terms = s->correction + n;
     s->data = s->terms + n;
-    s->low = s->data + n, s->lu.row_scale = s->low + n, s->lu.column_scale = s->lu.row_scale + n;
-    s->fine = s->lu.column_scale + n, s->target = s->fine + n, s->along = s->target + n;
+    s->low = s->data + n;
+    s->lu.row_scale = s->low + n;
+    s->lu.column_scale = s->lu.row_scale + n;
+    s->fine = s->lu.column_scale + n;
+    s->target = s->fine + n;
+    s->along = s->target + n;
     s->lu.values = s->along + n;
-    s->wrong = s->basis + n, s->needy = s->wrong + n, s->part = s->needy + n;
-    s->lu.rows = s->lu.swap + n, s->lu.order = s->lu.rows + n;
+    s->wrong = s->basis + n;
+    s->needy = s->wrong + n;
+    s->part = s->needy + n;
+    s->lu.rows = s->lu.swap + n;
+    s->lu.order = s->lu.rows + n;
     if (!perp__lcp_parts_create(s)) return 0;
     if (!s->options.mixed || method->takes_bounds) return 1;
     s->mixed = malloc(perp__mixed_doubles(s->n_max) * sizeof(double));
@@ -283,12 +297,16 @@ static int is_connected(const perp_lcp *lcp)
              next = 1; /* not reached yet; reached, and not seen from */
     while (next && left) {
         int j = __builtin_ctzll(next);
-        column = lcp->M + (size_t)j * ld, row = lcp->M + j;
+        column = lcp->M + (size_t)j * ld;
+        row = lcp->M + j;
         next &= next - 1;
         for (uint64_t rest = left; rest; rest &= rest - 1) {
             i = __builtin_ctzll(rest);
             uint64_t bit = rest & -rest;
-            if (perp__is_entry(column[i], row[(size_t)i * ld])) next |= bit, left ^= bit;
+            if (perp__is_entry(column[i], row[(size_t)i * ld])) {
+                next |= bit;
+                left ^= bit;
+            }
         }
     }
     return left == 0;

@@ -116,7 +116,9 @@ static inline double perp__hi(const perp_lcp *lcp, int i)
 static inline double perp__clamp(const perp_lcp *lcp, int i, double x)
 {
     double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
-    return x < lo ? lo : x > hi ? hi : x;
+    if (x < lo) return lo;
+    if (x > hi) return hi;
+    return x;
 }
 
 /* z - mid(lo, z - w, hi), the natural residual of a pair, without the difference z - w: a w that is small beside z
@@ -124,7 +126,9 @@ static inline double perp__clamp(const perp_lcp *lcp, int i, double x)
 static inline double perp__natural(double z, double w, double lo, double hi)
 {
     double below = z - lo, above = z - hi;
-    return w > below ? below : w < above ? above : w;
+    if (w > below) return below;
+    if (w < above) return above;
+    return w;
 }
 
 /* 2^k <= x < 2^(k + 1), x > 0 normal; by its bits */

@@ -60,7 +60,10 @@ static inline PERP_INLINE void product_and_terms(const perp_lcp *lcp, int n, con
                                                  double *restrict w, double *restrict S)
 {
     int j = 0;
-    for (int i = 0; i < n; i++) w[i] = lcp->q[i], S[i] = fabs(lcp->q[i]);
+    for (int i = 0; i < n; i++) {
+        w[i] = lcp->q[i];
+        S[i] = fabs(lcp->q[i]);
+    }
     for (; j + 4 <= n; j += 4) {
         const double *a = perp__column(lcp, j), *b = perp__column(lcp, j + 1),
                      *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
@@ -76,7 +79,8 @@ static inline PERP_INLINE void product_and_terms(const perp_lcp *lcp, int n, con
         const double *a = perp__column(lcp, j);
         for (int i = 0; i < n; i++) {
             double t = a[i] * z[j];
-            w[i] += t, S[i] += fabs(t);
+            w[i] += t;
+            S[i] += fabs(t);
         }
     }
 }
@@ -120,7 +124,10 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
             double a = z[i + l], b = w[i + l], s = S[i + l], q = lcp->q[i + l];
             double r = fabs(a < b ? a : b), v = a > 0 ? fabs(b) : -b;
             double x = v + (rho * s - tol * fabs(q)), e = v / s;
-            x = a < 0 ? (double)INFINITY : s < PERP__UNDERFLOW ? (double)INFINITY : x;
+            if (a < 0)
+                x = (double)INFINITY;
+            else if (s < PERP__UNDERFLOW)
+                x = (double)INFINITY;
             open[i + l] = x;
             residual[l] = r > residual[l] ? r : residual[l];
             error[l] = e > error[l] ? e : error[l];
@@ -151,9 +158,11 @@ static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const 
         double x = lcp->q[i], S = fabs(x);
         for (int j = 0; j < n; j++) {
             double term = M[(size_t)j * ld] * z[j];
-            x += term, S += fabs(term);
+            x += term;
+            S += fabs(term);
         }
-        w[i] = x, terms[i] = S;
+        w[i] = x;
+        terms[i] = S;
         open[i] = judge_row(&t, z[i], x, S, lcp->q[i], rounding_of_sum(n), tol);
     }
     return judgement_of(t);
@@ -178,7 +187,8 @@ static inline PERP_INLINE void judge_four_rows(fours *t, const four *z, const fo
     four r = PERP_SIZE(PERP_IF(*z < *w, *z, *w)), v = PERP_IF(*z > zero, PERP_SIZE(*w), -*w);
     four e = v / *S, o = v + (rho * *S - tol * PERP_SIZE(*q));
     o = PERP_IF((*z >= zero) & (*S >= PERP__UNDERFLOW) & (*S <= DBL_MAX), o, infinite);
-    t->residual = LARGER_FOUR(r, t->residual), t->error = LARGER_FOUR(e, t->error);
+    t->residual = LARGER_FOUR(r, t->residual);
+    t->error = LARGER_FOUR(e, t->error);
     t->excess = LARGER_FOUR(o, t->excess);
     *open = o;
 }
@@ -200,7 +210,8 @@ static inline PERP_INLINE void add_columns(const double *m, size_t ld, const dou
 {
     for (int j = 0; j < 4; j++) {
         four term = GIVEN(m + (size_t)j * ld) * z[j];
-        *w = *w + term, *S = *S + PERP_SIZE(term);
+        *w = *w + term;
+        *S = *S + PERP_SIZE(term);
     }
 }
 
@@ -226,10 +237,13 @@ static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, cons
             add_columns(m + (size_t)used[k] * ld, ld, z + used[k], &x, &s);
         for (int j = n / 4 * 4; j < n; j++) {
             four a = GIVEN(m + (size_t)j * ld) * z[j];
-            x = x + a, s = s + PERP_SIZE(a);
+            x = x + a;
+            s = s + PERP_SIZE(a);
         }
         judge_four_rows(&t, &y, &x, &s, &q, rho, tol, &o);
-        ROWS(w + i) = x, ROWS(S + i) = s, ROWS(open + i) = o;
+        ROWS(w + i) = x;
+        ROWS(S + i) = s;
+        ROWS(open + i) = o;
     }
     return judgement_of_fours(&t, PERP_FOUR);
 }
@@ -245,10 +259,13 @@ static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, int n, cons
     y = PERP_IF(*(const PERP_MASK(avx2) *)first_three, y, (four){0});
     for (int j = 0; j < 3; j++) {
         four a = PERP_THREE(perp__column(lcp, j), 0) * z[j];
-        x = x + a, s = s + PERP_SIZE(a);
+        x = x + a;
+        s = s + PERP_SIZE(a);
     }
     judge_four_rows(&t, &y, &x, &s, &q, rounding_of_sum(n), tol, &o);
-    ROWS(w) = x, ROWS(S) = s, ROWS(open) = o;
+    ROWS(w) = x;
+    ROWS(S) = s;
+    ROWS(open) = o;
     return judgement_of_fours(&t, 3);
 }
 
@@ -319,7 +336,11 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
                                                 const double *fine, double *restrict w,
                                                 double *restrict S, double *restrict low)
 {
-    for (int i = 0; i < n; i++) w[i] = lcp->q[i], S[i] = fabs(lcp->q[i]), low[i] = 0;
+    for (int i = 0; i < n; i++) {
+        w[i] = lcp->q[i];
+        S[i] = fabs(lcp->q[i]);
+        low[i] = 0;
+    }
     for (int j = 0; j < n; j++) {
         const double *column = perp__column(lcp, j);
         double x = z[j], y = fine[j];
@@ -337,7 +358,8 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
 /* Leaves the judgement of s->z in the solver, but for the excess, which is returned. */
 static inline PERP_INLINE double leave(perp_lcp_solver *s, judgement j)
 {
-    s->residual = j.residual, s->error = j.error;
+    s->residual = j.residual;
+    s->error = j.error;
     return j.excess;
 }
 #define JUDGE(judge, n) leave(s, judge(lcp, n, s->z, s->w, s->terms, s->low, s->options.tol))
@@ -471,10 +493,16 @@ static inline int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
  * Below 0: by how much it is right. */
 static inline double distance(const perp_lcp *lcp, int i, double z, double w)
 {
-    if (!lcp->lo && !lcp->hi) return z > 0 ? fabs(w) : z < 0 ? (double)NAN : -w;
+    if (!lcp->lo && !lcp->hi) {
+        if (z > 0) return fabs(w);
+        if (z < 0) return (double)NAN;
+        return -w;
+    }
     int at_lo = z <= perp__lo(lcp, i), at_hi = z >= perp__hi(lcp, i);
     if (at_lo && at_hi) return -fabs(w);
-    return at_lo ? -w : at_hi ? w : fabs(w);
+    if (at_lo) return -w;
+    if (at_hi) return w;
+    return fabs(w);
 }
 
 static inline double violation(const perp_lcp *lcp, int i, double z, double w)
@@ -512,7 +540,10 @@ static void carry_data(const perp_lcp *lcp, const double *terms, double *D, doub
                 if (size[j] < 0) size[j] = size_by_data(lcp, j, D);
                 if (m * size[j] <= DBL_MAX) sum += m * size[j];
             }
-            if (sum > 0) D[i] = -sum, changed = 1; /* of the next level */
+            if (sum > 0) {
+                D[i] = -sum;
+                changed = 1;
+            } /* of the next level */
         }
         for (int i = 0; i < lcp->n; i++) D[i] = fabs(D[i]);
     }
@@ -724,7 +755,8 @@ static void find_scales(int n, const double *M, int ldm, double *R, double *C)
             if (*scale != 0) continue;
             double largest = largest_entry(n, M, ldm, by_row, i, by_row ? C : R);
             if (!(largest > PERP_TINY && largest < PERP_HUGE)) continue;
-            *scale = 1 / perp__power_below(largest), found = 1;
+            *scale = 1 / perp__power_below(largest);
+            found = 1;
         }
     }
     for (int i = 0; i < n; i++) {
@@ -827,14 +859,19 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp, const unsign
         double largest = 0;
         for (int j = r; j < nb; j++) {
             double size = largest_of(nb - r, A + (size_t)r + (size_t)j * ld);
-            if (size > largest) largest = size, pj = j;
+            if (size > largest) {
+                largest = size;
+                pj = j;
+            }
         }
         if (!(largest > PERP_TOL_RANK)) break;
         while (fabs(A[(size_t)pi + (size_t)pj * ld]) != largest) pi++;
         perp__exchange(nb, A + r, A + pi, nb);
         perp__exchange(nb, A + (size_t)r * ld, A + (size_t)pj * ld, 1);
         int t = s->lu.swap[r], u = s->lu.order[r];
-        s->lu.swap[r] = s->lu.swap[pi], s->lu.swap[pi] = t, s->lu.order[r] = s->lu.order[pj],
+        s->lu.swap[r] = s->lu.swap[pi];
+        s->lu.swap[pi] = t;
+        s->lu.order[r] = s->lu.order[pj];
         s->lu.order[pj] = u;
         const double *pivots = A + (size_t)r * ld;
         for (int i = r + 1; i < nb; i++) A[(size_t)i + (size_t)r * ld] /= pivots[r];
@@ -843,7 +880,8 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp, const unsign
             for (int i = r + 1; i < nb && f != 0; i++) column[i] -= f * pivots[i];
         }
     }
-    s->lu.n = nb, s->lu.rank = r;
+    s->lu.n = nb;
+    s->lu.rank = r;
 }
 
 /* The independent columns of that for the independent rows; the others are 0. y: nrows, scratch. */
@@ -877,7 +915,8 @@ static void mark_parts(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     int n = lcp->n, *parent = s->lu.order, *is_wanted = s->lu.swap;
     for (int i = 0; i < n; i++) {
-        parent[i] = i, is_wanted[i] = 0;
+        parent[i] = i;
+        is_wanted[i] = 0;
         s->part[i] = (unsigned char)is_between(lcp, i, z[i]);
     }
     for (int by_needy = 0; by_needy < 2; by_needy++) {
@@ -942,7 +981,8 @@ static int find_needy(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, 
         double S = s->terms[i], v = distance(lcp, i, z[i], s->w2[i]);
         int holds =
             S == 0 || v + rho * S <= s->options.tol * own[i] || (own[i] == 0 && v <= strict * S);
-        s->needy[i] = !holds, many += !holds;
+        s->needy[i] = !holds;
+        many += !holds;
     }
     return many;
 }
@@ -1074,7 +1114,12 @@ static void snap(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int i = 0; i < lcp->n; i++) {
         double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
         int to_lo = s->w[i] > 0 || (s->w[i] == 0 && s->z[i] - lo <= hi - s->z[i]);
-        s->z2[i] = s->basis[i] ? s->z[i] : !isfinite(hi) || (to_lo && isfinite(lo)) ? lo : hi;
+        if (s->basis[i])
+            s->z2[i] = s->z[i];
+        else if (!isfinite(hi) || (to_lo && isfinite(lo)))
+            s->z2[i] = lo;
+        else
+            s->z2[i] = hi;
         if (!isfinite(s->z2[i])) s->z2[i] = 0;
     }
 }
@@ -1095,7 +1140,8 @@ static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
         for (int k = 0; k < s->lu.n; k++) {
             double *z = &s->z2[s->lu.rows[k]], *fine = &s->fine[s->lu.rows[k]], d = *fine - x[k];
             double sum = *z + d;
-            *fine = perp__sum_error(*z, d, sum), *z = sum;
+            *fine = perp__sum_error(*z, d, sum);
+            *z = sum;
             if (is_beyond(s, lcp, s->lu.rows[k], x[k], PERP_TOL_REFINED_LCP))
                 change = perp__worse(change, fabs(x[k]) / fabs(sum));
         }
@@ -1324,7 +1370,10 @@ static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i
     double off = open + tol * own, enough = perp__larger(off / tol, S / PERP__LCP_GROWTH);
     double most = perp__larger((PERP__LCP_NOISE + 1) * rounding_of_sum(lcp->n) * S,
                                PERP__LCP_SEEN * tol * own);
-    if (s->takes_rounded) most = off, enough = off / tol;
+    if (s->takes_rounded) {
+        most = off;
+        enough = off / tol;
+    }
     if (!(off <= most && enough <= S)) return 0;
     *hides |= own > 0;
     enough *= 1 + 4 * DBL_EPSILON;
@@ -1361,7 +1410,8 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
     }
     if (!s->takes_rounded) find_asked(s, lcp, s->z, s->data);
     do {
-        before = many, many = 0;
+        before = many;
+        many = 0;
         for (int k = 0; k < before; k++) {
             int i = s->lu.order[k];
             double D = s->data[i], S = s->terms[i];
