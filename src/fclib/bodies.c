@@ -48,8 +48,12 @@ static int are_in_rows(const perp_fclib_problem *p, int dof)
 static int set_rows(int nv, int dof, perp__arena *arena, bodies *b)
 {
     if (!take_bodies(nv, arena, b)) return 0;
-    b->n = nv / dof, b->dof = dof;
-    for (int i = 0; i < nv; i++) b->of[i] = i / dof, b->place[i] = i;
+    b->n = nv / dof;
+    b->dof = dof;
+    for (int i = 0; i < nv; i++) {
+        b->of[i] = i / dof;
+        b->place[i] = i;
+    }
     for (int body = 0; body < b->n; body++) b->size[body] = dof;
     return 1;
 }

@@ -33,7 +33,8 @@ static void project(const perp__fclib_cones *s, int i, double rho, const double 
         for (int a = 0; a < t->d; a++) z[a] = hat[a] + (p[a] - x[a]) / rho;
         z[0] -= shift;
     } else {
-        p[0] = x[0] - rho * u[0], z[0] = 0;
+        p[0] = x[0] - rho * u[0];
+        z[0] = 0;
     }
     for (int a = 0; a < t->d; a++) {
         x[a] = p[a];

@@ -89,12 +89,16 @@ static void rotate(double h[][BASIS + 1], int k, double *cosine, double *sine, d
     double *H = h[k];
     for (int i = 0; i < k; i++) {
         double a = H[i], b = H[i + 1];
-        H[i] = cosine[i] * a + sine[i] * b, H[i + 1] = cosine[i] * b - sine[i] * a;
+        H[i] = cosine[i] * a + sine[i] * b;
+        H[i + 1] = cosine[i] * b - sine[i] * a;
     }
     double size = hypot(H[k], H[k + 1]);
-    cosine[k] = size > 0 ? H[k] / size : 1, sine[k] = size > 0 ? H[k + 1] / size : 0;
-    H[k] = size, H[k + 1] = 0;
-    g[k + 1] = -sine[k] * g[k], g[k] *= cosine[k];
+    cosine[k] = size > 0 ? H[k] / size : 1;
+    sine[k] = size > 0 ? H[k + 1] / size : 0;
+    H[k] = size;
+    H[k + 1] = 0;
+    g[k + 1] = -sine[k] * g[k];
+    g[k] *= cosine[k];
 }
 
 /* step = -inv(J) F by GMRES, to `until` of it; its first vector is the step of the symmetric part.
@@ -104,7 +108,10 @@ static int solve_step(newton *w, double until)
     int n = w->s->nv, k = 0;
     double h[BASIS][BASIS + 1] = {{0}}, g[BASIS + 1] = {0}, c[BASIS], s[BASIS], z[BASIS];
     double *V = w->basis, *step = w->step;
-    for (int j = 0; j < n; j++) V[j] = -w->F[j], step[j] = 0;
+    for (int j = 0; j < n; j++) {
+        V[j] = -w->F[j];
+        step[j] = 0;
+    }
     if (!perp__sparse_ldl_solve(w->s->ldl, V)) return 0;
     double size = g[0] = sqrt(dot(n, V, V));
     if (!(size > 0)) return 1;
@@ -140,7 +147,10 @@ static double search(newton *w, double *v, double before)
     for (double t = 1; t > 0.01; t *= 0.5) {
         for (int j = 0; j < n; j++) w->trial[j] = v[j] + t * w->step[j];
         double after = gap(w, w->trial, w->F, 0);
-        if (after < best) best = after, length = t;
+        if (after < best) {
+            best = after;
+            length = t;
+        }
         if (after <= (1 - 0.1 * t) * before) break;
     }
     for (int j = 0; j < n; j++) v[j] += length * w->step[j];
@@ -170,7 +180,8 @@ static perp_status find_velocities(newton *w, perp__cones_run *run, double *v, i
         if (*steps > 0 && norm <= fmax(0.01 * change, 1e-13 * size)) break;
         perp_status status = perp__cones_factor(w->s);
         if (status != PERP_OK) return status;
-        run->factors++, run->iterations++;
+        run->factors++;
+        run->iterations++;
         if (!solve_step(w, 1e-8)) return PERP_ERR_MEMORY;
         double after = search(w, v, norm);
         if (!(after < norm)) break;

@@ -86,11 +86,23 @@ static int merge(perp__fclib_cones *s, perp__arena *arena)
     PERP_TAKE(arena, value, nh + ng + 1);
     PERP_TAKE(arena, s->c, s->m + 1);
     if (arena->failed) return 0;
-    for (int j = 0; j < s->n; j++) start[j] = p->H.start[j], s->c[j] = p->w[j];
-    for (int j = 0; j < s->nl; j++) start[s->n + j] = nh + p->G.start[j], s->c[s->n + j] = p->b[j];
+    for (int j = 0; j < s->n; j++) {
+        start[j] = p->H.start[j];
+        s->c[j] = p->w[j];
+    }
+    for (int j = 0; j < s->nl; j++) {
+        start[s->n + j] = nh + p->G.start[j];
+        s->c[s->n + j] = p->b[j];
+    }
     start[s->m] = nh + ng;
-    for (int e = 0; e < nh; e++) row[e] = p->H.row[e], value[e] = p->H.value[e];
-    for (int e = 0; e < ng; e++) row[nh + e] = p->G.row[e], value[nh + e] = p->G.value[e];
+    for (int e = 0; e < nh; e++) {
+        row[e] = p->H.row[e];
+        value[e] = p->H.value[e];
+    }
+    for (int e = 0; e < ng; e++) {
+        row[nh + e] = p->G.row[e];
+        value[nh + e] = p->G.value[e];
+    }
     perp_fclib_matrix B = {s->nv, s->m, start, row, value};
     return perp__fclib_transpose(&B, arena, &s->rows) &&
            perp__fclib_transpose(&s->rows, arena, &s->B);
@@ -171,12 +183,17 @@ static int take_entries(perp__fclib_cones *s, perp__arena *arena, const char **w
     int at = 0;
     for (int j = 0; j < s->nv; j++)
         for (int e = s->M.start[j]; e < s->M.start[j + 1]; e++)
-            if (s->M.row[e] >= j) s->at_row[at] = s->M.row[e] + 1, s->at_column[at++] = j + 1;
+            if (s->M.row[e] >= j) {
+                s->at_row[at] = s->M.row[e] + 1;
+                s->at_column[at++] = j + 1;
+            }
     for (int i = 0; i < s->nc + s->nl; i++) {
         const int *touch = s->touch + s->item[i].touch;
         for (int k = 0; k < s->item[i].k; k++)
-            for (int l = 0; l <= k; l++)
-                s->at_row[at] = touch[k] + 1, s->at_column[at++] = touch[l] + 1;
+            for (int l = 0; l <= k; l++) {
+                s->at_row[at] = touch[k] + 1;
+                s->at_column[at++] = touch[l] + 1;
+            }
     }
     s->nentry = at;
     return 1;
@@ -213,7 +230,9 @@ perp_status perp__cones_create(perp__fclib_cones *s, const perp_fclib_problem *p
     s->ldl = perp__sparse_ldl_create(s->nv, s->nentry, s->at_row, s->at_column);
     double size = s->ldl ? perp__sparse_ldl_size(s->ldl) : -1;
     *why = "the factors of its M + H' H would take more than 8 GB";
-    return size < 0 ? PERP_ERR_MEMORY : size > MOST_ENTRIES ? PERP_ERR_DATA : PERP_OK;
+    if (size < 0) return PERP_ERR_MEMORY;
+    if (size > MOST_ENTRIES) return PERP_ERR_DATA;
+    return PERP_OK;
 }
 
 void perp__cones_clear(perp__fclib_cones *s)
@@ -301,7 +320,8 @@ perp_status perp__cones_motion(perp__fclib_cones *s, const double *r, double *v,
         for (int j = 0; j < s->nl; j++) {
             double step = s->weight[9 * (size_t)(s->nc + j)] * x[s->n + j];
             l[j] -= step;
-            change = fmax(change, fabs(step)), size = fmax(size, fabs(l[j]));
+            change = fmax(change, fabs(step));
+            size = fmax(size, fabs(l[j]));
         }
         if (change <= 1e-15 * size) break;
     }

@@ -33,12 +33,18 @@ static int stack(const perp_fclib_problem *p, perp__arena *arena, perp_fclib_mat
     if (arena->failed) return 0;
     for (int i = 0; i < nv + nl; i++) {
         start[i] = at;
-        for (int e = i < nv ? MT.start[i] : 0; i < nv && e < MT.start[i + 1]; e++)
-            row[at] = MT.row[e], value[at++] = MT.value[e];
-        for (int e = i < nv ? GT.start[i] : 0; i < nv && e < GT.start[i + 1]; e++)
-            row[at] = nv + GT.row[e], value[at++] = -GT.value[e];
-        for (int e = i < nv ? 0 : G.start[i - nv]; i >= nv && e < G.start[i - nv + 1]; e++)
-            row[at] = G.row[e], value[at++] = G.value[e];
+        for (int e = i < nv ? MT.start[i] : 0; i < nv && e < MT.start[i + 1]; e++) {
+            row[at] = MT.row[e];
+            value[at++] = MT.value[e];
+        }
+        for (int e = i < nv ? GT.start[i] : 0; i < nv && e < GT.start[i + 1]; e++) {
+            row[at] = nv + GT.row[e];
+            value[at++] = -GT.value[e];
+        }
+        for (int e = i < nv ? 0 : G.start[i - nv]; i >= nv && e < G.start[i - nv + 1]; e++) {
+            row[at] = G.row[e];
+            value[at++] = G.value[e];
+        }
     }
     start[nv + nl] = at;
     *K = (perp_fclib_matrix){nv + nl, nv + nl, start, row, value};
@@ -49,7 +55,9 @@ static int state_global(perp__fclib_system *s, perp__arena *arena)
 {
     const perp_fclib_problem *p = s->p;
     int nv = p->M.columns, nl = s->nx - nv;
-    s->sign = 1, s->c = p->w, s->C = p->H; /* its rows beyond nv have no entries */
+    s->sign = 1;
+    s->c = p->w;
+    s->C = p->H; /* its rows beyond nv have no entries */
     PERP_TAKE(arena, s->g, s->nx + 1);
     if (arena->failed) return 0;
     for (int i = 0; i < nv; i++) s->g[i] = p->f[i];
@@ -60,7 +68,8 @@ static int state_global(perp__fclib_system *s, perp__arena *arena)
 static int state_local(perp__fclib_system *s, perp__arena *arena)
 {
     const perp_fclib_problem *p = s->p;
-    s->sign = -1, s->c = p->q;
+    s->sign = -1;
+    s->c = p->q;
     if (s->nx == 0) return 1;
     PERP_TAKE(arena, s->g, s->nx + 1);
     if (arena->failed) return 0;

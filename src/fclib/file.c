@@ -152,7 +152,10 @@ static int are_below(int count, const int *index, int most)
 static int take_triplet(reader *r, const char *name, const stored *s, perp_fclib_matrix *out)
 {
     const int *column = s->p, *row = s->i;
-    if (!are_below(s->nz, column, s->n) || !are_below(s->nz, row, s->m)) column = s->i, row = s->p;
+    if (!are_below(s->nz, column, s->n) || !are_below(s->nz, row, s->m)) {
+        column = s->i;
+        row = s->p;
+    }
     if (!are_below(s->nz, column, s->n) || !are_below(s->nz, row, s->m))
         return refuse_matrix(r, name, "an entry is outside the matrix");
     int *start, *to;
@@ -165,7 +168,8 @@ static int take_triplet(reader *r, const char *name, const stored *s, perp_fclib
     for (int j = 0; j < s->n; j++) start[j + 2] += start[j + 1];
     for (int e = 0; e < s->nz; e++) {
         int at = start[column[e] + 1]++;
-        to[at] = row[e], value[at] = s->x[e];
+        to[at] = row[e];
+        value[at] = s->x[e];
     }
     *out = (perp_fclib_matrix){s->m, s->n, start, to, value};
     return 1;
@@ -194,7 +198,11 @@ static int matrix(reader *r, const char *name, perp_fclib_matrix *out)
     if (s.nz < BY_ROWS)
         return refuse_matrix(r, name,
                              "nz must be -1 (by columns), -2 (by rows) or a number of triplets");
-    int pointers = s.nz == BY_COLUMNS ? s.n + 1 : s.nz == BY_ROWS ? s.m + 1 : s.nz;
+    int pointers = s.nz;
+    if (s.nz == BY_COLUMNS)
+        pointers = s.n + 1;
+    else if (s.nz == BY_ROWS)
+        pointers = s.m + 1;
     s.p = whole_numbers(r, name, "p", pointers);
     if (!s.p) return 0;
     int entries = s.nz >= 0 ? s.nz : s.p[pointers - 1];
@@ -384,8 +392,12 @@ static void put_problem(writer *w, const perp_fclib_problem *p)
     int global = perp__fclib_is_global(p);
     w->group = global ? "fclib_global" : "fclib_local";
     put_ints(w, "spacedim", "", 1, &p->dimension);
-    put_matrix(w, "W", &p->W), put_matrix(w, "V", &p->V), put_matrix(w, "R", &p->R);
-    put_matrix(w, "M", &p->M), put_matrix(w, "H", &p->H), put_matrix(w, "G", &p->G);
+    put_matrix(w, "W", &p->W);
+    put_matrix(w, "V", &p->V);
+    put_matrix(w, "R", &p->R);
+    put_matrix(w, "M", &p->M);
+    put_matrix(w, "H", &p->H);
+    put_matrix(w, "G", &p->G);
     put_doubles(w, "vectors", "mu", p->nc, p->mu);
     if (global) {
         put_doubles(w, "vectors", "f", nv, p->f);

@@ -13,7 +13,8 @@ int perp_fclib_velocities(const perp_fclib_problem *p)
 int perp_fclib_multipliers(const perp_fclib_problem *p)
 {
     if (!p) return 0;
-    return perp__fclib_is_global(p) ? p->G.start ? p->G.columns : 0 : p->V.start ? p->V.columns : 0;
+    const perp_fclib_matrix *of = perp__fclib_is_global(p) ? &p->G : &p->V;
+    return of->start ? of->columns : 0;
 }
 
 /* Shape ---------------------------------------------------------------------------------------- */
@@ -143,14 +144,18 @@ int perp__fclib_transpose(const perp_fclib_matrix *A, perp__arena *arena, perp_f
                 value[at - 1] += A->value[e];
                 continue;
             }
-            row[at] = j, value[at] = A->value[e];
+            row[at] = j;
+            value[at] = A->value[e];
             next[i]++;
         }
     int end = 0; /* close the gaps that sums left */
     for (int i = 0; i < A->rows; i++) {
         int first = start[i];
         start[i] = end;
-        for (int e = first; e < next[i]; e++) row[end] = row[e], value[end++] = value[e];
+        for (int e = first; e < next[i]; e++) {
+            row[end] = row[e];
+            value[end++] = value[e];
+        }
     }
     start[A->rows] = end;
     *out = (perp_fclib_matrix){A->columns, A->rows, start, row, value};

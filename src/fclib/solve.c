@@ -67,8 +67,10 @@ static perp_status solve_pile(solving *s, const perp_pile *pile, const perp__pet
     if (s->arena.failed) return PERP_ERR_MEMORY;
     if (s->o.tol > 0) o.tol = s->o.tol;
     if (s->o.max_iter > 0) o.max_iter = s->o.max_iter;
-    o.warm_start = s->o.warm_start, o.threads = s->o.threads;
-    o.progress = s->progress ? ask : NULL, o.context = s;
+    o.warm_start = s->o.warm_start;
+    o.threads = s->o.threads;
+    o.progress = s->progress ? ask : NULL;
+    o.context = s;
     s->o.tol = o.tol;
     perp_status status =
         petsc ? perp__pile_solve_ranks(petsc, pile, &o, s->o.keep ? keep : NULL, s->r, v, &info)
@@ -105,7 +107,8 @@ static perp_status solve_blocks(solving *s, perp_fc_method method)
     perp_fc_solver *solver = NULL;
     perp_fc_info info = {.size = sizeof info};
     if (s->o.tol > 0) o.tol = s->o.tol;
-    o.max_iter = s->o.max_iter, o.warm_start = s->o.warm_start;
+    o.max_iter = s->o.max_iter;
+    o.warm_start = s->o.warm_start;
     s->o.tol = o.tol;
     perp_status status = perp__fclib_system_create(&system, s->p, &s->arena, s->diag);
     if (status == PERP_OK) status = perp__fclib_blocks(&system, &s->arena, &fc, s->diag);
@@ -157,7 +160,8 @@ static perp_status solve_pile_or_cones(solving *s, const perp_pile *pile)
     if (status != PERP_OK || s->info.outcome != PERP_LIMIT || s->is_stopped ||
         most == s->o.max_iter)
         return status;
-    s->o.warm_start = 1, s->o.max_iter = most > 0 ? most - swept : 0;
+    s->o.warm_start = 1;
+    s->o.max_iter = most > 0 ? most - swept : 0;
     status = solve_cones(s, pile, &why);
     if (status == PERP_ERR_DATA || status == PERP_ERR_UNAVAILABLE)
         status = solve_pile(s, pile, NULL);
@@ -267,15 +271,22 @@ perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib
                           .method = "",
                           .residual = (double)NAN,
                           .error = (double)INFINITY}};
-    s.progress = o.progress, s.context = o.context;
-    if (o.progress) s.o.progress = ask, s.o.context = &s;
+    s.progress = o.progress;
+    s.context = o.context;
+    if (o.progress) {
+        s.o.progress = ask;
+        s.o.context = &s;
+    }
     perp_status status = solve(&s);
     if (status == PERP_OK) {
         give(u, s.u, problem->nc * problem->dimension);
         give(v, s.v, perp_fclib_velocities(problem));
         give(l, s.l, perp_fclib_multipliers(problem));
     }
-    if (info) s.info.size = info->size, *info = s.info;
+    if (info) {
+        s.info.size = info->size;
+        *info = s.info;
+    }
     perp__arena_clear(&s.arena);
     return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, NULL) : status;
 }
