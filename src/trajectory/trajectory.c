@@ -35,7 +35,12 @@ int perp__read_more(perp__reader *r)
     }
     errno = 0;
     size_t got = fread(r->buffer + left, 1, r->capacity - left, r->file);
-    r->error = !ferror(r->file) ? 0 : errno ? errno : EIO;
+    if (!ferror(r->file))
+        r->error = 0;
+    else if (errno)
+        r->error = errno;
+    else
+        r->error = EIO;
     if (r->error) return 0;
     r->end = r->at + left + got;
     if (!r->before) r->is_binary = perp__is_binary(r->at, r->end);
@@ -268,9 +273,11 @@ static int read_header(perp__reader *r, const char *first, const char *last)
 int perp__grow_rows(perp_trajectory *t)
 {
     if (t->rows < t->crows) return 1;
-    int larger = t->crows > INT_MAX / 2 ? INT_MAX
-                 : t->crows             ? 2 * t->crows
-                                        : 16; /* few: a table may have many columns */
+    int larger = 16;
+    if (t->crows > INT_MAX / 2)
+        larger = INT_MAX;
+    else if (t->crows)
+        larger = 2 * t->crows; /* few: a table may have many columns */
     for (int c = 0; c < t->columns; c++) {
         double *moved = realloc(t->value[c], (size_t)larger * sizeof(double));
         if (!moved) return 0;
@@ -457,10 +464,13 @@ static int read_all(perp__reader *r)
 static perp_status read_table(perp__reader *r, perp_trajectory **out)
 {
     r->out = calloc(1, sizeof *r->out);
-    perp_status status = r->why                           ? PERP_ERR_FILE
-                         : r->out && read_all(r)          ? PERP_OK
-                         : r->error && r->error != ENOMEM ? PERP_ERR_FILE
-                                                          : PERP_ERR_MEMORY;
+    perp_status status = PERP_ERR_MEMORY;
+    if (r->why)
+        status = PERP_ERR_FILE;
+    else if (r->out && read_all(r))
+        status = PERP_OK;
+    else if (r->error && r->error != ENOMEM)
+        status = PERP_ERR_FILE;
     if (status == PERP_OK && r->errors) status = PERP_ERR_DATA;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(r->diag, r->name);
     if (status == PERP_ERR_FILE)

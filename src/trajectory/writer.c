@@ -283,9 +283,13 @@ static perp_status write_numbers(perp_trajectory_writer *w, const double *values
 {
     if (!w || !values || !w->columns || w->has_end) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
-    int ok = w->h5          ? put_hdf5_row(w, values)
-             : w->is_binary ? put_words(w, values)
-                            : put_digits(w, values);
+    int ok;
+    if (w->h5)
+        ok = put_hdf5_row(w, values);
+    else if (w->is_binary)
+        ok = put_words(w, values);
+    else
+        ok = put_digits(w, values);
     if (!ok || (!w->h5 && !w->out.part && !flush(w))) return note_failure(w);
     return PERP_OK;
 }
@@ -328,14 +332,22 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
             perp__text_format(&w->about, "complete: %ld rows\n", w->rows);
         if (!end_hdf5(w)) note_failure(w);
     } else if (!w->error) {
-        int written = !end_rows(w) ? -1
-                      : stopped    ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
-                                   : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
+        int written;
+        if (!end_rows(w))
+            written = -1;
+        else if (stopped)
+            written = fprintf(w->out.file, "# stopped: %.*s\n", n, stopped);
+        else
+            written = fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
         if (written < 0) note_failure(w);
     }
     perp_diag said = {0};
     if (stopped) say_partial(w, &said);
-    perp__output_end end = w->error ? PERP__DISCARD : stopped ? PERP__PARTIAL : PERP__REPLACE;
+    perp__output_end end = PERP__REPLACE;
+    if (w->error)
+        end = PERP__DISCARD;
+    else if (stopped)
+        end = PERP__PARTIAL;
     if (!perp__output_close(&w->out, end)) note_failure(w);
     perp_status status = PERP_OK;
     errno = w->error;
