@@ -138,7 +138,10 @@ typedef struct mjcf {
 static inline int mjcf_is(const perp__xml_node *node, const char *name)
 {
     const char *a = node->name;
-    while (*a && *a == *name) a++, name++;
+    while (*a && *a == *name) {
+        a++;
+        name++;
+    }
     return *a == *name;
 }
 

@@ -155,7 +155,10 @@ static int read_strands(mjcf *m, const perp__xml_node *node, int *body, double *
         if (k < 0) ok = 0;
         if (k < 0 || x == 0) continue;
         while (i < n && body[i] != m->joint[k].link) i++;
-        if (i == n) body[n++] = m->joint[k].link, coefficient[i] = 0;
+        if (i == n) {
+            body[n++] = m->joint[k].link;
+            coefficient[i] = 0;
+        }
         coefficient[i] += x;
     }
     if (ok && !n) perp__robot_refuse(m->r, node, NULL, "fixed: no joint has a coef that is not 0");
@@ -188,7 +191,12 @@ static void set_strand(mjcf *m, const perp__xml_node *node, const strand *s, mjc
     t->stiffness = m->no_spring ? 0 : s->stiffness;
     t->damping = m->no_damper ? 0 : s->damping;
     t->friction = m->no_frictionloss ? 0 : s->friction;
-    t->rest = !is_own ? s->spring[0] : t->npath ? 0 : length_at_rest(m, t);
+    if (!is_own)
+        t->rest = s->spring[0];
+    else if (t->npath)
+        t->rest = 0;
+    else
+        t->rest = length_at_rest(m, t);
     t->slack = !is_own ? s->spring[1] - s->spring[0] : 0;
     if (t->stiffness == 0) t->rest = t->slack = 0;
     own->rests_there = is_own && t->npath && t->stiffness != 0;
@@ -282,7 +290,10 @@ static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
         d->dynamic = DYN_NONE;
         return;
     }
-    if (d->dynamic != DYN_FILTEREXACT) d->dyn[0] = 1, d->dynamic = DYN_NONE;
+    if (d->dynamic != DYN_FILTEREXACT) {
+        d->dyn[0] = 1;
+        d->dynamic = DYN_NONE;
+    }
     d->bias[0] = 0;
     d->bias[1] = -gain;
     if (perp__read_number(m->r, node, "kv", &kv)) d->bias[2] = -kv;
@@ -297,7 +308,10 @@ static void apply_servo(mjcf *m, const perp__xml_node *node, drive *d)
     if (perp__read_number(m->r, node, "inheritrange", &d->inherit) && perp__xml_get(node, range))
         perp__robot_refuse(m->r, node, "inheritrange",
                            "inheritrange: beside %s there is none to inherit", range);
-    if (is_integrated) d->dynamic = DYN_INTEGRATOR, d->act_limited = -1; /* by its range alone */
+    if (is_integrated) {
+        d->dynamic = DYN_INTEGRATOR;
+        d->act_limited = -1;
+    } /* by its range alone */
 }
 
 /* A damper whose strength is its control. */
@@ -336,7 +350,9 @@ static void apply_muscle(mjcf *m, const perp__xml_node *node, drive *d)
     static const double usual[OF_MUSCLE] = {0.75, 1.05, -1, 200, 0.5, 1.6, 1.5, 1.3, 1.2};
     if (d->gain_type != GAIN_MUSCLE) { /* what others' classes say does not count */
         memcpy(d->gain, usual, sizeof usual);
-        d->dyn[0] = 0.01, d->dyn[1] = 0.04, d->dyn[2] = 0;
+        d->dyn[0] = 0.01;
+        d->dyn[1] = 0.04;
+        d->dyn[2] = 0;
     }
     perp__read_numbers(m->r, node, "timeconst", 2, 2, d->dyn);
     perp__read_number(m->r, node, "tausmooth", &d->dyn[2]);
@@ -557,8 +573,10 @@ static void set_force(const drive *d, perp_actuator *a)
         return;
     }
     a->gain = d->gain[0];
-    if (d->gain_type == GAIN_AFFINE)
-        a->kp_per_control = -d->gain[1], a->kv_per_control = -d->gain[2];
+    if (d->gain_type == GAIN_AFFINE) {
+        a->kp_per_control = -d->gain[1];
+        a->kv_per_control = -d->gain[2];
+    }
     if (!d->bias_type) return;
     a->bias = d->bias[0];
     a->kp = -d->bias[1];
@@ -576,7 +594,10 @@ static void set_activation(mjcf *m, const perp__xml_node *node, const drive *d, 
         perp__robot_refuse(m->r, node, "actrange", "actrange: the actuator has no activation");
     if (!a->activation) return;
     if (a->activation != PERP_ACTIVATION_INTEGRATOR) a->rise = d->dyn[0];
-    if (a->activation == PERP_ACTIVATION_MUSCLE) a->fall = d->dyn[1], a->smooth = d->dyn[2];
+    if (a->activation == PERP_ACTIVATION_MUSCLE) {
+        a->fall = d->dyn[1];
+        a->smooth = d->dyn[2];
+    }
     a->is_early = d->is_early;
     if (is_bounded) a->activation_range = (perp_range){1, d->act[0], d->act[1]};
 }
@@ -716,7 +737,10 @@ static void damp_all(mjcf *m, perp_bodies *b, double *room)
         memcpy(x, c, nv * sizeof *x);
         if (ok) perp__cholesky_solve((int)nv, M, (int)nv, x);
         double whole = 0;
-        for (size_t k = 0; k < nv; k++) over += c[k] * x[k], whole += x[k] * x[k];
+        for (size_t k = 0; k < nv; k++) {
+            over += c[k] * x[k];
+            whole += x[k] * x[k];
+        }
         if (ok && over > 0 && m->ratio[i].is_muscle)
             m->r->to->actuator[m->ratio[i].actuator].muscle.force = m->ratio[i].ratio / sqrt(whole);
         else if (ok && over > 0)
@@ -767,7 +791,10 @@ static void bound_drive(mjcf *m, const perp__xml_node *node, perp_actuator *only
     double x = force[0] / only->gear, y = force[1] / only->gear, low = fmin(x, y),
            high = fmax(x, y);
     perp_range *range = &only->force_range;
-    if (range->limited) low = fmax(low, range->lower), high = fmin(high, range->upper);
+    if (range->limited) {
+        low = fmax(low, range->lower);
+        high = fmin(high, range->upper);
+    }
     *range = (perp_range){1, low, high};
     if (!(low < high))
         perp__robot_refuse(m->r, node, "actuatorfrcrange",

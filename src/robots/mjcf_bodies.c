@@ -251,7 +251,10 @@ static void apply_site(mjcf *m, const perp__xml_node *node, void *to)
     mjcf_site *s = to;
     mjcf_read_pose(m, node, &s->pose);
     if (!perp__read_numbers(m->r, node, "fromto", 6, 6, x)) return;
-    for (int k = 0; k < 3; k++) s->pose.p[k] = 0.5 * (x[k] + x[3 + k]), z[k] = x[k] - x[3 + k];
+    for (int k = 0; k < 3; k++) {
+        s->pose.p[k] = 0.5 * (x[k] + x[3 + k]);
+        z[k] = x[k] - x[3 + k];
+    }
     mjcf_turn_z(z, s->pose.R);
 }
 

@@ -363,7 +363,11 @@ static int turn_axes(const double *given, double *R)
     if (!(across > 0)) return 0;
     for (int k = 0; k < 3; k++) y[k] /= across;
     perp__cross3(x, y, z);
-    for (int k = 0; k < 3; k++) R[3 * k] = x[k], R[3 * k + 1] = y[k], R[3 * k + 2] = z[k];
+    for (int k = 0; k < 3; k++) {
+        R[3 * k] = x[k];
+        R[3 * k + 1] = y[k];
+        R[3 * k + 2] = z[k];
+    }
     return 1;
 }
 
@@ -390,7 +394,10 @@ void mjcf_read_rotation(mjcf *m, const perp__xml_node *node, double *R)
         given = name[i];
         if (!perp__read_numbers(m->r, node, name[i], count[i], count[i], x)) continue;
         if (i == 0) ok = turn_quaternion(x, R);
-        if (i == 1) ok = perp__length3(x) > 0, turn_about(x, mjcf_angle(m, x[3]), R);
+        if (i == 1) {
+            ok = perp__length3(x) > 0;
+            turn_about(x, mjcf_angle(m, x[3]), R);
+        }
         if (i == 2) turn_euler(m, x, R);
         if (i == 3) ok = turn_axes(x, R);
         if (i == 4) ok = mjcf_turn_z(x, R);

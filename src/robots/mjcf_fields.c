@@ -38,10 +38,11 @@ static uint32_t word_at(const char *bytes)
 static double *room_for(mjcf *m, const mjcf_field *f, const char *attribute)
 {
     double *x;
-    if (f->nrow < 2 || f->ncol < 2 || f->nrow > MOST || f->ncol > MOST)
-        return perp__robot_refuse(m->r, f->node, attribute,
-                                  "hfield: from 2 to %d rows and columns are expected", MOST),
-               NULL;
+    if (f->nrow < 2 || f->ncol < 2 || f->nrow > MOST || f->ncol > MOST) {
+        perp__robot_refuse(m->r, f->node, attribute,
+                           "hfield: from 2 to %d rows and columns are expected", MOST);
+        return NULL;
+    }
     PERP_TAKE(&m->r->to->arena, x, f->nrow * f->ncol);
     if (!x) perp__robot_no_memory(m->r);
     return x;
@@ -50,32 +51,35 @@ static double *room_for(mjcf *m, const mjcf_field *f, const char *attribute)
 /* How many rows, how many columns, then a float of each height, little endian. */
 static double *parse_bytes(mjcf *m, mjcf_field *f, const char *bytes, size_t n)
 {
-    if (n >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0)
-        return perp__robot_refuse(
-                   m->r, f->node, "file",
-                   "file: images are not read here; heights are, as `elevation` or as "
-                   "numbers of rows, columns and floats of each"),
-               NULL;
+    if (n >= 8 && memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) == 0) {
+        perp__robot_refuse(m->r, f->node, "file",
+                           "file: images are not read here; heights are, as `elevation` or as "
+                           "numbers of rows, columns and floats of each");
+        return NULL;
+    }
     if (n >= 8) {
         uint32_t nrow = word_at(bytes), ncol = word_at(bytes + 4);
-        f->nrow = nrow > MOST ? 0 : (int)nrow, f->ncol = ncol > MOST ? 0 : (int)ncol;
+        f->nrow = nrow > MOST ? 0 : (int)nrow;
+        f->ncol = ncol > MOST ? 0 : (int)ncol;
     }
     size_t expected = 8 + 4 * (size_t)f->nrow * (size_t)f->ncol;
-    if (n < 8 || !f->nrow || !f->ncol || n != expected)
-        return perp__robot_refuse(m->r, f->node, "file",
-                                  "file: it has %zu bytes; numbers of rows and columns and a float "
-                                  "of each height are expected",
-                                  n),
-               NULL;
+    if (n < 8 || !f->nrow || !f->ncol || n != expected) {
+        perp__robot_refuse(m->r, f->node, "file",
+                           "file: it has %zu bytes; numbers of rows and columns and a float "
+                           "of each height are expected",
+                           n);
+        return NULL;
+    }
     double *x = room_for(m, f, "file");
     for (int i = 0; x && i < f->nrow * f->ncol; i++) {
         uint32_t bits = word_at(bytes + 8 + 4 * (size_t)i);
         float value;
         memcpy(&value, &bits, sizeof value);
         x[i] = (double)value;
-        if (!isfinite(x[i]))
-            return perp__robot_refuse(m->r, f->node, "file", "file: a height is no finite number"),
-                   NULL;
+        if (!isfinite(x[i])) {
+            perp__robot_refuse(m->r, f->node, "file", "file: a height is no finite number");
+            return NULL;
+        }
     }
     return x;
 }
@@ -118,9 +122,11 @@ static double *inline_heights(mjcf *m, mjcf_field *f)
     int is_flat = !text;
     long long words = is_flat ? 0 : count_words(text), wanted = (long long)f->nrow * f->ncol;
     if (!is_flat && words < wanted) /* before memory is taken for all */
-        return perp__robot_refuse(m->r, f->node, "elevation",
-                                  "elevation: %lld numbers, %lld expected", words, wanted),
-               NULL;
+    {
+        perp__robot_refuse(m->r, f->node, "elevation", "elevation: %lld numbers, %lld expected",
+                           words, wanted);
+        return NULL;
+    }
     if (is_flat && f->nrow >= 2 && f->nrow <= MOST && f->ncol >= 2 && f->ncol <= MOST)
         f->nrow = f->ncol = 2; /* the same surface, whatever memory the numbers ask for */
     double *x = room_for(m, f, NULL);
@@ -132,7 +138,8 @@ static double *inline_heights(mjcf *m, mjcf_field *f)
     for (int r = 0; r < f->nrow / 2; r++)
         for (int c = 0; c < f->ncol; c++) {
             double *a = &x[r * f->ncol + c], *b = &x[(f->nrow - 1 - r) * f->ncol + c], kept = *a;
-            *a = *b, *b = kept;
+            *a = *b;
+            *b = kept;
         }
     return x;
 }
@@ -140,7 +147,10 @@ static double *inline_heights(mjcf *m, mjcf_field *f)
 static void scale(const mjcf_field *f, double *x)
 {
     double low = INFINITY, high = -INFINITY;
-    for (int i = 0; i < f->nrow * f->ncol; i++) low = fmin(low, x[i]), high = fmax(high, x[i]);
+    for (int i = 0; i < f->nrow * f->ncol; i++) {
+        low = fmin(low, x[i]);
+        high = fmax(high, x[i]);
+    }
     for (int i = 0; i < f->nrow * f->ncol; i++)
         x[i] = high > low ? f->size[2] * ((x[i] - low) / (high - low)) : 0;
 }
@@ -150,19 +160,21 @@ const perp_field *mjcf_field_of(mjcf *m, const mjcf_geom *g)
     mjcf_field *f = NULL;
     for (int i = 0; i < m->nfield && g->hfield && !f; i++)
         if (m->field[i].name && strcmp(m->field[i].name, g->hfield) == 0) f = &m->field[i];
-    if (!f)
-        return perp__robot_refuse(m->r, g->node, g->hfield ? "hfield" : NULL,
-                                  "geom: there is no height field '%.60s'",
-                                  g->hfield ? g->hfield : ""),
-               NULL;
+    if (!f) {
+        perp__robot_refuse(m->r, g->node, g->hfield ? "hfield" : NULL,
+                           "geom: there is no height field '%.60s'", g->hfield ? g->hfield : "");
+        return NULL;
+    }
     if (f->field || f->is_bad) return f->field;
     double *x = f->file ? read_heights(m, f) : inline_heights(m, f);
     f->is_bad = 1;
     if (!x || m->r->status != PERP_OK) return NULL;
     scale(f, x);
     perp_field *field;
-    if (perp_field_create(x, f->ncol, f->nrow, f->size, &field, NULL) != PERP_OK)
-        return perp__robot_no_memory(m->r), NULL;
+    if (perp_field_create(x, f->ncol, f->nrow, f->size, &field, NULL) != PERP_OK) {
+        perp__robot_no_memory(m->r);
+        return NULL;
+    }
     if (perp__add_field(m->r, field) < 0) return NULL;
     f->is_bad = 0;
     return f->field = field;

@@ -327,7 +327,10 @@ static void bound_mesh(const perp_mesh *mesh, const perp__pose *axes, double *ha
         double moved[3], x[3];
         perp__move3(point + 3 * i, -1, axes->p, moved);
         perp__rotate_back3(axes->R, moved, x);
-        for (int k = 0; k < 3; k++) low[k] = fmin(low[k], x[k]), high[k] = fmax(high[k], x[k]);
+        for (int k = 0; k < 3; k++) {
+            low[k] = fmin(low[k], x[k]);
+            high[k] = fmax(high[k], x[k]);
+        }
     }
     for (int k = 0; k < 3; k++) {
         half[k] = 0.5 * (high[k] - low[k]);
@@ -343,8 +346,10 @@ static void fit_sizes(const mjcf *m, mjcf_geom *g, const double *b)
     memcpy(size, b, 3 * sizeof *b);
     if (g->kind == PERP_SHAPE_SPHERE)
         size[0] = m->fitaabb ? fmax(fmax(b[0], b[1]), b[2]) : (b[0] + b[1] + b[2]) / 3;
-    if (g->kind == PERP_SHAPE_CAPSULE || g->kind == PERP_SHAPE_CYLINDER)
-        size[0] = across, size[1] = b[2];
+    if (g->kind == PERP_SHAPE_CAPSULE || g->kind == PERP_SHAPE_CYLINDER) {
+        size[0] = across;
+        size[1] = b[2];
+    }
     if (g->kind == PERP_SHAPE_CAPSULE) size[1] -= m->fitaabb ? across : 0.5 * across;
     for (int k = 0; k < 3; k++) size[k] *= g->fitscale;
 }

@@ -230,7 +230,10 @@ static int add_terms(const mjcf *m, int tendon, double slope, terms *sum)
         int k = 0;
         while (k < sum->n && sum->link[k] != t->body[i]) k++;
         if (k == 2) return 0;
-        if (k == sum->n) sum->link[sum->n++] = t->body[i], sum->coefficient[k] = 0;
+        if (k == sum->n) {
+            sum->link[sum->n++] = t->body[i];
+            sum->coefficient[k] = 0;
+        }
         sum->coefficient[k] += slope * t->coefficient[i];
     }
     return 1;
@@ -277,7 +280,10 @@ static void read_tendons(mjcf *m, const perp__xml_node *node, perp_equality *e)
     double c = sum.coefficient[0], line[5] = {a[0] / c};
     e->kind = PERP_EQUALITY_JOINT;
     e->body[0] = sum.link[0];
-    if (sum.n == 2) e->body[1] = sum.link[1], line[1] = -sum.coefficient[1] / c;
+    if (sum.n == 2) {
+        e->body[1] = sum.link[1];
+        line[1] = -sum.coefficient[1] / c;
+    }
     expand_polynomial(line, sum.n == 2 ? ref[sum.link[1] - 1] : 0, ref[sum.link[0] - 1],
                       e->polynomial);
 }

@@ -70,7 +70,8 @@ int perp__add_pair(perp__robot_reader *r, int shape0, int shape1, double mu, con
 {
     int n = r->to->is.npair;
     if (!ROOM(r, pair, n) || !ROOM(r, pair_mu, n) || !ROOM(r, pair_moment, n)) return -1;
-    r->to->pair[n][0] = shape0, r->to->pair[n][1] = shape1;
+    r->to->pair[n][0] = shape0;
+    r->to->pair[n][1] = shape1;
     r->to->pair_mu[n] = mu;
     memcpy(r->to->pair_moment[n], moment, sizeof r->to->pair_moment[n]);
     return r->to->is.npair++;
@@ -80,7 +81,8 @@ int perp__add_exclude(perp__robot_reader *r, int body0, int body1)
 {
     int n = r->to->is.nexclude;
     if (!ROOM(r, exclude, n)) return -1;
-    r->to->exclude[n][0] = body0, r->to->exclude[n][1] = body1;
+    r->to->exclude[n][0] = body0;
+    r->to->exclude[n][1] = body1;
     return r->to->is.nexclude++;
 }
 

@@ -194,7 +194,11 @@ static int read_geometry(urdf *u, const perp__xml_node *node, perp_shape *shape)
                                   "is expected",
                                   g->name);
     }
-    int n = shape->kind == PERP_SHAPE_BOX ? 3 : shape->kind == PERP_SHAPE_SPHERE ? 1 : 2;
+    int n = 2;
+    if (shape->kind == PERP_SHAPE_BOX)
+        n = 3;
+    else if (shape->kind == PERP_SHAPE_SPHERE)
+        n = 1;
     for (int k = 0; k < n && u->r->diag->errors == errors; k++)
         if (!(shape->size[k] > 0))
             perp__robot_refuse(u->r, g, NULL, "%s: its sizes are > 0", g->name);
