@@ -28,7 +28,8 @@ static perp_symbol_kind symbol_kind(perp__statement_kind kind)
 /* `in [lo, hi]` */
 static void lower_range(perp__builder *b, const perp__statement *s, perp__item *item)
 {
-    item->lo = -INFINITY, item->hi = INFINITY;
+    item->lo = -INFINITY;
+    item->hi = INFINITY;
     if (!s->lo || !s->hi) return;
     perp__value vl = perp__lower_in(b, SCOPE_PARAM, s->lo),
                 vh = perp__lower_in(b, SCOPE_PARAM, s->hi);

@@ -26,7 +26,10 @@ static const char *of_instance(perp__builder *b, const char *text)
     if (!b->space->prefix || !b->space->prefix[0]) return text;
     size_t n = strlen(b->space->prefix), length = strlen(text);
     char *out = perp__arena_alloc(b->arena, n + length + 2);
-    if (!out) return b->failed = 1, text;
+    if (!out) {
+        b->failed = 1;
+        return text;
+    }
     memcpy(out, b->space->prefix, n - 1);
     memcpy(out + n - 1, ": ", 2);
     memcpy(out + n + 1, text, length);
@@ -112,7 +115,10 @@ static const char *at_this_turn(perp__builder *b, const char *text)
     if (!b->turn) return text;
     for (const char *c = text; *c; c++, length++) words += is_letter(c[0]) && !is_letter(c[1]);
     char *out = perp__arena_alloc(b->arena, length + DIGITS * words + 1), *end = out;
-    if (!out) return b->failed = 1, text;
+    if (!out) {
+        b->failed = 1;
+        return text;
+    }
     for (; *text; text += n) {
         for (n = 0; is_letter(text[n]); n++) end[n] = text[n];
         const perp__turn *turn = n ? find_loop(b, text, n) : NULL;
@@ -120,8 +126,10 @@ static const char *at_this_turn(perp__builder *b, const char *text)
             end = put_integer(end, turn->value);
         else if (n)
             end += n;
-        else
-            *end++ = text[0], n = 1;
+        else {
+            *end++ = text[0];
+            n = 1;
+        }
     }
     *end = 0;
     return out;
@@ -141,7 +149,10 @@ static int common_size(perp__builder *b, const perp__statement *s, const perp__v
 static void add_pairs(perp__builder *b, const perp__statement *s)
 {
     const perp__side *first = &s->side[0], *second = &s->side[1];
-    if (second->n == 3 && first->n == 1) first = &s->side[1], second = &s->side[0];
+    if (second->n == 3 && first->n == 1) {
+        first = &s->side[1];
+        second = &s->side[0];
+    }
     int two_sided = first->n == 3 && second->n == 1, size;
     if (!two_sided && (first->n != 2 || second->n != 2)) {
         perp__error(b->source, s->at, s->end,
@@ -341,9 +352,11 @@ static void add_friction(perp__builder *b, const perp__statement *s)
     int facets;
     if (!check_friction(b, s, value, &facets)) return;
     const perp__value *f = &value[0], *v = &value[1];
-    perp__contact_kind kind = f->n == 1 ? PERP__CONTACT_LINE
-                              : facets  ? PERP__CONTACT_FACETS
-                                        : PERP__CONTACT_CONE;
+    perp__contact_kind kind = PERP__CONTACT_CONE;
+    if (f->n == 1)
+        kind = PERP__CONTACT_LINE;
+    else if (facets)
+        kind = PERP__CONTACT_FACETS;
     const perp__contact *c = perp__add_contact(
         b, (perp__contact){.kind = kind,
                            .n = f->n,

@@ -103,10 +103,16 @@ static int row_sort(perp__sparse_row *row)
 {
     int(*pair)[3] = malloc(((size_t)row->count + 1) * sizeof *pair);
     if (!pair) return 0;
-    for (int k = 0; k < row->count; k++)
-        pair[k][0] = row->column[k], pair[k][1] = k, pair[k][2] = row->entry[k];
+    for (int k = 0; k < row->count; k++) {
+        pair[k][0] = row->column[k];
+        pair[k][1] = k;
+        pair[k][2] = row->entry[k];
+    }
     qsort(pair, (size_t)row->count, sizeof *pair, compare_pairs);
-    for (int k = 0; k < row->count; k++) row->column[k] = pair[k][0], row->entry[k] = pair[k][2];
+    for (int k = 0; k < row->count; k++) {
+        row->column[k] = pair[k][0];
+        row->entry[k] = pair[k][2];
+    }
     free(pair);
     return 1;
 }
@@ -262,7 +268,10 @@ int perp__degree(const perp__graph *g, perp_expr e, const int *column_of, int *w
         int a = arity > 0 ? degree[perp__operand_place(reach, n, k, 0)] : 0,
             b = arity > 1 ? degree[perp__operand_place(reach, n, k, 1)] : 0;
         degree[k] = (char)node_degree(node, column_of, a, b);
-        if (degree[k] == 2 && a < 2 && b < 2 && where && !found) *where = reach[k], found = 1;
+        if (degree[k] == 2 && a < 2 && b < 2 && where && !found) {
+            *where = reach[k];
+            found = 1;
+        }
     }
     result = degree[n - 1];
 done:

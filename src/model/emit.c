@@ -68,9 +68,16 @@ void perp__emit_number(perp__text *text, double x)
 {
     char number[PERP_NUMBER_SIZE];
     perp_number_write(fabs(x), number);
-    if (!isfinite(x))
-        perp__text_put(text, isnan(x) ? "R(NAN)" : x < 0 ? "R(-INFINITY)" : "R(INFINITY)");
-    else
+    if (!isfinite(x)) {
+        const char *word;
+        if (isnan(x))
+            word = "R(NAN)";
+        else if (x < 0)
+            word = "R(-INFINITY)";
+        else
+            word = "R(INFINITY)";
+        perp__text_put(text, word);
+    } else
         perp__text_format(text, "R(%s%s%s)", signbit(x) ? "-" : "", number,
                           strpbrk(number, ".e") ? "" : ".0");
 }
@@ -172,8 +179,11 @@ static void emit_statement(const emission *e, int i)
     perp__text_format(e->text, e->style ? "    real v%d = " : "double v%d=", slot);
     if (!sign[code->op]) perp__text_format(e->text, "f%d(", code->op);
     put_operand(e, code->a, e->function[i]);
-    perp__text_format(e->text, e->style ? sign[code->op] ? " %c " : "%c " : "%c",
-                      sign[code->op] ? sign[code->op] : ',');
+    const char *blank = e->style ? " " : "";
+    if (sign[code->op])
+        perp__text_format(e->text, "%s%c%s", blank, sign[code->op], blank);
+    else
+        perp__text_format(e->text, ",%s", blank);
     put_operand(e, code->b, e->function[i]);
     perp__text_put(e->text, sign[code->op] ? ";" : ");");
     if (e->is_kept[i])
@@ -237,12 +247,15 @@ static int emit_tape(perp__text *text, const char *name, const perp__emitted *em
     char *is_kept = calloc(n, 1);
     emission e = {.text = text, .tape = tape, .is_kept = is_kept, .style = style};
     if (room && is_kept) {
-        e.order = room, e.function = room + n, e.stack = room + 2 * n;
+        e.order = room;
+        e.function = room + n;
+        e.stack = room + 2 * n;
         for (int i = 0; i < tape->ncode; i++) e.function[i] = -1;
         find_read(emitted, count, k, is_kept);
         begin_kept(&e, cut);
         for (int part = 0; part < 2; part++) {
-            e.first = part ? cut : 0, e.end = part ? tape->ncode : cut;
+            e.first = part ? cut : 0;
+            e.end = part ? tape->ncode : cut;
             find_order(&e);
             find_kept(&e);
             if (style && part == 0 && cut == 0) continue;

@@ -49,7 +49,10 @@ static void call_symbol(flat *f, int symbol, const char *format, const char *nam
     char text[NAME_ROOM + 8];
     snprintf(text, sizeof text, format, name);
     f->symbol[symbol] = perp__arena_string(&f->arena, text, strlen(text));
-    if (!f->symbol[symbol]) f->failed = 1, f->symbol[symbol] = "";
+    if (!f->symbol[symbol]) {
+        f->failed = 1;
+        f->symbol[symbol] = "";
+    }
 }
 
 static void name_symbols(flat *f)
@@ -364,7 +367,10 @@ static perp_expr *roots_of(const perp_model *m, int *n)
     }
     for (int i = 0; i < m->nfriction && root; i++) {
         const perp__contact *c = &m->contact[i];
-        for (int k = 0; k < c->n; k++) root[(*n)++] = c->f[k], root[(*n)++] = c->v[k];
+        for (int k = 0; k < c->n; k++) {
+            root[(*n)++] = c->f[k];
+            root[(*n)++] = c->v[k];
+        }
         root[(*n)++] = c->bound;
     }
     for (int i = 0; i < m->nitem[PERP_OUTPUT] && root; i++)

@@ -32,9 +32,9 @@ const char *perp__op_text(int op)
 
 const char *perp__op_fault(int op)
 {
-    return op == PERP__DIV   ? "division by zero"
-           : op == PERP__POW ? "power outside its domain"
-                             : ops[op].fault;
+    if (op == PERP__DIV) return "division by zero";
+    if (op == PERP__POW) return "power outside its domain";
+    return ops[op].fault;
 }
 
 double perp__apply(int op, double a, double b)
@@ -51,7 +51,11 @@ double perp__apply(int op, double a, double b)
     case PERP__DIV: return a / b;
     case PERP__POW: return pow(a, b);
     case PERP__NEG: return -a;
-    case PERP__STEP: return a > 0 ? 1 : a < 0 ? 0 : a == 0 ? 0.5 : a;
+    case PERP__STEP:
+        if (a > 0) return 1;
+        if (a < 0) return 0;
+        if (a == 0) return 0.5;
+        return a;
     case PERP__LE: return a <= b;
     case PERP__LT: return a < b;
     }
@@ -121,7 +125,8 @@ static int rehash(perp__graph *graph)
     for (int i = 0; i < graph->count; i++) {
         unsigned h = (unsigned)node_hash(&graph->node[i]), k = h, last = (unsigned)n - 1;
         while (bucket[k & last].node >= 0) k++;
-        bucket[k & last].node = i, bucket[k & last].hash = h;
+        bucket[k & last].node = i;
+        bucket[k & last].hash = h;
     }
     free(graph->bucket);
     graph->bucket = bucket;
@@ -142,7 +147,8 @@ static perp_expr intern(perp__graph *graph, int op, int a, int b, double value)
     if (!perp__grow(&graph->node, &graph->capacity, graph->count + 1, sizeof *graph->node))
         goto failed;
     graph->node[graph->count] = node;
-    graph->bucket[k & last].node = graph->count, graph->bucket[k & last].hash = h;
+    graph->bucket[k & last].node = graph->count;
+    graph->bucket[k & last].hash = h;
     return graph->count++;
 failed:
     graph->failed = 1;
@@ -260,7 +266,8 @@ static perp_expr simplify_mul(perp__graph *graph, perp_expr a, perp_expr b)
 {
     if (is_any_const(graph, b)) {
         perp_expr c = a;
-        a = b, b = c;
+        a = b;
+        b = c;
     }
     if (perp__is_const(graph, a, 0) && !(graph->strict && is_partial(graph, b))) return a;
     if (perp__is_const(graph, a, 1)) return b;
@@ -346,7 +353,9 @@ typedef struct nodes {
 
 static void start_list(nodes *list)
 {
-    list->of = list->few, list->n = 0, list->capacity = FEW;
+    list->of = list->few;
+    list->n = 0;
+    list->capacity = FEW;
 }
 
 static void free_list(nodes *list)
@@ -359,7 +368,8 @@ static int grow_list(nodes *list)
     int *own = list->of == list->few ? NULL : list->of, capacity = own ? list->capacity : 0;
     if (!perp__grow(&own, &capacity, list->n + 1, sizeof *own)) return 0;
     if (list->of == list->few) memcpy(own, list->few, sizeof list->few);
-    list->of = own, list->capacity = capacity;
+    list->of = own;
+    list->capacity = capacity;
     return 1;
 }
 
@@ -415,7 +425,8 @@ static int slot_of(const met *m, int node)
 
 static void start_met(met *m)
 {
-    m->slot = m->few, m->size = sizeof m->few / sizeof *m->few;
+    m->slot = m->few;
+    m->size = sizeof m->few / sizeof *m->few;
     memset(m->few, -1, sizeof m->few);
 }
 
@@ -431,7 +442,8 @@ static int widen(met *m, const nodes *list)
     struct slot *slot = malloc(4 * (size_t)m->size * sizeof *slot);
     if (!slot) return 0;
     free_met(m);
-    m->slot = slot, m->size *= 4;
+    m->slot = slot;
+    m->size *= 4;
     memset(m->slot, -1, (size_t)m->size * sizeof *m->slot);
     for (int k = 0; k < list->n; k++) m->slot[slot_of(m, list->of[k])].node = list->of[k];
     return 1;

@@ -145,8 +145,10 @@ static void read_measure(reader *r)
             m.noise = take_positive(r, "the standard deviation of a sample, a positive number");
         else if (perp__take_word(&r->in, "weight"))
             m.weight = take_positive(r, "the weight, a positive number");
-        for (int i = first; i < b->nmeasure; i++)
-            b->measure[i].noise = m.noise, b->measure[i].weight = m.weight;
+        for (int i = first; i < b->nmeasure; i++) {
+            b->measure[i].noise = m.noise;
+            b->measure[i].weight = m.weight;
+        }
         if (r->in.bad) b->nmeasure = first;
     } while (perp__take_symbol(&r->in, ','));
 }
@@ -168,9 +170,10 @@ static void read_line(reader *r)
     else if (perp__take_word(&r->in, "measure"))
         read_measure(r);
     else if (perp__take_word(&r->in, "method")) {
-        if (r->in.token->kind == TOKEN_NAME)
-            b->method = (perp__said){r->in.token->text, r->in.token->at}, r->in.token++;
-        else
+        if (r->in.token->kind == TOKEN_NAME) {
+            b->method = (perp__said){r->in.token->text, r->in.token->at};
+            r->in.token++;
+        } else
             perp__expect(&r->in, "a method, such as predict");
     } else if (perp__take_word(&r->in, "horizon"))
         read_whole(r, &b->horizon, 0, "a whole number of rows to predict (0: the whole run)");

@@ -19,7 +19,12 @@ typedef struct reading {
 
 static void clear(reading *r)
 {
-    free(r->level), free(r->state), free(r->is_var), free(r->given), free(r->first), free(r->read);
+    free(r->level);
+    free(r->state);
+    free(r->is_var);
+    free(r->given);
+    free(r->first);
+    free(r->read);
 }
 
 /* The symbols that the expressions read, behind the n that are there; -1: no memory. */
@@ -41,11 +46,16 @@ static int create(reading *r)
 {
     const perp_model *m = r->m;
     size_t ns = (size_t)m->nsymbol + 1, ne = (size_t)m->nequation + 2;
-    r->level = malloc(ns * sizeof(int)), r->state = malloc(ns * sizeof(int));
-    r->is_var = calloc(ns, 1), r->given = malloc(ne * sizeof(int));
+    r->level = malloc(ns * sizeof(int));
+    r->state = malloc(ns * sizeof(int));
+    r->is_var = calloc(ns, 1);
+    r->given = malloc(ne * sizeof(int));
     r->first = malloc(ne * sizeof(int));
     if (!r->level || !r->state || !r->is_var || !r->given || !r->first) return 0;
-    for (int s = 0; s < m->nsymbol; s++) r->level[s] = NEVER, r->state[s] = -1;
+    for (int s = 0; s < m->nsymbol; s++) {
+        r->level[s] = NEVER;
+        r->state[s] = -1;
+    }
     for (int i = 0; i < m->nitem[PERP_STATE]; i++)
         r->state[m->item[PERP_STATE][i].symbol + PERP__DER] = m->item[PERP_STATE][i].symbol;
     for (int i = 0; i < m->nitem[PERP_VAR]; i++) {
@@ -67,14 +77,18 @@ static int least_level(const reading *r, int first, int end, int but, int *nrate
                        int *var)
 {
     int least = NEVER;
-    *nrate = *nvar = 0, *var = -1;
+    *nrate = *nvar = 0;
+    *var = -1;
     for (int k = first; k < end; k++) {
         int s = r->read[k];
         if (r->state[s] >= 0)
             ++*nrate;
         else if (s != but && r->level[s] < least)
             least = r->level[s];
-        if (r->is_var[s]) ++*nvar, *var = s;
+        if (r->is_var[s]) {
+            ++*nvar;
+            *var = s;
+        }
     }
     return least;
 }
@@ -86,7 +100,8 @@ static void find_given(reading *r)
         int nrate, nvar, var;
         least_level(r, r->first[i], r->first[i + 1], -1, &nrate, &nvar, &var);
         if (nrate > 0 || nvar != 1 || r->level[var] == NEVER) continue;
-        r->given[i] = var, r->level[var] = NEVER;
+        r->given[i] = var;
+        r->level[var] = NEVER;
     }
 }
 
@@ -97,11 +112,16 @@ static int spread(reading *r)
     for (int i = 0; i < r->m->nequation; i++) {
         int nrate, nvar, var;
         int least = least_level(r, r->first[i], r->first[i + 1], r->given[i], &nrate, &nvar, &var);
-        if (r->given[i] >= 0 && least < r->level[r->given[i]])
-            r->level[r->given[i]] = least, changed = 1;
+        if (r->given[i] >= 0 && least < r->level[r->given[i]]) {
+            r->level[r->given[i]] = least;
+            changed = 1;
+        }
         for (int k = r->first[i]; nrate > 0 && least < NEVER && k < r->first[i + 1]; k++) {
             int state = r->state[r->read[k]];
-            if (state >= 0 && least + 1 < r->level[state]) r->level[state] = least + 1, changed = 1;
+            if (state >= 0 && least + 1 < r->level[state]) {
+                r->level[state] = least + 1;
+                changed = 1;
+            }
         }
     }
     return changed;

@@ -14,11 +14,16 @@ perp_expr *perp__condition_roots(const perp_model *m, int *n)
         malloc((2 * (size_t)m->nequation + 5 * (size_t)m->npair + 1) * sizeof *roots);
     *n = 0;
     if (!roots) return NULL;
-    for (int i = 0; i < m->nequation; i++)
-        roots[(*n)++] = m->equation[i].left, roots[(*n)++] = m->equation[i].right;
+    for (int i = 0; i < m->nequation; i++) {
+        roots[(*n)++] = m->equation[i].left;
+        roots[(*n)++] = m->equation[i].right;
+    }
     for (int i = 0; i < m->npair; i++) {
         const perp__pair *p = &m->pair[i];
-        roots[(*n)++] = p->a, roots[(*n)++] = p->b, roots[(*n)++] = p->lo, roots[(*n)++] = p->hi;
+        roots[(*n)++] = p->a;
+        roots[(*n)++] = p->b;
+        roots[(*n)++] = p->lo;
+        roots[(*n)++] = p->hi;
         if (p->guard >= 0) roots[(*n)++] = p->guard;
     }
     return roots;
@@ -53,7 +58,10 @@ typedef struct fact {
 
 static sign sign_of_value(double x)
 {
-    return x > 0 ? SIGN_POSITIVE : x < 0 ? SIGN_NEGATIVE : x == 0 ? SIGN_NONNEGATIVE : SIGN_ANY;
+    if (x > 0) return SIGN_POSITIVE;
+    if (x < 0) return SIGN_NEGATIVE;
+    if (x == 0) return SIGN_NONNEGATIVE;
+    return SIGN_ANY;
 }
 
 static int at_least_zero(sign s)
@@ -98,7 +106,9 @@ static sign sign_of_node(const perp__node *node, const fact *A, const fact *B)
             return at_least_zero(a) && at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
         return a == b ? SIGN_POSITIVE : SIGN_NEGATIVE;
     case PERP__NEG:
-        return a == SIGN_POSITIVE ? SIGN_NEGATIVE : a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_ANY;
+        if (a == SIGN_POSITIVE) return SIGN_NEGATIVE;
+        if (a == SIGN_NEGATIVE) return SIGN_POSITIVE;
+        return SIGN_ANY;
     case PERP__POW: return a == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_ANY;
     case PERP__CONST:
     case PERP__STEP:
@@ -137,12 +147,17 @@ static fact fact_of_node(const perp__node *node, const fact *A, const fact *B, c
     fact f = {sign_of_node(node, A, B), range_of_node(node, A->r, B->r), (double)NAN, (double)NAN};
     if (node->op == PERP__CONST)
         f.value = f.start = node->value;
-    else if (node->op == PERP__SYMBOL)
-        f.value = known[node->a], f.start = start[node->a];
-    else
-        f.value = value_of_node(node, A->value, B->value),
+    else if (node->op == PERP__SYMBOL) {
+        f.value = known[node->a];
+        f.start = start[node->a];
+    } else {
+        f.value = value_of_node(node, A->value, B->value);
         f.start = value_of_node(node, A->start, B->start);
-    if (!isnan(f.value)) f.s = sign_of_value(f.value), f.r = (range){f.value, f.value};
+    }
+    if (!isnan(f.value)) {
+        f.s = sign_of_value(f.value);
+        f.r = (range){f.value, f.value};
+    }
     return f;
 }
 

@@ -159,9 +159,12 @@ static void map_inputs(perp__instant *at, perp__reading reading, perp_expr *map)
             now = before;
         }
         map[item->symbol + PERP__NOW] = weigh(at, reading, now, before);
-        map[item->symbol + PERP__INPUT_PRE] = reading == PERP__AT_BEGIN ? -1
-                                              : at->is_limit            ? now
-                                                                        : before;
+        if (reading == PERP__AT_BEGIN)
+            map[item->symbol + PERP__INPUT_PRE] = -1;
+        else if (at->is_limit)
+            map[item->symbol + PERP__INPUT_PRE] = now;
+        else
+            map[item->symbol + PERP__INPUT_PRE] = before;
     }
 }
 
@@ -195,9 +198,12 @@ static void map_states(perp__instant *at, perp__reading reading, perp_expr *map)
         perp_expr *x = map + m->item[PERP_STATE][i].symbol, pre = at->before[i],
                   now = at->state[at->point * n + i];
         x[PERP__NEXT] = has_point(reading) ? now : -1;
-        x[PERP__PRE] = reading == PERP__AT_BEGIN            ? -1
-                       : at->is_limit && has_point(reading) ? now
-                                                            : pre;
+        if (reading == PERP__AT_BEGIN)
+            x[PERP__PRE] = -1;
+        else if (at->is_limit && has_point(reading))
+            x[PERP__PRE] = now;
+        else
+            x[PERP__PRE] = pre;
         x[PERP__NOW] = is_bare_before(m, reading) ? pre : weigh(at, reading, now, pre);
         x[PERP__DER] = derivative(at, reading, i);
     }
@@ -214,9 +220,12 @@ const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int
     int is_begin = reading == PERP__AT_BEGIN, nv = m->nitem[PERP_VAR];
     memcpy(map, at->known, (size_t)m->nsymbol * sizeof *map);
     map[PERP__SYM_T] = has_point(reading) ? at->time[point] : at->start;
-    map[PERP__SYM_T_PRE] = is_begin                             ? -1
-                           : at->is_limit && has_point(reading) ? at->time[point]
-                                                                : at->start;
+    if (is_begin)
+        map[PERP__SYM_T_PRE] = -1;
+    else if (at->is_limit && has_point(reading))
+        map[PERP__SYM_T_PRE] = at->time[point];
+    else
+        map[PERP__SYM_T_PRE] = at->start;
     map[PERP__SYM_H] = is_begin ? -1 : at->h;
     map_inputs(at, reading, map);
     map[PERP__SYM_T] = weigh(at, reading, map[PERP__SYM_T], at->start);
@@ -278,10 +287,14 @@ int perp__instant_row(perp__instant *at, const perp__equation *e, int point, per
     perp_expr R = difference(at, e, PERP__AT_RATES, point);
     int degree = perp__degree(g, R, at->rate_column, NULL);
     if (degree < 0 || (degree > 0 && !perp__gradient(g, R, at->rate_column, &C))) g->failed = 1;
-    if (!g->failed)
-        *row = degree == 1   ? affine_row(at, R, &C)
-               : degree == 0 ? difference(at, e, PERP__AT_POINT, point)
-                             : difference(at, e, PERP__AT_WEIGHTED, point);
+    if (!g->failed) {
+        if (degree == 1)
+            *row = affine_row(at, R, &C);
+        else if (degree == 0)
+            *row = difference(at, e, PERP__AT_POINT, point);
+        else
+            *row = difference(at, e, PERP__AT_WEIGHTED, point);
+    }
     if (rates)
         *rates = C;
     else
@@ -298,9 +311,12 @@ void perp__put_numbers(const perp_model *m, const perp__numbers *from, perp__rea
     double a = is_weighted(reading) ? from->theta : 1, b = 1 - a, nan = (double)NAN;
     symbol[PERP__SYM_H] = from->h;
     symbol[PERP__SYM_T_PRE] = from->start;
-    symbol[PERP__SYM_T] = !here   ? from->start
-                          : a < 1 ? a * from->time + b * from->start
-                                  : from->time;
+    if (!here)
+        symbol[PERP__SYM_T] = from->start;
+    else if (a < 1)
+        symbol[PERP__SYM_T] = a * from->time + b * from->start;
+    else
+        symbol[PERP__SYM_T] = from->time;
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         double *u = symbol + m->item[PERP_INPUT][i].symbol;
         double before = from->value(from->context, PERP_INPUT, i, 1),
@@ -312,10 +328,18 @@ void perp__put_numbers(const perp_model *m, const perp__numbers *from, perp__rea
         double *x = symbol + m->item[PERP_STATE][i].symbol;
         double pre = from->value(from->context, PERP_STATE, i, 1),
                now = here ? from->value(from->context, PERP_STATE, i, 0) : nan;
-        x[PERP__NOW] = is_bare_before(m, reading) ? pre : a < 1 ? a * now + b * pre : now;
-        x[PERP__DER] = !here         ? nan
-                       : from->slope ? from->slope(from->context, i)
-                                     : (now - pre) / from->h;
+        if (is_bare_before(m, reading))
+            x[PERP__NOW] = pre;
+        else if (a < 1)
+            x[PERP__NOW] = a * now + b * pre;
+        else
+            x[PERP__NOW] = now;
+        if (!here)
+            x[PERP__DER] = nan;
+        else if (from->slope)
+            x[PERP__DER] = from->slope(from->context, i);
+        else
+            x[PERP__DER] = (now - pre) / from->h;
         x[PERP__NEXT] = now;
         x[PERP__PRE] = pre;
     }
@@ -334,8 +358,11 @@ void perp__put_inputs(const perp_model *m, double t, int offset, double *symbol,
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         int hint = 0;
-        symbol[item->symbol + offset] = item->table.n ? perp__table_value(&item->table, t, &hint)
-                                        : item->expr >= 0 ? value[item->expr]
-                                                          : (double)NAN;
+        if (item->table.n)
+            symbol[item->symbol + offset] = perp__table_value(&item->table, t, &hint);
+        else if (item->expr >= 0)
+            symbol[item->symbol + offset] = value[item->expr];
+        else
+            symbol[item->symbol + offset] = (double)NAN;
     }
 }

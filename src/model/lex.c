@@ -65,11 +65,15 @@ static int character(const perp__source *source, int at, unsigned long *code)
 {
     static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char c = (unsigned char)source->text[at];
-    int n = c < 0x80             ? 1
-            : (c & 0xE0) == 0xC0 ? 2
-            : (c & 0xF0) == 0xE0 ? 3
-            : (c & 0xF8) == 0xF0 ? 4
-                                 : 0;
+    int n = 0;
+    if (c < 0x80)
+        n = 1;
+    else if ((c & 0xE0) == 0xC0)
+        n = 2;
+    else if ((c & 0xF0) == 0xE0)
+        n = 3;
+    else if ((c & 0xF8) == 0xF0)
+        n = 4;
     if (n == 0 || at + n > source->length) return 0;
     *code = n == 1 ? c : c & (0x7Fu >> n);
     for (int i = 1; i < n; i++) {
@@ -202,12 +206,16 @@ static void lex_twin(lexer *lex, char is)
 {
     unsigned long code = 0;
     int at = lex->at, n = character(lex->source, at, &code);
-    perp__error(lex->source, at, at, "the character U+%04lX is %s", code,
-                is == ' '   ? "a blank of another kind; write a plain one"
-                : is == '-' ? "no minus of the language; write -"
-                : is == '*' ? "no sign of the language; a product is written *"
-                : is == '/' ? "no sign of the language; a quotient is written /"
-                            : "a quotation mark of another kind; write \"");
+    const char *reason = "a quotation mark of another kind; write \"";
+    if (is == ' ')
+        reason = "a blank of another kind; write a plain one";
+    else if (is == '-')
+        reason = "no minus of the language; write -";
+    else if (is == '*')
+        reason = "no sign of the language; a product is written *";
+    else if (is == '/')
+        reason = "no sign of the language; a quotient is written /";
+    perp__error(lex->source, at, at, "the character U+%04lX is %s", code, reason);
     if (is != ' ' && is != '"') push(lex, TOKEN_OTHER, at, at + n)->symbol = is;
     lex->at += n;
 }

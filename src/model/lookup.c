@@ -75,7 +75,8 @@ static int from_file(perp__builder *b, const perp__syntax *s, rows *r)
         r->unit = perp__arena_string(b->arena, unit, strlen(unit));
         if (x && y) memcpy(x, perp_trajectory_column(table, 0), bytes);
         if (x && y) memcpy(y, perp_trajectory_column(table, k), bytes);
-        r->x = x, r->y = y;
+        r->x = x;
+        r->y = y;
         if (!x || !y || !r->unit) b->failed = 1;
     }
     perp_trajectory_destroy(table);
@@ -90,9 +91,11 @@ static int check_rows(perp__builder *b, const rows *r)
         perp__error(b->source, r->at, r->end, "%d rows; a table to look up has from 2 to %d", r->n,
                     MOST_ROWS);
     for (int i = 0; i < r->n && r->n >= 2 && r->n <= MOST_ROWS; i++) {
-        const char *wrong = !isfinite(r->x[i]) || !isfinite(r->y[i]) ? "is no number"
-                            : i && !(r->x[i] > r->x[i - 1]) ? "is not behind the one before"
-                                                            : NULL;
+        const char *wrong = NULL;
+        if (!isfinite(r->x[i]) || !isfinite(r->y[i]))
+            wrong = "is no number";
+        else if (i && !(r->x[i] > r->x[i - 1]))
+            wrong = "is not behind the one before";
         if (!wrong) continue;
         perp__error(b->source, r->at, r->end, "row %d of the table %s", i + 1, wrong);
         return 0;

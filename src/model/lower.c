@@ -283,12 +283,13 @@ static perp_expr item_expression(perp__builder *b, const perp__syntax *s, const 
             return 0;
         }
     }
-    perp__error(b->source, s->at, s->end, "'%s' is %s; %s", d->name, kind_words[d->kind],
-                b->scope == SCOPE_INPUT ? "an input is a function of t and parameters, and of "
-                                          "inputs before it that have an expression"
-                : b->scope == SCOPE_PRE
-                    ? "at the beginning of a step only states, inputs and parameters have a value"
-                    : "only parameters can be used here");
+    const char *rule = "only parameters can be used here";
+    if (b->scope == SCOPE_INPUT)
+        rule = "an input is a function of t and parameters, and of "
+               "inputs before it that have an expression";
+    else if (b->scope == SCOPE_PRE)
+        rule = "at the beginning of a step only states, inputs and parameters have a value";
+    perp__error(b->source, s->at, s->end, "'%s' is %s; %s", d->name, kind_words[d->kind], rule);
     return 0;
 }
 
@@ -336,7 +337,8 @@ static perp__value lower_name(perp__builder *b, const perp__syntax *s)
 /* The first and the last of an index; 0 with an error. */
 static int index_range(perp__builder *b, const perp__syntax *s, int n, int *lo, int *hi)
 {
-    *lo = 1, *hi = n;
+    *lo = 1;
+    *hi = n;
     if (s->kind == SYNTAX_RANGE && s->n == 0) return 1;
     if (s->kind != SYNTAX_RANGE)
         return perp__lower_integer(b, s, "an index", lo) ? (*hi = *lo, 1) : 0;
@@ -389,8 +391,8 @@ static perp__value lower_index(perp__builder *b, const perp__syntax *s)
             return v;
         }
     }
-    perp__value whole = d ? (perp__value){.ndim = d->ndim, .dim = {d->dim[0], d->dim[1]}}
-                          : (bound ? bound->value : zero);
+    perp__value whole = bound ? bound->value : zero;
+    if (d) whole = (perp__value){.ndim = d->ndim, .dim = {d->dim[0], d->dim[1]}};
     if (d && d->kind >= PERP__LET) {
         whole = lower_declared(b, s);
         d = NULL;
@@ -502,10 +504,13 @@ static perp__value lower_chain(perp__builder *b, const perp__syntax *s)
 {
     perp__value v = perp__lower(b, s->item[0]);
     for (int i = 1; i < s->n; i++) {
-        int op = s->op[i] == '+'   ? PERP__ADD
-                 : s->op[i] == '-' ? PERP__SUB
-                 : s->op[i] == '*' ? PERP__MUL
-                                   : PERP__DIV;
+        int op = PERP__DIV;
+        if (s->op[i] == '+')
+            op = PERP__ADD;
+        else if (s->op[i] == '-')
+            op = PERP__SUB;
+        else if (s->op[i] == '*')
+            op = PERP__MUL;
         perp__value next = perp__lower(b, s->item[i]);
         v = s->op[i] == '@' ? matrix_product(b, v, next, s->opat[i])
                             : perp__elementwise(b, op, v, next, s->opat[i], s->opat[i] + 1);
@@ -635,9 +640,11 @@ static perp__value lower_pre(perp__builder *b, const perp__syntax *s)
                     "an older one");
         return zero;
     }
-    b->scope = SCOPE_PRE, b->in_pre = 1;
+    b->scope = SCOPE_PRE;
+    b->in_pre = 1;
     perp__value v = perp__lower(b, s->item[0]);
-    b->scope = outer, b->in_pre = 0;
+    b->scope = outer;
+    b->in_pre = 0;
     return v;
 }
 
@@ -914,10 +921,13 @@ static perp__value lower_at_hand(perp__builder *b, const perp__syntax *s)
     }
     perp__value x = s->n > 0 ? perp__lower(b, s->item[0]) : zero,
                 y = s->n > 1 ? perp__lower(b, s->item[1]) : zero;
-    int op = s->kind == SYNTAX_NEG ? PERP__NEG
-             : s->kind == SYNTAX_POW
-                 ? PERP__POW
-                 : (s->op[1] == '&' ? PERP__MIN : PERP__MAX); /* of 0 and 1: and, or */
+    int op;
+    if (s->kind == SYNTAX_NEG)
+        op = PERP__NEG;
+    else if (s->kind == SYNTAX_POW)
+        op = PERP__POW;
+    else
+        op = (s->op[1] == '&' ? PERP__MIN : PERP__MAX); /* of 0 and 1: and, or */
     return perp__elementwise(b, op, x, y, s->at, s->end);
 }
 

@@ -349,7 +349,8 @@ static perp_status set_value(perp_model *model, const char *name, double value, 
             perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name),
                          "with %s = %g the range of '%s' is empty: %g is not below %g\n", name,
                          value, empty->name, empty->lo, empty->hi);
-        item->value = before.value, item->is_set = before.is_set;
+        item->value = before.value;
+        item->is_set = before.is_set;
         ok = perp__model_values(model, symbol);
     }
     free(symbol);
@@ -521,7 +522,8 @@ static double piece_value(const perp__table *table, double t, int *hint)
     double slack = PERP_TOL_SAME * (end[s * k] - end[s * (k - 1)]) + DBL_EPSILON * fabs(t);
     if (k > 0 && t <= end[s * (k - 1)] + slack) k--; /* a step's end, computed from its start */
     *hint = k;
-    time = table->time + 1 + s * k, value = table->value + 1 + s * k;
+    time = table->time + 1 + s * k;
+    value = table->value + 1 + s * k;
     for (int i = 0; i < s; i++) {
         double basis = 1;
         for (int j = 0; j < s; j++)

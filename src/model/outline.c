@@ -142,7 +142,10 @@ static void add_scope(perp_outline *o, int from, int to)
 {
     for (int i = 0; i < o->nname; i++) {
         named *n = &o->name[i];
-        if (n->from < 0 && n->at >= from && n->at < to) n->from = from, n->to = to;
+        if (n->from < 0 && n->at >= from && n->at < to) {
+            n->from = from;
+            n->to = to;
+        }
     }
 }
 
@@ -164,7 +167,10 @@ static void add_indices(perp__builder *b, const perp__statement *s)
         int at = is_loop ? s->name_at : perp__word_behind(b, s->name_end, name),
             end = at + (int)strlen(name);
         named *n = add_name(b, name, "index", at, end);
-        if (n) n->from = s->at, n->to = is_loop ? s->body_end : s->end;
+        if (n) {
+            n->from = s->at;
+            n->to = is_loop ? s->body_end : s->end;
+        }
         perp__mention(b, at, end, at);
     }
 }

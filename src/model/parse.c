@@ -199,8 +199,10 @@ static void items_store(parser *p, items *list, perp__syntax *node)
 
 /* Expressions --------------------------------------------------------------------------------- */
 
+typedef perp__syntax *item_parser(parser *p);
+
 static void parse_items(parser *p, perp__syntax *node, char close, const char *what,
-                        perp__syntax *(*item)(parser *))
+                        item_parser *item)
 {
     items list = {0};
     if (!at_symbol(p, close)) {
@@ -272,10 +274,12 @@ static perp__syntax *parse_call(parser *p, const perp__token *name)
     }
     perp__syntax *node = new_node(p, SYNTAX_CALL, name->at);
     node->text = name->text;
-    parse_items(p, node, ')', "',' or ')'",
-                perp__is_word(name->text, "choose")   ? parse_condition
-                : perp__is_word(name->text, "lookup") ? parse_string
-                                                      : parse_expression);
+    item_parser *parse_item = parse_expression;
+    if (perp__is_word(name->text, "choose"))
+        parse_item = parse_condition;
+    else if (perp__is_word(name->text, "lookup"))
+        parse_item = parse_string;
+    parse_items(p, node, ')', "',' or ')'", parse_item);
     return node;
 }
 
@@ -556,7 +560,12 @@ static perp__statement *take_statement(parser *p)
 {
     enum { MOST_AT_ONCE = 32 };
     if (p->spare == 0) {
-        p->taken = p->taken == 0 ? 1 : p->taken < MOST_AT_ONCE ? 2 * p->taken : MOST_AT_ONCE;
+        if (p->taken == 0)
+            p->taken = 1;
+        else if (p->taken < MOST_AT_ONCE)
+            p->taken = 2 * p->taken;
+        else
+            p->taken = MOST_AT_ONCE;
         p->next = perp__arena_alloc(p->arena, (size_t)p->taken * sizeof *p->next);
         if (!p->next) return NULL;
         p->spare = p->taken;
@@ -678,13 +687,17 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind, int has
             s->value = parse_expression(p);
         }
     } else if (!p->bad && needs_value && has_value) {
-        expected(p, kind == STATEMENT_PARAM   ? "'=' and the parameter's value"
-                    : kind == STATEMENT_STATE ? "'=' and the initial value"
-                    : kind == STATEMENT_LET && at_symbol(p, '(')
-                        ? "'=' and the expression that the name stands for; with arguments it is a "
-                          "function"
-                    : kind == STATEMENT_LET ? "'=' and the expression that the name stands for"
-                                            : "'=' and the output's expression");
+        const char *what = "'=' and the output's expression";
+        if (kind == STATEMENT_PARAM)
+            what = "'=' and the parameter's value";
+        else if (kind == STATEMENT_STATE)
+            what = "'=' and the initial value";
+        else if (kind == STATEMENT_LET && at_symbol(p, '('))
+            what = "'=' and the expression that the name stands for; with arguments it is a "
+                   "function";
+        else if (kind == STATEMENT_LET)
+            what = "'=' and the expression that the name stands for";
+        expected(p, what);
     }
     if (kind == STATEMENT_LET) {
         s->end = last_end(p);
@@ -998,7 +1011,10 @@ static void parse_instance(parser *p, perp__statement *s)
     parse_declared_name(p, s);
     if (!p->bad && take_symbol(p, '[')) {
         s->index = take(p)->text;
-        if (perp__is_reserved(s->index)) p->token--, expected(p, "the name of an index");
+        if (perp__is_reserved(s->index)) {
+            p->token--;
+            expected(p, "the name of an index");
+        }
         if (!p->bad && !take_word(p, "in")) expected(p, "'in' and the range: [i in 1..4]");
         parse_indices(p, s);
         expect_symbol(p, ']', "']'");
@@ -1015,9 +1031,11 @@ static void take_robot_words(parser *p, perp__statement *s)
             at = &(*at)->next;
             continue;
         }
-        const char **word = a->name && perp__is_word(a->name, "key")        ? &s->key
-                            : a->name && perp__is_word(a->name, "contacts") ? &s->contacts
-                                                                            : NULL;
+        const char **word = NULL;
+        if (a->name && perp__is_word(a->name, "key"))
+            word = &s->key;
+        else if (a->name && perp__is_word(a->name, "contacts"))
+            word = &s->contacts;
         if (!word || *word) {
             perp__error(p->source, a->at, a->end,
                         word ? "'%s' is given twice" : "only key and contacts are given in quotes",
@@ -1130,13 +1148,16 @@ static void finish_statement(parser *p, perp__statement *s)
 {
     s->end = last_end(p);
     if (!p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END &&
-        !at_symbol(p, '}'))
-        expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR
-                        ? "an operator or the end of the line"
-                    : s->kind == STATEMENT_LET ? "an operator, ',' or the end of the line"
-                    : is_declaration(s->kind) && p->token[-1].kind != TOKEN_STRING
-                        ? "a unit in quotes, ',' or the end of the line"
-                        : "the end of the line");
+        !at_symbol(p, '}')) {
+        const char *what = "the end of the line";
+        if (s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR)
+            what = "an operator or the end of the line";
+        else if (s->kind == STATEMENT_LET)
+            what = "an operator, ',' or the end of the line";
+        else if (is_declaration(s->kind) && p->token[-1].kind != TOKEN_STRING)
+            what = "a unit in quotes, ',' or the end of the line";
+        expected(p, what);
+    }
     while (p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) {
         if (at_symbol(p, '{')) /* what is in it belongs to this statement */
             p->token = behind(p->token, '{', '}');
@@ -1246,29 +1267,41 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         return tail;
     }
     s = new_statement(p, STATEMENT_EQUATION);
-    if (at_word(p, "model"))
-        s->kind = STATEMENT_MODEL, parse_model(p, s);
-    else if (at_word(p, "simulate"))
-        s->kind = STATEMENT_SIMULATE, parse_simulate(p, s);
-    else if (at_word(p, "for"))
-        s->kind = STATEMENT_FOR, parse_for(p, s);
-    else if (word && *word == 'i')
-        s->kind = STATEMENT_IF, parse_if(p, s);
-    else if (word && *word == 'f')
-        s->kind = STATEMENT_FUNCTION, parse_function(p, s);
-    else if (word && *word == 'p')
-        s->kind = STATEMENT_PART, parse_part_definition(p, s);
-    else if (word && *word == 'u')
-        s->kind = STATEMENT_USE, parse_use(p, s);
-    else if (word && *word == 'r')
-        s->kind = STATEMENT_INSTANCE, parse_robot(p, s);
-    else if (is_instance(p))
-        s->kind = STATEMENT_INSTANCE, parse_instance(p, s);
-    else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
-        s->kind = STATEMENT_FRICTION, parse_friction(p, s);
-    else if ((s->block_kind = block_here(p)) < PERP__BLOCKS)
-        s->kind = STATEMENT_BLOCK, parse_block(p, s);
-    else if (!is_misspelt_keyword(p))
+    if (at_word(p, "model")) {
+        s->kind = STATEMENT_MODEL;
+        parse_model(p, s);
+    } else if (at_word(p, "simulate")) {
+        s->kind = STATEMENT_SIMULATE;
+        parse_simulate(p, s);
+    } else if (at_word(p, "for")) {
+        s->kind = STATEMENT_FOR;
+        parse_for(p, s);
+    } else if (word && *word == 'i') {
+        s->kind = STATEMENT_IF;
+        parse_if(p, s);
+    } else if (word && *word == 'f') {
+        s->kind = STATEMENT_FUNCTION;
+        parse_function(p, s);
+    } else if (word && *word == 'p') {
+        s->kind = STATEMENT_PART;
+        parse_part_definition(p, s);
+    } else if (word && *word == 'u') {
+        s->kind = STATEMENT_USE;
+        parse_use(p, s);
+    } else if (word && *word == 'r') {
+        s->kind = STATEMENT_INSTANCE;
+        parse_robot(p, s);
+    } else if (is_instance(p)) {
+        s->kind = STATEMENT_INSTANCE;
+        parse_instance(p, s);
+    } else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER &&
+               p->token[1].symbol == '(') {
+        s->kind = STATEMENT_FRICTION;
+        parse_friction(p, s);
+    } else if ((s->block_kind = block_here(p)) < PERP__BLOCKS) {
+        s->kind = STATEMENT_BLOCK;
+        parse_block(p, s);
+    } else if (!is_misspelt_keyword(p))
         parse_equation_or_pair(p, s);
     finish_statement(p, s);
     if (!p->bad) {

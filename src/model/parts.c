@@ -268,7 +268,10 @@ static void unknown_part(perp__builder *b, const perp__statement *s)
         return;
     }
     const char *const *words = perp__statement_words(&n);
-    while (k < n) candidate[k] = words[k], k++;
+    while (k < n) {
+        candidate[k] = words[k];
+        k++;
+    }
     for (int f = 0; f < b->nused; f++) {
         for (const perp__statement *d = b->used[f].statements; d && k < MOST; d = d->next) {
             if (d->kind == STATEMENT_PART) candidate[k++] = d->name;
@@ -414,7 +417,10 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
         }
         const perp__statement *h = space->of->head;
         int i = 0;
-        while (h && !perp__is_word(h->name, a->name)) h = h->next, i++;
+        while (h && !perp__is_word(h->name, a->name)) {
+            h = h->next;
+            i++;
+        }
         perp__here before = perp__enter(b, space, NULL);
         const perp__declared *d = perp__find_declared(b, a->name);
         if (h || d) perp__mention(b, a->name_at, a->name_end, h ? h->name_at : d->at);

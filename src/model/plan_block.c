@@ -367,11 +367,13 @@ static void read_guess(reader *r)
         r->in.bad = 1;
         return;
     }
-    const char *fault = kind == PERP_OUTPUT ? "an output is computed and takes no guess"
-                        : kind == PERP_PARAM && r->phase >= 0
-                            ? "a free parameter has one guess, which stands outside of the phases"
-                        : size != 1 && size != n ? "the sizes differ: %d and %d elements"
-                                                 : NULL;
+    const char *fault = NULL;
+    if (kind == PERP_OUTPUT)
+        fault = "an output is computed and takes no guess";
+    else if (kind == PERP_PARAM && r->phase >= 0)
+        fault = "a free parameter has one guess, which stands outside of the phases";
+    else if (size != 1 && size != n)
+        fault = "the sizes differ: %d and %d elements";
     if (fault) {
         perp__error(r->in.source, name->at, s->end, fault, n, size);
         r->in.bad = 1;
@@ -438,9 +440,11 @@ static void read_param(reader *r)
     int first, size, n = read_values(r, &kind, &first, PERP__OF_PARAMS, &e, &size);
     for (int i = 0; i < n && !r->in.bad; i++) {
         const perp__item *item = &r->model->item[kind][first + i];
-        const char *fault = kind != PERP_PARAM    ? "is no parameter"
-                            : item->is_structural ? "sets the size of the model"
-                                                  : NULL;
+        const char *fault = NULL;
+        if (kind != PERP_PARAM)
+            fault = "is no parameter";
+        else if (item->is_structural)
+            fault = "sets the size of the model";
         for (int k = 0; k < p->nparam && !fault; k++)
             if (p->param[k].phase == r->phase && p->param[k].item == first + i)
                 fault = "has a value in this phase already";

@@ -62,7 +62,8 @@ static int add_terms(const perp__graph *g, perp_expr e, int sign, sum *s)
 {
     int i = s->n;
     if (i == MOST) return 0;
-    s->term[i] = e, s->sign[s->n++] = sign;
+    s->term[i] = e;
+    s->sign[s->n++] = sign;
     while (i < s->n && s->n < MOST) {
         const perp__node *node = &g->node[s->term[i]];
         if (node->op == PERP__ADD || node->op == PERP__SUB) {
@@ -70,7 +71,8 @@ static int add_terms(const perp__graph *g, perp_expr e, int sign, sum *s)
             s->sign[s->n++] = node->op == PERP__ADD ? s->sign[i] : -s->sign[i];
             s->term[i] = node->a;
         } else if (node->op == PERP__NEG) {
-            s->term[i] = node->a, s->sign[i] = -s->sign[i];
+            s->term[i] = node->a;
+            s->sign[i] = -s->sign[i];
         } else {
             i++;
         }
@@ -146,7 +148,8 @@ static void cancel(sum *s)
             s->n -= 2;
             for (int j = i; j < s->n; j++) {
                 int from = j + 1 < k ? j + 1 : j + 2;
-                s->term[j] = s->term[from], s->sign[j] = s->sign[from];
+                s->term[j] = s->term[from];
+                s->sign[j] = s->sign[from];
             }
             i--;
             break;
@@ -185,7 +188,10 @@ static int find_normals(perp_model *m)
         if (core[i] >= 0) first[core[i]] = i + 1;
     for (int i = 0; i < m->ncontact && first; i++) {
         int side = core[nside + i] < 0 ? -1 : first[core[nside + i]] - 1;
-        if (side >= 0) m->contact[i].normal = side / 2, m->contact[i].side = side % 2;
+        if (side >= 0) {
+            m->contact[i].normal = side / 2;
+            m->contact[i].side = side % 2;
+        }
     }
     int ok = first != NULL;
     free(core);
@@ -261,7 +267,11 @@ static void recognise_split(perp__builder *b, int k, const int *by_force)
     if (n < 3 || !add_terms(g, slip, -1, &sides) || !add_terms(g, slip, -1, &sides) ||
         !is_zero(g, &sides))
         return;
-    if (pair[1] > pair[2]) n = pair[1], pair[1] = pair[2], pair[2] = n;
+    if (pair[1] > pair[2]) {
+        n = pair[1];
+        pair[1] = pair[2];
+        pair[2] = n;
+    }
     const perp__pair *p = &m->pair[pair[1]], *q = &m->pair[pair[2]];
     perp_expr f = perp__sub(g, p->a, q->a),
               v = perp__div(g, perp__sub(g, p->b, q->b), perp__const(g, 2)),

@@ -146,7 +146,9 @@ static const char *place(writer *w, const char *stem, const double *x)
 static double clean(double x)
 {
     const double rounding = 4e-16;
-    return fabs(x) < rounding ? 0 : fabs(fabs(x) - 1) < rounding ? copysign(1, x) : x;
+    if (fabs(x) < rounding) return 0;
+    if (fabs(fabs(x) - 1) < rounding) return copysign(1, x);
+    return x;
 }
 
 /* A quaternion as a matrix. */
@@ -355,27 +357,27 @@ static void put_stop(writer *w, int i, int is_upper, double limit)
                           at, joint, f);
 }
 
+/* Units of damping, armature and friction: of a slide, a rotation, a free joint (both mixed). */
+static const char *const joint_units[3][3] = {
+    {"N s/m", "kg", "N"}, {"N m s", "kg m^2", "N m"}, {"", "", ""}};
+
 static void put_law(writer *w, int i)
 {
     const perp_body *is = &w->p.body[i];
     const perp_joint_law *law = &w->p.law[i];
     const char *joint = w->joint[i];
-    int nv = is->joint == PERP_JOINT_FREE ? 6 : is->joint == PERP_JOINT_BALL ? 3 : 1;
-    int is_slide = is->joint == PERP_JOINT_SLIDE, is_mixed = is->joint == PERP_JOINT_FREE;
+    int nv = 1;
+    if (is->joint == PERP_JOINT_FREE)
+        nv = 6;
+    else if (is->joint == PERP_JOINT_BALL)
+        nv = 3;
+    int is_slide = is->joint == PERP_JOINT_SLIDE;
     if (!joint) return;
     w->on_line = 0;
-    const char *damping = quantity(w, joint, "_damping", is->damping,
-                                   is_mixed   ? ""
-                                   : is_slide ? "N s/m"
-                                              : "N m s"),
-               *armature = quantity(w, joint, "_armature", is->armature,
-                                    is_mixed   ? ""
-                                    : is_slide ? "kg"
-                                               : "kg m^2"),
-               *dry = quantity(w, joint, "_friction", law->friction,
-                               is_mixed   ? ""
-                               : is_slide ? "N"
-                                          : "N m");
+    const char *const *unit = joint_units[is->joint == PERP_JOINT_FREE ? 2 : !is_slide];
+    const char *damping = quantity(w, joint, "_damping", is->damping, unit[0]),
+               *armature = quantity(w, joint, "_armature", is->armature, unit[1]),
+               *dry = quantity(w, joint, "_friction", law->friction, unit[2]);
     for (int k = 0; k < nv; k++) {
         motion m = motion_of(w, i, k);
         if (is->damping != 0)
@@ -494,7 +496,10 @@ static void put_path(writer *w, const perp_tendon *t, cord *is, const char *stem
         char text[NAME_ROOM + 16];
         int n = snprintf(text, sizeof text, "%s.%s", name, what[k]);
         *of[k] = perp__arena_string(&w->arena, text, (size_t)n);
-        if (!*of[k]) w->failed = 1, *of[k] = "";
+        if (!*of[k]) {
+            w->failed = 1;
+            *of[k] = "";
+        }
     }
     perp__text_format(&w->body, "    Tendon %s\n", name);
     for (int i = 0; i + 1 < t->npath; i++) {
@@ -732,10 +737,13 @@ static void put_equality(writer *w, int i)
  * corners of a box. How many; 0: it is none of these. In the frame of its body. */
 static int balls_of(const perp_shape *s, double (*c)[3])
 {
-    int n = s->kind == PERP_SHAPE_SPHERE    ? 1
-            : s->kind == PERP_SHAPE_CAPSULE ? 2
-            : s->kind == PERP_SHAPE_BOX     ? 8
-                                            : 0;
+    int n = 0;
+    if (s->kind == PERP_SHAPE_SPHERE)
+        n = 1;
+    else if (s->kind == PERP_SHAPE_CAPSULE)
+        n = 2;
+    else if (s->kind == PERP_SHAPE_BOX)
+        n = 8;
     double q[4], R[9];
     if (!perp__rotation_take(s->rotation, q)) return 0;
     perp__rotation_of(q, R);
@@ -754,7 +762,9 @@ static const char *shape_stem(const writer *w, int shape)
     const char *name = w->p.shape_name[shape];
     int body = w->p.shape[shape].body;
     if (name && *name) return name;
-    return body && w->p.body[body - 1].name ? w->p.body[body - 1].name : body ? "shape" : "ground";
+    if (body && w->p.body[body - 1].name) return w->p.body[body - 1].name;
+    if (body) return "shape";
+    return "ground";
 }
 
 /* The coefficients of two shapes: names of parameters, or "0". */

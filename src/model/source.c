@@ -140,9 +140,10 @@ perp__place perp__source_place(const perp__source *source, int at)
     perp__place place = {source->name, first + 1, 1};
     if (k > 0) place = (perp__place){source->file[k].name, first + 1 - source->file[k].line, 1};
     for (int i = source->nline > 0 ? source->line[first] : 0; i < at && i < source->length; i++) {
-        if (source->text[i] == '\n')
-            place.line++, place.column = 1;
-        else if (!continues_character(source->text[i]))
+        if (source->text[i] == '\n') {
+            place.line++;
+            place.column = 1;
+        } else if (!continues_character(source->text[i]))
             place.column++;
     }
     return place;

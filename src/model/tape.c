@@ -45,8 +45,12 @@ static int allocate(nodes *x)
     size_t n = (size_t)x->n + 1;
     x->slot = malloc((7 * n + PERP__OP_COUNT + 1) * sizeof *x->slot);
     if (!x->reach || !x->slot) return 0;
-    x->op = x->slot + n, x->phase = x->op + n, x->is_late = x->phase + n;
-    x->order = x->is_late + n, x->other = x->order + n, x->start = x->other + n;
+    x->op = x->slot + n;
+    x->phase = x->op + n;
+    x->is_late = x->phase + n;
+    x->order = x->is_late + n;
+    x->other = x->order + n;
+    x->start = x->other + n;
     return 1;
 }
 
@@ -58,7 +62,8 @@ static void sort_by(nodes *x, const int *key, int nkey, int count)
     for (int i = 0; i < count; i++) x->start[key[from[i]] + 1]++;
     for (int k = 0; k < nkey; k++) x->start[k + 1] += x->start[k];
     for (int i = 0; i < count; i++) x->other[x->start[key[from[i]]]++] = from[i];
-    x->order = x->other, x->other = from;
+    x->order = x->other;
+    x->other = from;
 }
 
 /* Mark what the first `early` roots do not need. */

@@ -457,7 +457,11 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     inspection in = {.m = m, .findings = findings};
     int ok = plan && all && inspect(&in, all, nroot);
     ok = ok && check_values(&in);
-    if (ok) check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
+    if (ok) {
+        check_added(&in);
+        check_conditions(&in);
+        check_plan(&in, plan, n);
+    }
     findings->note = NULL;
     free(plan);
     free(roots);

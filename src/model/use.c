@@ -394,7 +394,10 @@ const perp__statement *perp__find_definition(perp__builder *b, perp__statement_k
                         b->used[here->uses[k]].name);
             return NULL;
         }
-        if (other) s = other, *file = here->uses[k];
+        if (other) {
+            s = other;
+            *file = here->uses[k];
+        }
     }
     if (s) perp__mention(b, at, at + (int)strlen(name), s->name_at);
     return s;
