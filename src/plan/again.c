@@ -50,9 +50,13 @@ perp_status perp_plan_set_parameter(perp_plan *plan, const char *name, double va
     size_t at = (size_t)(g->param.p + i);
     plan->again.is_stationary = 0;
     double *lo = &g->bound.plo[at], *hi = &g->bound.phi[at];
-    if (isnan(g->param.lo[i])) g->param.lo[i] = *lo, g->param.hi[i] = *hi;
+    if (isnan(g->param.lo[i])) {
+        g->param.lo[i] = *lo;
+        g->param.hi[i] = *hi;
+    }
     if (isnan(value)) {
-        *lo = g->param.lo[i], *hi = g->param.hi[i];
+        *lo = g->param.lo[i];
+        *hi = g->param.hi[i];
     } else if (!(value >= g->param.lo[i] && value <= g->param.hi[i])) {
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(plan->model->source.name),
                             "'%s' = %g is outside of its range\n", name, value);

@@ -95,7 +95,8 @@ static void list(looker *u)
         const perp__plan_condition *q = &b->condition[i];
         if (q->where != PLAN_ALWAYS) continue;
         bounded *c = add(u, q->e, q->at, q->text);
-        c->lo = q->lo, c->hi = q->hi;
+        c->lo = q->lo;
+        c->hi = q->hi;
         c->phase = q->phase;
         c->row = row_of(m, i);
     }
@@ -109,7 +110,8 @@ static void list(looker *u)
         if (x->lo == -(double)INFINITY && x->hi == (double)INFINITY) continue;
         bounded *c = add(u, -1, x->at, x->name);
         c->state = i;
-        c->from = x->lo, c->to = x->hi;
+        c->from = x->lo;
+        c->to = x->hi;
         c->row = b->ncondition + i;
     }
 }
@@ -236,7 +238,11 @@ static terms terms_of(const looker *u, const bounded *c, int end)
 {
     terms of = {0};
     double number = end ? c->to : c->from;
-    if (c->e < 0) of.linear = value_of(u, c), of.all = fabs(of.linear), of.moves = 1;
+    if (c->e < 0) {
+        of.linear = value_of(u, c);
+        of.all = fabs(of.linear);
+        of.moves = 1;
+    }
     for (int i = 0; i < c->npart[end]; i++) {
         const addend *q = &c->part[end][i];
         double x = q->times * u->value[q->e];
@@ -254,7 +260,8 @@ static terms terms_of(const looker *u, const bounded *c, int end)
     }
     if ((end ? c->hi : c->lo) < 0 && isfinite(number)) {
         of.linear -= number;
-        of.fixed += fabs(number), of.all += fabs(number);
+        of.fixed += fabs(number);
+        of.all += fabs(number);
     }
     return of;
 }
@@ -275,9 +282,11 @@ static double scale_of(const looker *u, const bounded *c)
     terms of = terms_of(u, c, end);
     const reach *r = &c->reach[end];
     int has_constant = !of.moves && of.is_curved && of.fixed > 0;
-    double scale = of.moves       ? of.curved + (r->is_there ? r->most - r->least : 0)
-                   : has_constant ? of.curved + of.fixed
-                                  : 0;
+    double scale = 0;
+    if (of.moves)
+        scale = of.curved + (r->is_there ? r->most - r->least : 0);
+    else if (has_constant)
+        scale = of.curved + of.fixed;
     return scale > 0 ? fmax(scale, (has_constant ? LEAST : LITTLE) * c->most) : 0;
 }
 
@@ -309,9 +318,10 @@ static double depth_of(looker *u, const bounded *c)
             *x = at - d * slope / bend;
             perp__graph_values(&m->graph, u->symbol, u->value);
             double now = kept_by(u, c);
-            if (now < low)
-                moved |= now < low * (1 + APART), low = now;
-            else
+            if (now < low) {
+                moved |= now < low * (1 + APART);
+                low = now;
+            } else
                 *x = at;
         }
     }
@@ -338,13 +348,23 @@ static void look_lowest(looker *u, const bounded *c, double a, double b)
 {
     const double part = 0.5 * (sqrt(5) - 1);
     double x[2] = {b - part * (b - a), a + part * (b - a)}, y[2];
-    for (int k = 0; k < 2; k++) look_at(u, x[k]), y[k] = kept_by(u, c);
+    for (int k = 0; k < 2; k++) {
+        look_at(u, x[k]);
+        y[k] = kept_by(u, c);
+    }
     for (int i = 0; i < NARROWINGS; i++) {
         int right = y[1] < y[0];
-        if (right)
-            a = x[0], x[0] = x[1], y[0] = y[1], x[1] = a + part * (b - a);
-        else
-            b = x[1], x[1] = x[0], y[1] = y[0], x[0] = b - part * (b - a);
+        if (right) {
+            a = x[0];
+            x[0] = x[1];
+            y[0] = y[1];
+            x[1] = a + part * (b - a);
+        } else {
+            b = x[1];
+            x[1] = x[0];
+            y[1] = y[0];
+            x[0] = b - part * (b - a);
+        }
         look_at(u, x[right]);
         y[right] = kept_by(u, c);
     }

@@ -110,8 +110,14 @@ static void guess_cone(const perp__program *g, const perp__plan_pair *pair, size
     size_t row = (size_t)pair->force[0] * K + k;
     double size = fmax(r1[row] - r0[row], hypot(f[0], f[1]));
     w[s] = hypot(hypot(v[0], v[1]), eps * g->unit.w[pair->w[1]]);
-    for (size_t i = 0; i < 2; i++)
-        w[s - (2 - i) * K] = w[s] > 0 ? v[i] / w[s] : size > 0 ? -f[i] / size : 0;
+    for (size_t i = 0; i < 2; i++) {
+        if (w[s] > 0)
+            w[s - (2 - i) * K] = v[i] / w[s];
+        else if (size > 0)
+            w[s - (2 - i) * K] = -f[i] / size;
+        else
+            w[s - (2 - i) * K] = 0;
+    }
 }
 
 int perp__program_has_cones(const perp__program *g)

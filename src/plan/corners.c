@@ -154,7 +154,9 @@ int perp__plan_corners(const perp_model *m, int is_weighted)
     }
     free(seen);
     free(moves);
-    return u.failed ? -1 : n <= MOST_CORNERS ? n : 0;
+    if (u.failed) return -1;
+    if (n <= MOST_CORNERS) return n;
+    return 0;
 }
 
 /* The unknown of a corner is one at steps first .. last - 1. */
@@ -246,7 +248,8 @@ static perp_expr lift(lifter *u, perp_expr e, int sign)
     case PERP__SUB: a = lift(u, node.a, sign); return perp__sub(g, a, lift(u, node.b, -sign));
     case PERP__NEG: return perp__neg(g, lift(u, node.a, -sign));
     case PERP__MUL:
-        of_a = sign_of(g, node.a), of_b = sign_of(g, node.b);
+        of_a = sign_of(g, node.a);
+        of_b = sign_of(g, node.b);
         if (of_a) return perp__mul(g, node.a, lift(u, node.b, sign * of_a));
         return of_b ? perp__mul(g, lift(u, node.a, sign * of_b), node.b) : e;
     case PERP__DIV:
@@ -264,7 +267,10 @@ perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, c
 {
     lifter u = {t, text, at, point, first, last, MOST_LOOKED_AT};
     if (t->program->corner.most == 0 || weight == 0 || t->failed) return e;
-    if (!find_columns(t)) return t->failed = 1, e;
+    if (!find_columns(t)) {
+        t->failed = 1;
+        return e;
+    }
     return lift(&u, e, weight > 0 ? 1 : -1);
 }
 

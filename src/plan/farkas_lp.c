@@ -32,7 +32,8 @@ void perp__lp_row_sums(const perp__lp *lp, const double *x, double *sum, double 
     for (int j = 0; j < lp->ncolumn; j++)
         for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
             double term = lp->value[e] * x[j];
-            sum[lp->index[e]] += term, terms[lp->index[e]] += fabs(term);
+            sum[lp->index[e]] += term;
+            terms[lp->index[e]] += fabs(term);
         }
 }
 
@@ -48,7 +49,8 @@ static int bound_by_rows(const perp__lp *lp, double *lo, double *hi, double *lea
         for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
             double a = lp->value[e], x = fmin(a * lo[j], a * hi[j]), y = fmax(a * lo[j], a * hi[j]);
             int i = lp->index[e];
-            least[i] += x, most[i] += y;
+            least[i] += x;
+            most[i] += y;
             size[i] += isfinite(x) ? fabs(x) : 0;
             size[i] += isfinite(y) ? fabs(y) : 0;
         }
@@ -62,10 +64,13 @@ static int bound_by_rows(const perp__lp *lp, double *lo, double *hi, double *lea
             double reach = bound - (others - own),
                    slack = PERP_PROOF_MARGIN * (size[i] + fabs(bound));
             double x = (reach + (is_upper ? slack : -slack)) / a;
-            if (isinf(hi[j]) && (a > 0) == is_upper)
-                hi[j] = fmax(x, lo[j]), better = 1;
-            else if (isinf(lo[j]) && (a < 0) == is_upper)
-                lo[j] = fmin(x, hi[j]), better = 1;
+            if (isinf(hi[j]) && (a > 0) == is_upper) {
+                hi[j] = fmax(x, lo[j]);
+                better = 1;
+            } else if (isinf(lo[j]) && (a < 0) == is_upper) {
+                lo[j] = fmin(x, hi[j]);
+                better = 1;
+            }
         }
     return better;
 }
@@ -88,7 +93,8 @@ static int proves(const perp__lp *lp, const double *lo, const double *hi, const 
     for (int i = 0; i < lp->nrow; i++) {
         if (u[i] == 0) continue;
         double most = u[i] * (u[i] > 0 ? lp->row_hi[i] : lp->row_lo[i]);
-        sum -= most, size += fabs(most);
+        sum -= most;
+        size += fabs(most);
     }
     for (int j = 0; j < lp->ncolumn && isfinite(sum); j++) {
         double terms;
@@ -96,7 +102,8 @@ static int proves(const perp__lp *lp, const double *lo, const double *hi, const 
         double s = perp__lp_column_sum(lp, j, u, &terms, &is_exact),
                slack = is_exact ? 0 : (lp->nrow + 2) * DBL_EPSILON * terms;
         double least = perp__lp_least_of(s, slack, lo[j], hi[j]);
-        sum += least, size += fabs(least);
+        sum += least;
+        size += fabs(least);
     }
     return isfinite(sum) && sum > PERP_PROOF_MARGIN * size;
 }
@@ -178,8 +185,10 @@ perp_status perp__lp_price_misses(const perp__lp *lp, double *u)
         for (int i = 0; i < lp->nrow; i++)
             for (int sign = 1; sign >= -1; sign -= 2, column++, n++) {
                 soft.start[column] = n;
-                soft.index[n] = i, soft.value[n] = sign;
-                soft.hi[column] = INFINITY, soft.cost[column] = 1;
+                soft.index[n] = i;
+                soft.value[n] = sign;
+                soft.hi[column] = INFINITY;
+                soft.cost[column] = 1;
             }
         soft.start[column] = n;
         status = perp__lp_solve_with_end(&soft, x, &(perp__lp_end){.price = u});
@@ -191,7 +200,9 @@ perp_status perp__lp_price_misses(const perp__lp *lp, double *u)
 int perp__lp_is_empty(const perp__lp *lp, double *u)
 {
     perp_status status = perp__lp_price_misses(lp, u);
-    return status == PERP_ERR_MEMORY ? -1 : status == PERP_OK ? is_proof_within(lp, u) : 0;
+    if (status == PERP_ERR_MEMORY) return -1;
+    if (status == PERP_OK) return is_proof_within(lp, u);
+    return 0;
 }
 
 /* By how much the largest of `value` is outside lo .. hi; these from there on. */
@@ -199,7 +210,8 @@ static double shift(int n, const double *value, double *lo, double *hi)
 {
     double miss = 0;
     for (int i = 0; i < n; i++) {
-        lo[i] -= value[i], hi[i] -= value[i];
+        lo[i] -= value[i];
+        hi[i] -= value[i];
         miss = fmax(miss, fmax(lo[i], -hi[i]));
     }
     return miss;
@@ -207,7 +219,10 @@ static double shift(int n, const double *value, double *lo, double *hi)
 
 static void divide(int n, double by, double *lo, double *hi)
 {
-    for (int i = 0; i < n; i++) lo[i] /= by, hi[i] /= by;
+    for (int i = 0; i < n; i++) {
+        lo[i] /= by;
+        hi[i] /= by;
+    }
 }
 
 int perp__lp_is_empty_near(const perp__lp *lp, const double *x, double *u)
@@ -234,7 +249,12 @@ int perp__lp_is_empty_near(const perp__lp *lp, const double *x, double *u)
         divide(lp->nrow, miss, near.row_lo, near.row_hi);
         divide(lp->ncolumn, miss, near.lo, near.hi);
         perp_status status = miss > 0 ? perp__lp_price_misses(&near, u) : PERP_ERR_NO_SOLUTION;
-        found = status == PERP_ERR_MEMORY ? -1 : status == PERP_OK ? is_proof_within(lp, u) : 0;
+        if (status == PERP_ERR_MEMORY)
+            found = -1;
+        else if (status == PERP_OK)
+            found = is_proof_within(lp, u);
+        else
+            found = 0;
     }
     perp__arena_clear(&arena);
     return found;

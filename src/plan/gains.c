@@ -247,7 +247,9 @@ static double size_of_input(const perp_plan *plan, int j)
     size_t at = (size_t)((g->npoint - 1) * g->nb + g->nx + g->nv + g->nsplit + j) * (size_t)g->K;
     double half = 0.5 * (g->bound.whi[at] - g->bound.wlo[at]), most = 0;
     for (int k = 0; k < g->K; k++) most = fmax(most, fabs(perp__plan_input(plan, j, k, 1)));
-    return isfinite(half) && half > 0 ? half : most > 0 ? most : 1;
+    if (isfinite(half) && half > 0) return half;
+    if (most > 0) return most;
+    return 1;
 }
 
 static perp_status take_sizes(perp_plan *plan, const perp_plan_gain_options *o, perp_diag *diag)

@@ -41,7 +41,9 @@ static const perp__plan_guess *find_guess(const guesser *u, perp_symbol_kind kin
 /* What a number is that is not finite. */
 static const char *word_of(double x)
 {
-    return isnan(x) ? "not a number" : x > 0 ? "infinite" : "minus infinity";
+    if (isnan(x)) return "not a number";
+    if (x > 0) return "infinite";
+    return "minus infinity";
 }
 
 /* A guess is a finite number wherever it is asked for; the first that is none is named. */
@@ -61,7 +63,9 @@ static double value_at(guesser *u, source from, double t)
 
 static double clip(double x, double lo, double hi)
 {
-    return x < lo ? lo : x > hi ? hi : x;
+    if (x < lo) return lo;
+    if (x > hi) return hi;
+    return x;
 }
 
 /* What nothing guesses is in the middle of its range; else what is nearest to 0. */
@@ -129,9 +133,12 @@ static void guess_globals(guesser *u, double *p)
         int of = g->start.item[i], j = g->start.p + i;
         double lo = g->bound.plo[j], hi = g->bound.phi[j];
         source from = source_of(u, of, 0);
-        p[j] = from.e >= 0  ? clip(value_at(u, from, g->from), lo, hi)
-               : of < g->ns ? clip(m->item[PERP_STATE][of].value, lo, hi)
-                            : middle(lo, hi);
+        if (from.e >= 0)
+            p[j] = clip(value_at(u, from, g->from), lo, hi);
+        else if (of < g->ns)
+            p[j] = clip(m->item[PERP_STATE][of].value, lo, hi);
+        else
+            p[j] = middle(lo, hi);
     }
 }
 
@@ -206,9 +213,12 @@ static void guess_row(guesser *u, int c, int j, double *w, const double *p)
     for (int k = 0, q = 0; k < g->K; k++) {
         if (k == g->phase.first[q]) from = source_of(u, j, q++);
         double t = perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
-        w[first + (size_t)k] = from.e >= 0 ? clip(value_at(u, from, t), lo[k], hi[k])
-                               : j < g->ns ? clip(w[first + (size_t)k], lo[k], hi[k])
-                                           : middle(lo[k], hi[k]);
+        if (from.e >= 0)
+            w[first + (size_t)k] = clip(value_at(u, from, t), lo[k], hi[k]);
+        else if (j < g->ns)
+            w[first + (size_t)k] = clip(w[first + (size_t)k], lo[k], hi[k]);
+        else
+            w[first + (size_t)k] = middle(lo[k], hi[k]);
     }
 }
 
@@ -240,8 +250,8 @@ static double column_at(const double *t, const double *x, int n, double share)
         if (t[i] <= time) before = i;
         if (t[i] >= time) after = i;
     }
-    if (before < 0 || after < 0)
-        return before < 0 ? (after < 0 ? (double)NAN : x[after]) : x[before];
+    if (before < 0) return after < 0 ? (double)NAN : x[after];
+    if (after < 0) return x[before];
     if (after == before) return x[before];
     return x[before] + (x[after] - x[before]) * (time - t[before]) / (t[after] - t[before]);
 }

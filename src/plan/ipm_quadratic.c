@@ -55,12 +55,16 @@ static void begin(perp__ipm *s, const signed char *side, const double *lower, co
         const double *of = s->units.of;
         double x = i < n ? s->x[i] : s->r[i - n], to_lo = x - s->active.lo[i],
                to_hi = s->active.hi[i] - x;
-        double zl = i >= n      ? -s->lambda[i - n]
-                    : i < s->nW ? s->units.cost * lower[i] * of[i]
-                                : ON_BOUND;
-        double zu = i >= n      ? s->lambda[i - n]
-                    : i < s->nW ? s->units.cost * upper[i] * of[i]
-                                : ON_BOUND;
+        double zl = ON_BOUND;
+        if (i >= n)
+            zl = -s->lambda[i - n];
+        else if (i < s->nW)
+            zl = s->units.cost * lower[i] * of[i];
+        double zu = ON_BOUND;
+        if (i >= n)
+            zu = s->lambda[i - n];
+        else if (i < s->nW)
+            zu = s->units.cost * upper[i] * of[i];
         s->active.held[i] = (signed char)(zl > 0 && zl > to_lo ? -1 : zu > 0 && zu > to_hi);
     }
     for (int i = 0; i < g->npair; i++)

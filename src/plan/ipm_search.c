@@ -72,9 +72,12 @@ static void move(perp__ipm *s, double alpha)
 void perp__ipm_adopt_trial(perp__ipm *s)
 {
     double *x = s->x, *r = s->r, *c = s->c;
-    s->x = s->trial.x, s->trial.x = x;
-    s->r = s->trial.r, s->trial.r = r;
-    s->c = s->trial.c, s->trial.c = c;
+    s->x = s->trial.x;
+    s->trial.x = x;
+    s->r = s->trial.r;
+    s->trial.r = r;
+    s->c = s->trial.c;
+    s->trial.c = c;
     s->cost = s->trial.cost;
 }
 
@@ -254,7 +257,12 @@ int perp__ipm_restore(perp__ipm *s)
         int taken = damped_step(s, zeta);
         s->mu = mu;
         weight = fmin(most, weight * (taken == 2 ? 0.3 : 1.5));
-        zeta *= taken == 2 ? 0.2 : taken ? 1 : 10;
+        if (taken == 2)
+            zeta *= 0.2;
+        else if (taken)
+            zeta *= 1;
+        else
+            zeta *= 10;
         double theta = perp__ipm_norm1(s->c, s->m);
         if (perp__ipm_report(s, perp__ipm_norm_inf(s->c, s->m), NAN, 0)) return 0;
         found = taken && theta < 0.1 * before &&

@@ -34,10 +34,14 @@ int perp__ipm_sparse_create(perp__ipm *s, perp__arena *arena)
     PERP_TAKE(arena, a->value, a->nentry);
     PERP_TAKE(arena, a->x, n);
     if (arena->failed) return 0;
-    for (int k = 0; k < g->hess.n; k++, e++)
-        a->row[e] = g->hess.row[k] + 1, a->column[e] = g->hess.col[k] + 1;
-    for (int k = 0; k < g->jac.n; k++, e++)
-        a->row[e] = s->nw + g->jac.row[k] + 1, a->column[e] = g->jac.col[k] + 1;
+    for (int k = 0; k < g->hess.n; k++, e++) {
+        a->row[e] = g->hess.row[k] + 1;
+        a->column[e] = g->hess.col[k] + 1;
+    }
+    for (int k = 0; k < g->jac.n; k++, e++) {
+        a->row[e] = s->nw + g->jac.row[k] + 1;
+        a->column[e] = g->jac.col[k] + 1;
+    }
     for (int i = 0; i < n; i++, e++) a->row[e] = a->column[e] = i + 1;
     a->ldl = perp__sparse_ldl_create(n, a->nentry, a->row, a->column);
     if (a->ldl) s->factors.sparse = a;
@@ -83,10 +87,21 @@ int perp__ipm_sparse_factor(perp__ipm *s)
 void perp__ipm_sparse_solve(perp__ipm *s, double *bx, double *bc)
 {
     struct perp__ipm_sparse *a = s->factors.sparse;
-    for (int i = 0; i < a->n; i++) a->x[i] = !is_in(s, i) ? 0 : i < s->nw ? bx[i] : bc[i - s->nw];
+    for (int i = 0; i < a->n; i++) {
+        if (!is_in(s, i))
+            a->x[i] = 0;
+        else if (i < s->nw)
+            a->x[i] = bx[i];
+        else
+            a->x[i] = bc[i - s->nw];
+    }
     int ok = perp__sparse_ldl_solve(a->ldl, a->x);
     for (int i = 0; i < a->n; i++) {
-        double x = !ok ? (double)NAN : is_in(s, i) ? a->x[i] : 0;
+        double x = 0;
+        if (!ok)
+            x = (double)NAN;
+        else if (is_in(s, i))
+            x = a->x[i];
         *(i < s->nw ? &bx[i] : &bc[i - s->nw]) = x;
     }
 }

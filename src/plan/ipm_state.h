@@ -92,13 +92,17 @@ static inline int perp__ipm_is_off(const perp__ipm *s, size_t row)
 
 static inline int perp__ipm_kind_of(const perp__ipm *s, int col)
 {
-    return col < s->nx ? PRE : col < s->nx + s->nw ? UNKNOWN : GLOBAL;
+    if (col < s->nx) return PRE;
+    if (col < s->nx + s->nw) return UNKNOWN;
+    return GLOBAL;
 }
 
 /* max(most, |x|), where a NaN counts as larger than every number. */
 static inline double perp__ipm_worse(double most, double x)
 {
-    return isnan(x) ? UNBOUNDED : fabs(x) > most ? fabs(x) : most;
+    if (isnan(x)) return UNBOUNDED;
+    if (fabs(x) > most) return fabs(x);
+    return most;
 }
 
 /* Index in (w, p) of column `col` of stage k; -1: a given initial state. */

@@ -217,7 +217,10 @@ static void weigh_cost(nlp *u)
     double slope = 0, curvature = 0;
     u->weight = 1;
     eval_gradient(u, u->x, u->zl);
-    for (size_t i = 0; i < u->n; i++) slope += fabs(u->zl[i]), u->zl[i] = 0;
+    for (size_t i = 0; i < u->n; i++) {
+        slope += fabs(u->zl[i]);
+        u->zl[i] = 0;
+    }
     memset(u->lambda, 0, (size_t)g->nrow * u->K * sizeof *u->lambda);
     differentiate(u, u->x, u->lambda, 1, u->hess);
     for (int e = 0; e < g->hess.n; e++)

@@ -231,8 +231,18 @@ static void bound_multipliers(const perp__kkt *u, size_t i, double x, const doub
 {
     double s = u->slope[i], near = AT * u->extent[i];
     int is_global = i >= u->nW;
-    *zl = !is_global ? lower[i] : s > 0 && x - lower_of(u, i) <= near ? s : 0;
-    *zu = !is_global ? upper[i] : s < 0 && upper_of(u, i) - x <= near ? -s : 0;
+    if (!is_global)
+        *zl = lower[i];
+    else if (s > 0 && x - lower_of(u, i) <= near)
+        *zl = s;
+    else
+        *zl = 0;
+    if (!is_global)
+        *zu = upper[i];
+    else if (s < 0 && upper_of(u, i) - x <= near)
+        *zu = -s;
+    else
+        *zu = 0;
 }
 
 /* The part of slope i that should be 0, relative to the terms of that slope. 0 if its effect over
@@ -317,6 +327,11 @@ static int activity(double distance, double multiplier)
     return distance <= AT ? WEAK : FREE;
 }
 
+static int stronger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 static void classify(perp__kkt *u, const double *w, const double *p, const double *r,
                      const double *lambda, const double *lower, const double *upper)
 {
@@ -328,16 +343,14 @@ static void classify(perp__kkt *u, const double *w, const double *p, const doubl
         double size = u->size[i] + fabs(zl) + fabs(zu) + u->floor[i];
         if (size == 0) size = 1;
         int at_lo = activity((x - lo) / X, zl / size), at_hi = activity((hi - x) / X, zu / size);
-        u->held[i] = (char)(lo == hi ? STRONG : at_lo > at_hi ? at_lo : at_hi);
+        u->held[i] = (char)(lo == hi ? STRONG : stronger(at_lo, at_hi));
     }
     for (size_t i = 0; i < u->nR; i++) {
         double lo = u->pairing->bound->rlo[i], hi = u->pairing->bound->rhi[i], reach = u->reach[i];
         int at_lo = activity((r[i] - lo) / reach, lambda[i] < 0 ? u->share[i] : 0),
             at_hi = activity((hi - r[i]) / reach, lambda[i] > 0 ? u->share[i] : 0);
-        u->held[n + i] = (char)(reach == 0      ? FREE
-                                : lo == hi      ? STRONG
-                                : at_lo > at_hi ? at_lo
-                                                : at_hi);
+        int held = lo == hi ? STRONG : stronger(at_lo, at_hi);
+        u->held[n + i] = (char)(reach == 0 ? FREE : held);
     }
 }
 

@@ -106,13 +106,15 @@ static void hold_lengths(perp_plan *plan, int run)
     double *lo = plan->best.p, *hi = plan->from.p; /* which no search needs yet */
     for (int q = 0; q < g->phase.nrun; q++) {
         size_t at = (size_t)(g->phase.run_p + q);
-        lo[q] = g->bound.plo[at], hi[q] = g->bound.phi[at];
+        lo[q] = g->bound.plo[at];
+        hi[q] = g->bound.phi[at];
         g->bound.plo[at] = g->bound.phi[at] = plan->p[at];
     }
     perp__plan_run_homotopy(plan, run, plan->options.relaxation_min, 0);
     for (int q = 0; q < g->phase.nrun; q++) {
         size_t at = (size_t)(g->phase.run_p + q);
-        g->bound.plo[at] = lo[q], g->bound.phi[at] = hi[q];
+        g->bound.plo[at] = lo[q];
+        g->bound.phi[at] = hi[q];
     }
 }
 

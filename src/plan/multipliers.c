@@ -242,7 +242,10 @@ perp_plan_multiplier perp_plan_get_multiplier(const perp_plan *plan, int i)
     for (int k = 0; k <= plan->program->K; k++) {
         double x = perp_plan_multiplier_at(plan, i, k);
         m.sum += of->is_range ? -fabs(x) : x;
-        if (fabs(x) > most) most = fabs(x), m.node = k;
+        if (fabs(x) > most) {
+            most = fabs(x);
+            m.node = k;
+        }
     }
     return m;
 }

@@ -103,12 +103,14 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
                       "the model has no plan block: plan { horizon ..., nodes ..., minimize ... }");
     if (o->nodes == -1 && default_options(m).nodes != -1) /* there was no memory to say */
         return perp__out_of_memory(diag, m->source.name);
-    if (o->nodes < 2)
-        return refuse(m,
-                      b->nphase     ? b->phase[0].nodes_at
-                      : b->nodes_at ? b->nodes_at
-                                    : b->at,
-                      diag, PERP_ERR_MODEL, "nodes must be a whole number from 2 on");
+    if (o->nodes < 2) {
+        int at = b->at;
+        if (b->nphase)
+            at = b->phase[0].nodes_at;
+        else if (b->nodes_at)
+            at = b->nodes_at;
+        return refuse(m, at, diag, PERP_ERR_MODEL, "nodes must be a whole number from 2 on");
+    }
     if ((unsigned)o->method >= PERP_PLAN_METHOD_COUNT)
         return perp__refuse_word(diag, PERP_ERR_MODEL, perp__said_place(&m->source, b->method),
                                  "method", b->method.text, &methods);
@@ -372,7 +374,9 @@ const char *perp_plan_column_name(const perp_plan *plan, int column)
     if (column < 0 || column >= perp_plan_columns(plan)) return NULL;
     perp_symbol_kind kind = column_of(plan, column, &i);
     if (kind < PERP_SYMBOL_KINDS) return plan->model->item[kind][i].name;
-    return i == 0 ? "t" : i == 1 ? "residual" : plan->costate_name[i - 2];
+    if (i == 0) return "t";
+    if (i == 1) return "residual";
+    return plan->costate_name[i - 2];
 }
 
 const char *perp_plan_column_unit(const perp_plan *plan, int column)

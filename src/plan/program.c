@@ -345,8 +345,12 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     if (g->arena.failed || !take_mesh(g, o->mesh)) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs || g->mesh.holds;
-    for (int i = 0; i < m->npair; i++)
-        g->nsplit += m->pair[i].two_sided ? 2 : m->pair[i].guard >= 0 ? PERP__GUARD_PARTS : 0;
+    for (int i = 0; i < m->npair; i++) {
+        if (m->pair[i].two_sided)
+            g->nsplit += 2;
+        else if (m->pair[i].guard >= 0)
+            g->nsplit += PERP__GUARD_PARTS;
+    }
     g->corner.first = g->nsplit;
     g->corner.most = perp__plan_corners(m, g->scheme.theta < 1);
     if (g->corner.most < 0) return 0;
@@ -465,7 +469,8 @@ static int push_external_second(perp__program *g)
     perp__external *x = g->external;
     int ok = 1;
     if (!x) return 1;
-    x->grad_at = g->grad.n, x->hess_at = g->hess.n;
+    x->grad_at = g->grad.n;
+    x->hess_at = g->hess.n;
     for (int e = 0; e < x->ngrad && ok; e++) ok = push_external(g, &g->grad, 0, x->grad_col[e]);
     for (int e = 0; e < x->nhess && ok; e++)
         ok = push_external(g, &g->hess, x->hess_row[e], x->hess_col[e]);
@@ -499,7 +504,10 @@ static int is_affine_beside_lengths(perp__transcriber *t, perp_expr row, int *co
     const perp__program *g = t->program;
     int first = g->nx + g->nw, n = 0;
     for (int p = 0; p < g->np; p++)
-        if (is_given_length(g, p)) column_of[first + p] = -1, n++;
+        if (is_given_length(g, p)) {
+            column_of[first + p] = -1;
+            n++;
+        }
     int degree = n ? perp__degree(&t->program->tape.graph, row, column_of, NULL) : 2;
     for (int p = 0; p < g->np; p++) column_of[first + p] = first + p;
     return degree < 0 ? -1 : degree < 2;

@@ -86,12 +86,15 @@ static void fill_matrix(proof *q, const int *row_of, const double *jac)
                 double a = jac[(size_t)e * q->K + k];
                 if (i < 0 || j < 0 || a == 0) continue;
                 if (pass == 0) {
-                    by_column[j + 1]++, by_row[i + 1]++;
+                    by_column[j + 1]++;
+                    by_row[i + 1]++;
                     continue;
                 }
                 a *= q->column[j] / q->row[i];
-                lp->index[by_column[j]] = i, lp->value[by_column[j]++] = a;
-                q->entry[by_row[i]] = (int)j, q->a[by_row[i]++] = a;
+                lp->index[by_column[j]] = i;
+                lp->value[by_column[j]++] = a;
+                q->entry[by_row[i]] = (int)j;
+                q->a[by_row[i]++] = a;
             }
         for (int j = 0; j < lp->ncolumn && pass == 0; j++) by_column[j + 1] += by_column[j];
         for (int i = 0; i < lp->nrow && pass == 0; i++) by_row[i + 1] += by_row[i];
@@ -181,17 +184,23 @@ static int choose_rows(const proof *q, block *b)
         double most = 0;
         for (int i = k; i < m; i++)
             for (int j = k; j < n; j++)
-                if (fabs(A[i * n + column[j]]) > most)
-                    most = fabs(A[i * n + column[j]]), at = i, to = j;
+                if (fabs(A[i * n + column[j]]) > most) {
+                    most = fabs(A[i * n + column[j]]);
+                    at = i;
+                    to = j;
+                }
         if (k == 0) first = most;
         int swap = column[k];
-        column[k] = column[to], column[to] = swap;
+        column[k] = column[to];
+        column[to] = swap;
         if (!(most > SINGULAR * first)) return k;
         swap = b->row[k];
-        b->row[k] = b->row[at], b->row[at] = swap;
+        b->row[k] = b->row[at];
+        b->row[at] = swap;
         for (int j = 0; j < n; j++) {
             double x = A[k * n + j];
-            A[k * n + j] = A[at * n + j], A[at * n + j] = x;
+            A[k * n + j] = A[at * n + j];
+            A[at * n + j] = x;
         }
         for (int i = k + 1; i < m; i++) {
             double l = A[i * n + column[k]] / A[k * n + column[k]];
@@ -210,7 +219,8 @@ static void drop_unknowns(const proof *q, block *b, int rank)
     for (int k = 0; k < b->n; k++) {
         int j = b->unknown[k];
         if (b->place[j] < 0) continue;
-        b->place[j] = n, b->unknown[n++] = j;
+        b->place[j] = n;
+        b->unknown[n++] = j;
     }
     b->n = n;
 }
@@ -239,13 +249,17 @@ static int invert(block *b)
         double pivot = A[at * n + k];
         for (int j = 0; j < n; j++) {
             double x = A[at * n + j] / pivot, y = Y[at * n + j] / pivot;
-            A[at * n + j] = A[k * n + j], Y[at * n + j] = Y[k * n + j];
-            A[k * n + j] = x, Y[k * n + j] = y;
+            A[at * n + j] = A[k * n + j];
+            Y[at * n + j] = Y[k * n + j];
+            A[k * n + j] = x;
+            Y[k * n + j] = y;
         }
         for (int i = 0; i < n; i++) {
             double l = A[i * n + k];
-            for (int j = 0; j < n && i != k && l != 0; j++)
-                A[i * n + j] -= l * A[k * n + j], Y[i * n + j] -= l * Y[k * n + j];
+            for (int j = 0; j < n && i != k && l != 0; j++) {
+                A[i * n + j] -= l * A[k * n + j];
+                Y[i * n + j] -= l * Y[k * n + j];
+            }
         }
     }
     return 1;
@@ -258,7 +272,8 @@ static void bound_entry(const proof *q, block *b, int i)
     double mid = 0, off = 0, terms = 0;
     for (int k = 0; k < b->n; k++) {
         double y = b->Y[i * b->n + k];
-        mid += y * q->lp.row_lo[b->row[k]], terms += fabs(y * q->lp.row_lo[b->row[k]]);
+        mid += y * q->lp.row_lo[b->row[k]];
+        terms += fabs(y * q->lp.row_lo[b->row[k]]);
         for (int e = q->first[b->row[k]]; e < q->first[b->row[k] + 1]; e++) {
             b->sum[q->entry[e]] -= y * q->a[e];
             b->size[q->entry[e]] += fabs(y * q->a[e]);
@@ -292,12 +307,14 @@ static void bound_block(proof *q, block *b)
             double sum = i == j, terms = 1;
             for (int k = 0; k < n; k++) {
                 double product = b->Y[i * n + k] * b->B[k * n + j];
-                sum -= product, terms += fabs(product);
+                sum -= product;
+                terms += fabs(product);
             }
             off += fabs(sum) + (n + 2) * DBL_EPSILON * terms;
         }
         bound_entry(q, b, i);
-        far = fmax(far, off), norm = fmax(norm, fabs(b->mid[i]) + b->off[i]);
+        far = fmax(far, off);
+        norm = fmax(norm, fabs(b->mid[i]) + b->off[i]);
     }
     if (!(far < 0.5) || !isfinite(norm)) return;
     for (int i = 0; i < n; i++) {
@@ -315,7 +332,10 @@ static void bound_step(proof *q, block *b, size_t k, const int *rows_at, int fro
     b->n = 0;
     for (int j = 0; j < q->lp.ncolumn; j++) b->place[j] = -1;
     for (size_t j = k; j < q->nW && b->n <= MOST_OPEN; j += q->K)
-        if (is_open(q, (int)j)) b->place[j] = b->n, b->unknown[b->n++] = (int)j;
+        if (is_open(q, (int)j)) {
+            b->place[j] = b->n;
+            b->unknown[b->n++] = (int)j;
+        }
     if (b->n > MOST_OPEN) return;
     for (int before = -1; before != b->n;) {
         before = b->n;
@@ -402,9 +422,12 @@ int perp__plan_is_infeasible(perp__program *g, const perp__bounds *bound, const 
             take_multipliers(&q, lambda);
         else
             status = perp__lp_price_misses(&q.lp, q.u);
-        found = status == PERP_ERR_MEMORY ? -1
-                : status != PERP_OK       ? 0
-                                          : perp__lp_is_proof(&q.lp, q.lo, q.hi, q.u);
+        if (status == PERP_ERR_MEMORY)
+            found = -1;
+        else if (status != PERP_OK)
+            found = 0;
+        else
+            found = perp__lp_is_proof(&q.lp, q.lo, q.hi, q.u);
         if (found > 0) note_parts(&q, row, column);
     }
     perp__arena_clear(&arena);

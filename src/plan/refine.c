@@ -241,9 +241,9 @@ double perp__plan_unknown_at(const perp_plan *plan, int j, int k, double share)
 
 int perp__plan_same_unknown(const perp__program *to, int j, const perp__program *from)
 {
-    return j < to->ns   ? j
-           : j < to->nx ? from->nx + from->nv + from->nsplit + j - to->ns
-                        : from->nx + j - to->nx;
+    if (j < to->ns) return j;
+    if (j < to->nx) return from->nx + from->nv + from->nsplit + j - to->ns;
+    return from->nx + j - to->nx;
 }
 
 /* The point of the plan on the new mesh. */

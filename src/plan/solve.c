@@ -887,9 +887,12 @@ int perp__plan_run_again(perp_plan *plan, perp_plan_result *result)
     int holds = verify(plan, result);
     if (refined < 0 || holds < 0 || plan->last.out_of_memory || (!refined && !find_costates(plan)))
         return 0;
-    result->outcome = plan->stopped ? PERP_PLAN_STOPPED
-                      : !holds      ? PERP_PLAN_LIMIT
-                               : word_of(plan, result, refined > 0 || plan->program->npair == 0);
+    if (plan->stopped)
+        result->outcome = PERP_PLAN_STOPPED;
+    else if (!holds)
+        result->outcome = PERP_PLAN_LIMIT;
+    else
+        result->outcome = word_of(plan, result, refined > 0 || plan->program->npair == 0);
     if (holds && result->cost < plan->again.cost) plan->again.cost = result->cost;
     return 1;
 }
@@ -964,9 +967,12 @@ int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
     plan->pairing.bound = &g->bound;
     int holds = verify(plan, result);
     if (holds < 0 || plan->last.out_of_memory) return 0;
-    result->outcome = !ok     ? PERP_PLAN_LIMIT
-                      : holds ? word_of(plan, result, 1)
-                              : PERP_PLAN_ITERATING;
+    if (!ok)
+        result->outcome = PERP_PLAN_LIMIT;
+    else if (holds)
+        result->outcome = word_of(plan, result, 1);
+    else
+        result->outcome = PERP_PLAN_ITERATING;
     perp__plan_watch_cost(plan, ok, result->cost);
     return 1;
 }
@@ -1059,9 +1065,12 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
         if (!judge_curvature(plan, result)) return 0;
     }
     result->falls = holds && !plan->stopped && falls_with_horizon(plan);
-    result->outcome = plan->stopped ? PERP_PLAN_STOPPED
-                      : !holds      ? PERP_PLAN_LIMIT
-                                    : word_of(plan, result, is_refined);
+    if (plan->stopped)
+        result->outcome = PERP_PLAN_STOPPED;
+    else if (!holds)
+        result->outcome = PERP_PLAN_LIMIT;
+    else
+        result->outcome = word_of(plan, result, is_refined);
     plan->last.is_idle = perp_plan_holds(result->outcome) && does_nothing(plan, result);
     return 1;
 }
@@ -1072,7 +1081,11 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
     if (!plan || !table) return PERP_ERR_ARG;
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
     int n = perp_trajectory_rows(table);
-    const char *fault = !t ? "no column 't'" : n < 2 ? "fewer than two rows" : NULL;
+    const char *fault = NULL;
+    if (!t)
+        fault = "no column 't'";
+    else if (n < 2)
+        fault = "fewer than two rows";
     for (int i = 1; i < n && !fault; i++)
         if (!(t[i] > t[i - 1])) fault = "times must increase";
     if (!name) name = "table";
@@ -1145,7 +1158,10 @@ static void say_not_finite(perp_plan *plan, perp_diag *diag)
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int i = g->nrow - 1; i >= 0; i--)
         for (int k = 0; k < g->K; k++)
-            if (!isfinite(plan->r[i * g->K + k])) text = g->row[i].text, at = g->row[i].at;
+            if (!isfinite(plan->r[i * g->K + k])) {
+                text = g->row[i].text;
+                at = g->row[i].at;
+            }
     perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__source_place(&plan->model->source, at),
                  "'%s' is not a finite number where the search starts; give a guess, "
                  "or ranges, within its domain\n",

@@ -238,7 +238,9 @@ static int least_tries(const perp_plan *plan)
     if (plan->program->npair == 0 || plan->has_guess || o->start != PERP_PLAN_START_RANDOM)
         return o->tries;
     int most = o->tries + o->restarts;
-    return o->tries >= COMPARED ? o->tries : most < COMPARED ? most : COMPARED;
+    if (o->tries >= COMPARED) return o->tries;
+    if (most < COMPARED) return most;
+    return COMPARED;
 }
 
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)

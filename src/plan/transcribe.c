@@ -144,15 +144,20 @@ static void place_unknowns(perp__transcriber *t)
         int k = perp__program_input(g, i);
         const perp__table *table = &t->model->item[PERP_INPUT][i].table;
         int is_table = k < 0 && table->n > 0;
-        at->input_before[i] = is_table                  ? table_at(t, table, at->start)
-                              : k >= 0 && g->nx > g->ns ? perp__symbol(t->graph, g->ns + k)
-                                                        : -1;
+        if (is_table)
+            at->input_before[i] = table_at(t, table, at->start);
+        else if (k >= 0 && g->nx > g->ns)
+            at->input_before[i] = perp__symbol(t->graph, g->ns + k);
+        else
+            at->input_before[i] = -1;
         for (int c = 0; c < g->npoint; c++) {
             int point = g->held ? g->npoint - 1 : c;
-            at->input[c * n + i] =
-                is_table ? table_at(t, table, at->time[c])
-                : k < 0  ? -1
-                         : perp__plan_unknown(t, point, g->nx + g->nv + g->nsplit + k);
+            if (is_table)
+                at->input[c * n + i] = table_at(t, table, at->time[c]);
+            else if (k < 0)
+                at->input[c * n + i] = -1;
+            else
+                at->input[c * n + i] = perp__plan_unknown(t, point, g->nx + g->nv + g->nsplit + k);
         }
     }
     for (int c = 0; c < g->npoint; c++) {

@@ -185,7 +185,9 @@ static double step_at_share(const perp__program *g, double share, int first, int
     while (of[from] < first) from++;
     while (of[to] > last) to--;
     double node = from + floor(share * (to - from) + 0.5);
-    return node >= from && node <= to ? of[(int)node] - 1 : node < from ? first - 2 : last;
+    if (node >= from && node <= to) return of[(int)node] - 1;
+    if (node < from) return first - 2;
+    return last;
 }
 
 /* The step whose end a condition is about, of steps first .. last - 1; -1 with an error. */
@@ -203,11 +205,14 @@ static int step_of(perp__transcriber *t, const perp__plan_condition *c, int firs
     else
         step = step_at_time(t, c, place, first, last);
     if (step >= first && step < last) return (int)step;
-    if (step != -2)
-        perp__plan_error(t, c->at,
-                         step == first - 1 ? "this is the start: write 'at start:'"
-                         : c->phase < 0    ? "this is outside the horizon"
-                                           : "this is outside the phase");
+    if (step != -2) {
+        const char *reason = "this is outside the phase";
+        if (step == first - 1)
+            reason = "this is the start: write 'at start:'";
+        else if (c->phase < 0)
+            reason = "this is outside the horizon";
+        perp__plan_error(t, c->at, reason);
+    }
     return -1;
 }
 
@@ -297,7 +302,10 @@ static void add_numbers(perp__transcriber *t, const perp__plan_condition *c, int
     perp__program *g = t->program;
     int before, j = unknown_index(t, e, &before);
     if (before && first == 0) j = -1; /* an initial state */
-    if (g->nw > g->soft.w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first), j = -1;
+    if (g->nw > g->soft.w && perp__plan_may_be_missed(c)) {
+        e = soften(t, e, index, first);
+        j = -1;
+    }
     if (j < 0) {
         add_general(t, c, index, e, lo, hi, first, last);
         return;
@@ -507,7 +515,13 @@ void perp__transcribe_conditions(perp__transcriber *t)
                 add_start(t, c, i);
                 break;
             }
-            int step = start ? first : always ? -1 : step_of(t, c, first, last);
+            int step;
+            if (start)
+                step = first;
+            else if (always)
+                step = -1;
+            else
+                step = step_of(t, c, first, last);
             if (always)
                 add_condition(t, c, i, point, first, last);
             else if (step >= 0)

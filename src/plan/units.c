@@ -258,7 +258,10 @@ static int size_by_rows_of(const sizer *u, const double *given, int most_left, d
                 next[j] = next[j] > 0 ? fmin(next[j], most / A[j]) : most / A[j];
     }
     for (size_t j = 0; j < n; j++)
-        if (next[j] > 0 && isfinite(next[j])) size[j] = next[j], found = 1;
+        if (next[j] > 0 && isfinite(next[j])) {
+            size[j] = next[j];
+            found = 1;
+        }
     return found;
 }
 
@@ -379,7 +382,11 @@ static int find_constants(sizer *u, perp__arena *arena, const double *w, const d
         for (int k = 0; k < g->K; k++) {
             int col = g->jac.col[e];
             long at = perp__program_place(g, col, k), global = at - (long)((size_t)g->nw * K);
-            double x = at < 0 ? g->initial.x[col] : global >= 0 ? p[global] : w[at];
+            double x = w[at];
+            if (at < 0)
+                x = g->initial.x[col];
+            else if (global >= 0)
+                x = p[global];
             change[(size_t)g->jac.row[e] * K + (size_t)k] += jac[(size_t)e * K + (size_t)k] * x;
         }
     for (size_t i = 0; i < n; i++) {

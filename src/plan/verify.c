@@ -196,12 +196,16 @@ static perp_expr *list_roots(const perp_model *m, int *n)
     for (int i = 0; i < m->npair && roots; i++) {
         if (m->pair[i].guard < 0) continue;
         const perp__node *guard = &m->graph.node[m->pair[i].guard];
-        roots[(*n)++] = guard->a, roots[(*n)++] = guard->b;
+        roots[(*n)++] = guard->a;
+        roots[(*n)++] = guard->b;
     }
     for (int i = 0; i < m->nfriction && roots; i++) {
         const perp__contact *f = &m->contact[i];
         roots[(*n)++] = f->bound;
-        for (int k = 0; k < f->n; k++) roots[(*n)++] = f->f[k], roots[(*n)++] = f->v[k];
+        for (int k = 0; k < f->n; k++) {
+            roots[(*n)++] = f->f[k];
+            roots[(*n)++] = f->v[k];
+        }
     }
     for (int i = 0; i < b->ncondition && roots; i++) {
         const perp__plan_condition *c = &b->condition[i];
@@ -224,7 +228,9 @@ static const perp__item *item_of(const checker *u, int j)
 static int place_of(const checker *u, int j)
 {
     const perp__program *g = u->g;
-    return j < g->ns ? j : j < g->ns + g->nv ? g->nx + j - g->ns : g->nx + g->nsplit + j - g->ns;
+    if (j < g->ns) return j;
+    if (j < g->ns + g->nv) return g->nx + j - g->ns;
+    return g->nx + g->nsplit + j - g->ns;
 }
 
 /* The largest absolute value of each unknown; where that is rounding relative to its range, half
@@ -351,7 +357,8 @@ static int find_sizes_by_rows(const checker *from)
     for (int s = 0; s < u.m->nsymbol && ok; s++) u.symbol[s] = NAN;
     for (size_t pass = 0, grew = 1; pass <= n && grew && ok && !is_fed; pass++) {
         memset(size, 0, n * sizeof *size);
-        u.phase = 0, grew = 0;
+        u.phase = 0;
+        grew = 0;
         for (u.step = 0; u.step < g->K; u.step++) {
             set_params(&u);
             set_symbols(&u, g->npoint - 1, PERP__AT_POINT);
@@ -413,7 +420,10 @@ static void note(checker *u, double *kind, double error, int at)
 
 static double outside(double x, double lo, double hi)
 {
-    return x < lo ? lo - x : x > hi ? x - hi : isnan(x) ? (double)NAN : 0;
+    if (x < lo) return lo - x;
+    if (x > hi) return x - hi;
+    if (isnan(x)) return (double)NAN;
+    return 0;
 }
 
 /* The error of lo <= x <= hi, relative to x, the bound and the size of unknown j (-1: x is no
@@ -503,7 +513,10 @@ static double cone_error(checker *u, int i)
     const perp__contact *q = &u->m->contact[i];
     perp__amount f[2], v[2];
     know_terms(u, 1);
-    for (int k = 0; k < 2; k++) f[k] = amount(u, q->f[k]), v[k] = amount(u, q->v[k]);
+    for (int k = 0; k < 2; k++) {
+        f[k] = amount(u, q->f[k]);
+        v[k] = amount(u, q->v[k]);
+    }
     return perp__error_friction(f, v, amount(u, q->bound));
 }
 
