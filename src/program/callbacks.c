@@ -86,7 +86,10 @@ static void fill(perp__nl *nl, const perp_program_callbacks *c)
         nl->rlo[i] = nl->pairs.upper[i] ? -(double)INFINITY : 0;
         nl->rhi[i] = nl->pairs.lower[i] ? (double)INFINITY : 0;
     }
-    if (nl->nobj) nl->objective[0] = zero, nl->maximise[0] = c->maximise != 0;
+    if (nl->nobj) {
+        nl->objective[0] = zero;
+        nl->maximise[0] = c->maximise != 0;
+    }
 }
 
 perp__nl *perp__nl_of_callbacks(const perp_program_callbacks *c, const char *name,
@@ -97,7 +100,11 @@ perp__nl *perp__nl_of_callbacks(const perp_program_callbacks *c, const char *nam
     perp__nl *nl = calloc(1, sizeof *nl);
     perp_program_callbacks *own = NULL;
     int ok = nl && (nl->name = perp__arena_string(&nl->arena, name, strlen(name)));
-    if (ok) nl->nvar = c->variables, nl->ncon = c->rows, nl->nobj = c->has_objective != 0;
+    if (ok) {
+        nl->nvar = c->variables;
+        nl->ncon = c->rows;
+        nl->nobj = c->has_objective != 0;
+    }
     ok = ok && perp__nl_allocate(nl) && PERP_TAKE(&nl->arena, own, 1);
     if (ok) {
         *own = *c;

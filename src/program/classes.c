@@ -76,10 +76,12 @@ int perp__program_classify(perp_program *p)
         p->kind = rows < 2 ? PERP_PROGRAM_LCP : PERP_PROGRAM_MCP;
     else if (ok && nl->pairs.n > 0)
         p->kind = PERP_PROGRAM_MPCC;
+    else if (rows >= 2 || cost > 2)
+        p->kind = PERP_PROGRAM_NLP;
+    else if (cost == 2)
+        p->kind = PERP_PROGRAM_QP;
     else
-        p->kind = rows >= 2 || cost > 2 ? PERP_PROGRAM_NLP
-                  : cost == 2           ? PERP_PROGRAM_QP
-                                        : PERP_PROGRAM_LP;
+        p->kind = PERP_PROGRAM_LP;
     free(column_of);
     free(has_row);
     return ok;

@@ -55,14 +55,16 @@ static int sort_entries(equilibrium *q)
     for (int j = 0; j < n; j++)
         for (int e = f->start[j]; e < f->start[j + 1]; e++) {
             int to = next[q->place[f->row[e]]]++;
-            column[to] = j, entry[to] = e;
+            column[to] = j;
+            entry[to] = e;
         }
     memcpy(q->start, f->start, ((size_t)n + 1) * sizeof *q->start);
     memcpy(next, f->start, (size_t)n * sizeof *next);
     for (int i = 0; i < n; i++)
         for (int k = first[i]; k < first[i + 1]; k++) {
             int to = next[column[k]]++;
-            q->row[to] = i, q->at[to] = entry[k];
+            q->row[to] = i;
+            q->at[to] = entry[k];
         }
     return 1;
 }

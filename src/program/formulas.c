@@ -143,7 +143,9 @@ perp__nl *perp__nl_of_formulas(const perp_program_formulas *f, const char *name,
     if (*status == PERP_OK) *status = perp_model_parse(text, strlen(text), name, &m, diag);
     free(text);
     if (*status == PERP_OK) {
-        nl->nvar = f->variables, nl->ncon = f->rows, nl->nobj = f->objective != NULL;
+        nl->nvar = f->variables;
+        nl->ncon = f->rows;
+        nl->nobj = f->objective != NULL;
         if (!perp__nl_allocate(nl)) *status = perp__out_of_memory(diag, name);
     }
     if (*status == PERP_OK) *status = copy_rows(nl, m, diag);

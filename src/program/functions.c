@@ -29,7 +29,10 @@ static int push_entry(list *l, int row, int col)
         !perp__grow(&l->root, &l->croot, n, sizeof *l->root) ||
         !perp__grow(&l->constant, &l->cconstant, n, sizeof *l->constant))
         return -1;
-    l->row[l->n] = row, l->col[l->n] = col, l->root[l->n] = -1, l->constant[l->n] = 0;
+    l->row[l->n] = row;
+    l->col[l->n] = col;
+    l->root[l->n] = -1;
+    l->constant[l->n] = 0;
     l->place[col] = l->n;
     return l->n++;
 }
@@ -110,7 +113,9 @@ static int sort_by_columns(perp__functions *f, perp__arena *arena, const list *l
     memcpy(next, f->start, ((size_t)f->nl->nvar + 1) * sizeof *next);
     for (int e = 0; e < l->n; e++) {
         int at = next[l->col[e]]++;
-        f->row[at] = l->row[e], f->root[at] = l->root[e], f->constant[at] = l->constant[e];
+        f->row[at] = l->row[e];
+        f->root[at] = l->root[e];
+        f->constant[at] = l->constant[e];
     }
     return 1;
 }
@@ -123,7 +128,10 @@ int perp__functions_create(perp__functions *f, perp__arena *arena, perp__nl *nl,
     *f = (perp__functions){.nl = nl, .n = nl->ncon + (objective >= 0), .objective = objective};
     l.place = malloc(((size_t)nl->nvar + 1) * sizeof *l.place);
     int ok = column_of && l.place && PERP_TAKE(arena, f->out, f->n);
-    for (int j = 0; j < nl->nvar && ok; j++) column_of[j] = j, l.place[j] = -1;
+    for (int j = 0; j < nl->nvar && ok; j++) {
+        column_of[j] = j;
+        l.place[j] = -1;
+    }
     if (nl->callbacks) ok = ok && PERP_TAKE(arena, f->given, perp__callbacks_size(nl));
     for (int k = 0; k < f->n && ok; k++) {
         if (nl->callbacks) {

@@ -194,7 +194,8 @@ static double lower_bound(global *g, int is_objective)
     for (int i = 0; i < lp->nrow; i++) {
         double at = g->y[i] * (g->y[i] > 0 ? lp->row_lo[i] : lp->row_hi[i]);
         if (!isfinite(at)) at = g->y[i] = 0; /* of the wrong sign */
-        bound += at, size += fabs(at);
+        bound += at;
+        size += fabs(at);
     }
     for (int j = 0; j < n; j++) {
         double d = reduced_cost(g, j, is_objective, &slack, &q),
@@ -241,7 +242,9 @@ static int relax_linear(global *g)
 static void put_row(global *g, int N, int k, int row, double rhs, double lo, double hi)
 {
     const perp__lp *lp = &g->a.lp;
-    g->q[k] = -rhs, g->z_lo[k] = lo, g->z_hi[k] = hi;
+    g->q[k] = -rhs;
+    g->z_lo[k] = lo;
+    g->z_hi[k] = hi;
     for (int j = 0; j < lp->ncolumn; j++)
         for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
             if (lp->index[e] != row) continue;
@@ -265,7 +268,9 @@ static int relax_quadratic(global *g)
     memset(g->M, 0, (size_t)N * (size_t)N * sizeof *g->M);
     for (int j = 0; j < n; j++) {
         for (int i = 0; i < n; i++) g->M[i + j * N] = g->Q[i + j * n];
-        g->q[j] = g->c[j], g->z_lo[j] = lp->lo[j], g->z_hi[j] = lp->hi[j];
+        g->q[j] = g->c[j];
+        g->z_lo[j] = lp->lo[j];
+        g->z_hi[j] = lp->hi[j];
     }
     for (int i = 0; i < lp->nrow; i++) {
         double lo = lp->row_lo[i], hi = lp->row_hi[i];
@@ -332,7 +337,10 @@ static int choose_pair(const global *g, int is_point)
         if (is_point)
             off = fmin(fmin(distance(g, i, PERP__AT_LO), distance(g, i, PERP__AT_HI)),
                        distance(g, i, PERP__ROW_ZERO));
-        if (off > most) most = off, which = i;
+        if (off > most) {
+            most = off;
+            which = i;
+        }
     }
     return which;
 }
@@ -413,7 +421,8 @@ static perp_status put_best(global *g, perp_program_result *result)
     perp_program_result polished = *result;
     double *start = p->nl->start;
     p->nl->start = g->best_x;
-    p->options.tries = 1, p->options.restarts = 0;
+    p->options.tries = 1;
+    p->options.restarts = 0;
     perp_status status = perp__program_search(p, &polished);
     p->nl->start = start;
     p->options = options;
@@ -465,7 +474,11 @@ perp_status perp__program_prove(perp_program *p, perp_program_result *result)
     if (p->objective < 0 || !perp__lp_available()) return PERP_OK;
     int ok = create(&g, p) ? take_objective(&g) : -1;
     if (ok > 0 && !create_quadratic(&g)) ok = -1;
-    perp_status status = ok > 0 ? prove(&g, result) : ok < 0 ? PERP_ERR_MEMORY : PERP_OK;
+    perp_status status = PERP_OK;
+    if (ok > 0)
+        status = prove(&g, result);
+    else if (ok < 0)
+        status = PERP_ERR_MEMORY;
     perp_lcp_solver_destroy(g.lcp);
     perp__arena_clear(&g.arena);
     return status;

@@ -32,7 +32,11 @@ static perp__interval times(perp__interval a, perp__interval b)
 
 static perp__interval magnitude(perp__interval a)
 {
-    double least = a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0;
+    double least = 0;
+    if (a.lo > 0)
+        least = a.lo;
+    else if (a.hi < 0)
+        least = -a.hi;
     return (perp__interval){least, fmax(fabs(a.lo), fabs(a.hi))};
 }
 

@@ -132,12 +132,19 @@ perp__judgement perp__judge_point(const perp__judge *u, const double *x)
                                : range_error(row_amount(u, i, x), nl->rlo[i], nl->rhi[i]);
         double *of = is_pair ? &j.pairs : &j.rows;
         *of = perp__worse(*of, error);
-        if (error > j.worst) j.worst = error, j.worst_row = i;
+        if (error > j.worst) {
+            j.worst = error;
+            j.worst_row = i;
+        }
     }
     for (int k = 0; k < nl->nvar; k++) {
         double error = range_error(variable_amount(u, k, x), nl->lo[k], nl->hi[k]);
         j.bounds = perp__worse(j.bounds, error);
-        if (error > j.worst) j.worst = error, j.worst_row = -1, j.worst_variable = k;
+        if (error > j.worst) {
+            j.worst = error;
+            j.worst_row = -1;
+            j.worst_variable = k;
+        }
     }
     return j;
 }

@@ -18,18 +18,21 @@ static int is_optimal(const perp__affine *a)
         if (y == 0) continue;
         double at = y * (y > 0 ? lp->row_lo[i] : lp->row_hi[i]);
         if (!isfinite(at)) at = 0; /* of the wrong sign: no price, and the gap says so */
-        bound += at, size += fabs(at);
+        bound += at;
+        size += fabs(at);
     }
     for (int j = 0; j < lp->ncolumn; j++) {
         double terms;
         int is_exact;
         double d = lp->cost[j] - perp__lp_column_sum(lp, j, a->price, &terms, &is_exact);
         terms += fabs(lp->cost[j]);
-        cost += lp->cost[j] * a->x[j], size += fabs(lp->cost[j] * a->x[j]);
+        cost += lp->cost[j] * a->x[j];
+        size += fabs(lp->cost[j] * a->x[j]);
         if (fabs(d) <= PERP_PROOF_MARGIN * terms) continue;
         double at = d * (d > 0 ? lp->lo[j] : lp->hi[j]);
         if (!isfinite(at)) return 0;
-        bound += at, size += fabs(at);
+        bound += at;
+        size += fabs(at);
     }
     return cost - bound <= PERP_PROOF_MARGIN * size;
 }
@@ -45,7 +48,8 @@ static int is_ray(const perp__affine *a, perp__arena *arena)
     for (int j = 0; j < lp->ncolumn; j++) {
         double d = a->ray[j];
         if ((d > 0 && isfinite(lp->hi[j])) || (d < 0 && isfinite(lp->lo[j]))) return 0;
-        cost += lp->cost[j] * d, size += fabs(lp->cost[j] * d);
+        cost += lp->cost[j] * d;
+        size += fabs(lp->cost[j] * d);
     }
     perp__lp_row_sums(lp, a->ray, row, terms);
     for (int i = 0; i < lp->nrow; i++)
@@ -74,7 +78,10 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
 {
     perp__affine a;
     perp__arena arena = {0};
-    if (!perp__affine_build(&a, p, &arena)) return perp__arena_clear(&arena), PERP_ERR_MEMORY;
+    if (!perp__affine_build(&a, p, &arena)) {
+        perp__arena_clear(&arena);
+        return PERP_ERR_MEMORY;
+    }
     perp__lp_end end = {.price = a.price, .unbounded = a.ray};
     perp_status status = perp__lp_solve_with_end(&a.lp, a.x, &end);
     int is_unbounded = end.is_unbounded && is_ray(&a, &arena);
@@ -104,7 +111,8 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
         proved = perp__lp_is_empty_near(&a.lp, a.x, a.ray);
     }
     if (proved > 0) {
-        result->outcome = PERP_PLAN_INFEASIBLE, result->is_unbounded = 0;
+        result->outcome = PERP_PLAN_INFEASIBLE;
+        result->is_unbounded = 0;
         perp__affine_blame(&a, a.ray);
     }
     if (proved < 0) status = PERP_ERR_MEMORY;

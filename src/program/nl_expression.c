@@ -151,8 +151,10 @@ static perp_expr read_variable(perp__nl_reader *r)
     int i, most = nl->nvar + r->ndefined - 1;
     if (!perp__nl_int(r, 0, most, "a variable", &i) || !perp__nl_end_of_line(r)) return -1;
     if (i < nl->nvar) return perp__symbol(&nl->graph, i);
-    if (r->defined[i - nl->nvar] < 0)
-        return perp__nl_fail(r, "variable v%d is used before its segment V%d", i, i), -1;
+    if (r->defined[i - nl->nvar] < 0) {
+        perp__nl_fail(r, "variable v%d is used before its segment V%d", i, i);
+        return -1;
+    }
     return r->defined[i - nl->nvar];
 }
 
@@ -168,7 +170,10 @@ static perp_expr read_constant(perp__nl_reader *r, char mark)
     else if (mark != 'l' || !r->is_binary)
         perp__nl_number(r, "a constant", &x);
     if (!perp__nl_end_of_line(r)) return -1;
-    if (!isfinite(x)) return perp__nl_fail(r, "a constant is not finite"), -1;
+    if (!isfinite(x)) {
+        perp__nl_fail(r, "a constant is not finite");
+        return -1;
+    }
     return perp__const(&r->nl->graph, x);
 }
 
@@ -208,7 +213,10 @@ perp_expr perp__nl_expression(perp__nl_reader *r)
             if (f->count < f->needed) break;
             r->depth--;
         }
-        if (g->failed) return perp__nl_no_memory(r), -1;
+        if (g->failed) {
+            perp__nl_no_memory(r);
+            return -1;
+        }
         if (r->depth == 0) return e;
     }
 }

@@ -205,7 +205,9 @@ static int first_line(perp__nl_reader *r, int *is_binary)
     for (int i = 0; i < nl->noption; i++) {
         long long value;
         if (!text_int(r, "an option", &value)) return 0;
-        nl->option[i] = (int)(value < -1000000 ? -1000000 : value > 1000000 ? 1000000 : value);
+        if (value < -1000000) value = -1000000;
+        if (value > 1000000) value = 1000000;
+        nl->option[i] = (int)value;
     }
     if (nl->noption > 1 && nl->option[1] == 3 && !text_number(r, "an option", &nl->vbtol)) return 0;
     while (r->at < r->end && *r->at != '\n' && *r->at != '#') r->at++; /* what newer writers add */
@@ -232,7 +234,9 @@ int perp__nl_header(perp__nl_reader *r)
     const int one = 1;
     snprintf(r->segment, sizeof r->segment, "header");
     if (!first_line(r, &is_binary) || !header_line(r, 3, 6, x)) return 0;
-    nl->nvar = x[0], nl->ncon = x[1], nl->nobj = x[2];
+    nl->nvar = x[0];
+    nl->ncon = x[1];
+    nl->nobj = x[2];
     if (x[5] > 0) return perp__nl_fail(r, "%d logical constraints, which are not solved", x[5]);
     long size = (long)(r->end - r->begin);
     if (nl->nvar > size || nl->ncon > size || nl->nobj > size)

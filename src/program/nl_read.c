@@ -139,11 +139,13 @@ static int read_bound(perp__nl_reader *r, int is_row, int i, double *lo, double 
     char mark;
     while (!r->is_binary && r->at < r->end && *r->at == ' ') r->at++;
     if (!perp__nl_mark(r, &mark)) return 0;
-    *lo = -INFINITY, *hi = INFINITY;
+    *lo = -INFINITY;
+    *hi = INFINITY;
     if (mark == '5' && is_row) return read_complements(r, i);
-    if (mark < '0' || mark > '4')
-        return r->at--,
-               perp__nl_fail(r, "expected the kind of a bound, 0 to %c", is_row ? '5' : '4');
+    if (mark < '0' || mark > '4') {
+        r->at--;
+        return perp__nl_fail(r, "expected the kind of a bound, 0 to %c", is_row ? '5' : '4');
+    }
     if ((mark == '0' || mark == '2' || mark == '4') && !perp__nl_number(r, "a bound", lo)) return 0;
     if ((mark == '0' || mark == '1') && !perp__nl_number(r, "a bound", hi)) return 0;
     if (mark == '4') *hi = *lo;
@@ -270,7 +272,10 @@ int perp__nl_allocate(perp__nl *nl)
     PERP_TAKE(a, nl->linear.count, (size_t)nl->ncon + (size_t)nl->nobj);
     if (a->failed || !perp__graph_init(&nl->graph)) return 0;
     perp_expr zero = perp__const(&nl->graph, 0);
-    for (int i = 0; i < nl->ncon; i++) nl->row[i] = zero, nl->pairs.var[i] = -1;
+    for (int i = 0; i < nl->ncon; i++) {
+        nl->row[i] = zero;
+        nl->pairs.var[i] = -1;
+    }
     for (int i = 0; i < nl->nobj; i++) nl->objective[i] = zero;
     return !nl->graph.failed;
 }

@@ -40,7 +40,8 @@ static perp_expr bare_row(builder *b, int i, double *sign, double *offset)
     const perp__nl *nl = b->nl;
     const perp__node *node = &b->t.graph->node[nl->row[i]];
     int at = nl->linear.first[i];
-    *sign = 1, *offset = 0;
+    *sign = 1;
+    *offset = 0;
     if (nl->callbacks) return perp__symbol(b->t.graph, b->link[i]);
     if (nl->linear.count[i] != 1 || node->op != PERP__CONST) return -1;
     *sign = nl->linear.coefficient[at];
@@ -121,7 +122,12 @@ static int lay_out(builder *b)
     if (g->arena.failed || !g->bound.rlo || !g->bound.rhi) return 0;
     for (int j = 0; j < g->nw; j++) {
         int is_part = j < nl->nvar + b->nsplit;
-        g->bound.wlo[j] = j < nl->nvar ? nl->lo[j] : is_part ? 0 : -(double)INFINITY;
+        if (j < nl->nvar)
+            g->bound.wlo[j] = nl->lo[j];
+        else if (is_part)
+            g->bound.wlo[j] = 0;
+        else
+            g->bound.wlo[j] = -(double)INFINITY;
         g->bound.whi[j] = j < nl->nvar ? nl->hi[j] : (double)INFINITY;
     }
     return 1;
@@ -188,15 +194,21 @@ static int put_callbacks(builder *b, perp_program *p)
     PERP_TAKE(&g->arena, x->jac, njac + 1);
     PERP_TAKE(&g->arena, x->grad_col, ngrad + 1);
     if (g->arena.failed) return 0;
-    context->p = p, context->row = b->given_row;
-    x->njac = njac, x->ngrad = ngrad, x->nhess = c->curvatures;
+    context->p = p;
+    context->row = b->given_row;
+    x->njac = njac;
+    x->ngrad = ngrad;
+    x->nhess = c->curvatures;
     x->jac_col = c->column;
-    x->hess_row = c->hessian_row, x->hess_col = c->hessian_column;
+    x->hess_row = c->hessian_row;
+    x->hess_col = c->hessian_column;
     for (int i = 0; i < nl->ncon; i++)
         for (int e = c->row_start[i]; e < c->row_start[i + 1]; e++) x->jac_row[e] = b->given_row[i];
     for (int j = 0; j < ngrad; j++) x->grad_col[j] = j;
     x->context = context;
-    x->add_values = add_values, x->slopes = give_slopes, x->curvatures = give_curvatures;
+    x->add_values = add_values;
+    x->slopes = give_slopes;
+    x->curvatures = give_curvatures;
     g->external = x;
     return 1;
 }
