@@ -43,8 +43,11 @@ static int ascending(const void *a, const void *b)
 static double covariance_of(const double *x, const double *y, int sets, int nrun)
 {
     double a = 0, b = 0, product = 0;
-    for (int k = 0; k < sets; k++)
-        a += x[k] - x[0], b += y[k] - y[0], product += (x[k] - x[0]) * (y[k] - y[0]);
+    for (int k = 0; k < sets; k++) {
+        a += x[k] - x[0];
+        b += y[k] - y[0];
+        product += (x[k] - x[0]) * (y[k] - y[0]);
+    }
     product -= a * b / sets;
     return product / (sets - 1) * nrun / (nrun - 1);
 }

@@ -92,10 +92,14 @@ static perp_status build_rows(perp__inner *x)
     perp_expr *zero = malloc(n * sizeof *zero);
     x->b.root = malloc((rows * (size_t)(1 + x->ny) + 1) * sizeof *x->b.root);
     int ok = column && zero && x->b.root ? 1 : -1;
-    for (int s = 0; s < m->nsymbol && ok == 1; s++)
-        column[s] = -1, zero[s] = perp__symbol(&m->graph, s);
-    for (int k = 0; k < x->ny && ok == 1; k++)
-        column[x->unknown[k]] = k, zero[x->unknown[k]] = perp__const(&m->graph, 0);
+    for (int s = 0; s < m->nsymbol && ok == 1; s++) {
+        column[s] = -1;
+        zero[s] = perp__symbol(&m->graph, s);
+    }
+    for (int k = 0; k < x->ny && ok == 1; k++) {
+        column[x->unknown[k]] = k;
+        zero[x->unknown[k]] = perp__const(&m->graph, 0);
+    }
     if (ok == 1) ok = add_rows(x, column, zero);
     free(column);
     free(zero);
@@ -147,7 +151,10 @@ static int mark_cones(perp__inner *x, const char *name)
         const perp__node *node = &m->graph.node[m->pair[i].a];
         for (int k = 0; k < m->nitem[PERP_VAR] && node->op == PERP__SYMBOL; k++) {
             const perp__item *var = &m->item[PERP_VAR][k];
-            if (node->a == var->symbol && is_named(var->name, name)) x->is_cone[i] = 1, found = 1;
+            if (node->a == var->symbol && is_named(var->name, name)) {
+                x->is_cone[i] = 1;
+                found = 1;
+            }
         }
     }
     return found;
@@ -284,7 +291,8 @@ static void form_lcp(perp__inner *x)
     int n = x->nlcp, ny = x->ny, first = 2 * ny, rows = first + x->nslack, slack = first;
     memset(x->M, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int i = 0; i < ny; i++) {
-        x->q[i] = x->g[i], x->q[ny + i] = -x->g[i];
+        x->q[i] = x->g[i];
+        x->q[ny + i] = -x->g[i];
         for (int j = 0; j < ny; j++) {
             double h = x->H[i + j * ny];
             x->M[i + j * n] = x->M[ny + i + (ny + j) * n] = h;
@@ -297,8 +305,10 @@ static void form_lcp(perp__inner *x)
         int r = rows + k;
         x->q[r] = side[0];
         for (int i = 0; i < ny; i++) {
-            x->M[r + i * n] = side[1 + i], x->M[r + (ny + i) * n] = -side[1 + i];
-            x->M[i + r * n] = -side[1 + i], x->M[ny + i + r * n] = side[1 + i];
+            x->M[r + i * n] = side[1 + i];
+            x->M[r + (ny + i) * n] = -side[1 + i];
+            x->M[i + r * n] = -side[1 + i];
+            x->M[ny + i + r * n] = side[1 + i];
         }
         if (!(soft > 0)) continue;
         x->q[slack] = soft;

@@ -145,9 +145,11 @@ static double correlation(const judge *j, int column, int lag, long *pairs)
             double x = j->m->residual[at],
                    before = row >= lag ? j->m->residual[at - lag * s->nm] : (double)NAN;
             if (isnan(x)) continue;
-            squares += x * x, n++;
+            squares += x * x;
+            n++;
             if (isnan(before)) continue;
-            product += x * before, ++*pairs;
+            product += x * before;
+            ++*pairs;
         }
     }
     return squares > 0 && *pairs ? product / (double)*pairs * n / squares : 0;

@@ -107,8 +107,10 @@ static int jacobian(void *context, const double *x, int *row, int *col, double *
             if (self < 0) continue;
             if (value)
                 value[at] = e->c * (other < 0 ? 1 : x[other]);
-            else
-                row[at] = e->row, col[at] = self;
+            else {
+                row[at] = e->row;
+                col[at] = self;
+            }
             at++;
         }
     }
@@ -125,8 +127,10 @@ static int hessian(void *context, const double *x, double sigma, const double *l
         if (e->a < 0 || e->b < 0) continue;
         if (value)
             value[at] = (e->a == e->b ? 2 : 1) * e->c * (e->row < 0 ? sigma : lambda[e->row]);
-        else
-            row[at] = e->a > e->b ? e->a : e->b, col[at] = e->a > e->b ? e->b : e->a;
+        else {
+            row[at] = e->a > e->b ? e->a : e->b;
+            col[at] = e->a > e->b ? e->b : e->a;
+        }
         at++;
     }
     return 1;
@@ -136,7 +140,12 @@ static int count_iterations(void *context, int iteration, double value, double i
                             double dual, double mu, double alpha)
 {
     kkt *k = context;
-    (void)iteration, (void)value, (void)infeasibility, (void)dual, (void)mu, (void)alpha;
+    (void)iteration;
+    (void)value;
+    (void)infeasibility;
+    (void)dual;
+    (void)mu;
+    (void)alpha;
     k->iterations++;
     return 1;
 }
@@ -198,7 +207,8 @@ static void add_coefficient(kkt *k, int row, double c, int r, int j, int a)
 
 static int bounded(kkt *k, double lo, double hi, int is_product)
 {
-    k->glo[k->m] = lo, k->ghi[k->m] = hi;
+    k->glo[k->m] = lo;
+    k->ghi[k->m] = hi;
     k->is_product[k->m] = (char)is_product;
     k->nproduct += is_product;
     return k->m++;
@@ -237,8 +247,10 @@ static void add_stationarity(kkt *k, int step, int r, int multiplier)
 static void add_side(kkt *k, int side, int multiplier, int slack, double weight)
 {
     int is_soft = weight > 0, row;
-    k->xlo[multiplier] = 0, k->xhi[multiplier] = is_soft ? weight : FREE;
-    k->xlo[slack] = 0, k->xhi[slack] = is_soft ? FREE : 0;
+    k->xlo[multiplier] = 0;
+    k->xhi[multiplier] = is_soft ? weight : FREE;
+    k->xlo[slack] = 0;
+    k->xhi[slack] = is_soft ? FREE : 0;
     row = bounded(k, -FREE, 1, 1);
     add(k, row, 1, side, multiplier);
     if (!is_soft) {
@@ -293,9 +305,11 @@ static void choose_units(kkt *k)
     for (int s = 0; s < x->nstep; s++) {
         if (!read_corners(k, s)) continue;
         for (int i = 0; i < entries; i++) {
-            double *most = i % width                         ? &k->C[i % width - 1]
-                           : i % size < x->nequation * width ? &k->R
-                                                             : &side;
+            double *most = &side;
+            if (i % width)
+                most = &k->C[i % width - 1];
+            else if (i % size < x->nequation * width)
+                most = &k->R;
             *most = fmax(*most, fabs(k->corner[i]));
         }
     }
@@ -321,7 +335,10 @@ static void add_step(kkt *k, int step)
         slack = multiplier + 2 * x->npair;
     k->first[step] = y;
     k->n += step_size(x);
-    for (int i = y; i < k->n; i++) k->xlo[i] = -FREE, k->xhi[i] = FREE;
+    for (int i = y; i < k->n; i++) {
+        k->xlo[i] = -FREE;
+        k->xhi[i] = FREE;
+    }
     define_rows(k, y, r);
     add_stationarity(k, step, r, multiplier);
     for (int i = 0; i < x->nequation; i++) add(k, -1, 1, r + i, r + i);
@@ -345,8 +362,14 @@ static int allocate(kkt *k)
     k->corner =
         malloc((size_t)(1 + k->np) * (size_t)x->nrow * (size_t)(1 + x->ny) * sizeof(double) + 1);
     if (!k->x || !k->first || !k->is_product || !k->corner) return 0;
-    k->xlo = k->x + n, k->xhi = k->xlo + n, k->lower = k->xhi + n, k->upper = k->lower + n;
-    k->glo = k->upper + n, k->ghi = k->glo + m, k->lambda = k->ghi + m, k->C = k->lambda + m;
+    k->xlo = k->x + n;
+    k->xhi = k->xlo + n;
+    k->lower = k->xhi + n;
+    k->upper = k->lower + n;
+    k->glo = k->upper + n;
+    k->ghi = k->glo + m;
+    k->lambda = k->ghi + m;
+    k->C = k->lambda + m;
     return 1;
 }
 
@@ -370,7 +393,10 @@ static perp_status build(kkt *k)
     k->np = k->inner.study->np;
     if (!allocate(k)) return PERP_ERR_MEMORY;
     k->n = k->np; /* the parameters, in units of their ranges */
-    for (int i = 0; i < k->np; i++) k->xlo[i] = 0, k->xhi[i] = 1;
+    for (int i = 0; i < k->np; i++) {
+        k->xlo[i] = 0;
+        k->xhi[i] = 1;
+    }
     choose_units(k);
     for (int s = 0; s < k->inner.nstep; s++) add_step(k, s);
     return k->failed ? PERP_ERR_MEMORY : PERP_OK;

@@ -67,7 +67,12 @@ void perp__to_theta(const perp__problem *p, const double *z, double *theta)
     for (int i = 0; i < p->np; i++) {
         double x = p->log_scale[i] ? p->lo[i] * pow(p->hi[i] / p->lo[i], z[i])
                                    : p->lo[i] + z[i] * (p->hi[i] - p->lo[i]);
-        theta[i] = z[i] <= 0 ? p->lo[i] : z[i] >= 1 ? p->hi[i] : fmin(fmax(x, p->lo[i]), p->hi[i]);
+        if (z[i] <= 0)
+            theta[i] = p->lo[i];
+        else if (z[i] >= 1)
+            theta[i] = p->hi[i];
+        else
+            theta[i] = fmin(fmax(x, p->lo[i]), p->hi[i]);
     }
 }
 
@@ -125,10 +130,15 @@ static int difference_column(perp__problem *p, const perp__minimum *at, int j, d
     b = fmax(at->z[j] - dz, 0);
     z[j] = a;
     const double *up = p->up, *down = p->down;
-    if (!(a > at->z[j]) || !isfinite(perp__cost_at(p, z, p->up))) up = at->residual, a = at->z[j];
+    if (!(a > at->z[j]) || !isfinite(perp__cost_at(p, z, p->up))) {
+        up = at->residual;
+        a = at->z[j];
+    }
     z[j] = b;
-    if (!(b < at->z[j]) || !isfinite(perp__cost_at(p, z, p->down)))
-        down = at->residual, b = at->z[j];
+    if (!(b < at->z[j]) || !isfinite(perp__cost_at(p, z, p->down))) {
+        down = at->residual;
+        b = at->z[j];
+    }
     if (!(a > b)) return 0;
     for (long i = 0; i < p->n; i++) {
         double d = (up[i] - down[i]) / (a - b);
@@ -296,7 +306,10 @@ int perp__move_smoothed(perp__problem *p, perp__minimum *m, double width)
         for (int i = 0; i < p->np; i++)
             z[i] = fmin(fmax(m->z[i] + 0.25 * k * (to[i] - m->z[i]), 0), 1);
         double cost = perp__cost_at(p, z, p->trial);
-        if (cost < least) least = cost, memcpy(best, z, (size_t)p->np * sizeof(double));
+        if (cost < least) {
+            least = cost;
+            memcpy(best, z, (size_t)p->np * sizeof(double));
+        }
     }
     if (!(least < m->cost)) return 0;
     memcpy(m->z, best, (size_t)p->np * sizeof(double));

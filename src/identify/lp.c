@@ -87,7 +87,8 @@ static void write_program(program *p, const perp__study *study, const perp__samp
             }
         }
         push(lp, &at, last, p->cost[k]);
-        lp->lo[k] = study->lo[k], lp->hi[k] = study->hi[k];
+        lp->lo[k] = study->lo[k];
+        lp->hi[k] = study->hi[k];
     }
     for (int c = 0; c < x->ncondition; c++) {
         for (int s = 0; s < x->n; s++) {
@@ -99,7 +100,8 @@ static void write_program(program *p, const perp__study *study, const perp__samp
                 p->cost[column] = 1;
                 push(lp, &at, row, sign);
                 push(lp, &at, last, 1);
-                lp->lo[column] = 0, lp->hi[column++] = (double)INFINITY;
+                lp->lo[column] = 0;
+                lp->hi[column++] = (double)INFINITY;
             }
         }
     }
@@ -119,8 +121,10 @@ static double recompute(const program *p, const perp__samples *x, double *violat
             double value = perp__samples_value(x, c, s, p->x);
             if (x->condition[c].is_equation)
                 cost += fabs(value);
-            else
-                cost += weight(x, c, s) * value, *violation = fmax(*violation, -value);
+            else {
+                cost += weight(x, c, s) * value;
+                *violation = fmax(*violation, -value);
+            }
         }
     }
     return cost;
@@ -132,7 +136,9 @@ static double end_of_face(program *p, int k, int sign, double otherwise)
     for (int j = 0; j < p->lp.ncolumn; j++) p->lp.cost[j] = 0;
     p->lp.cost[k] = -sign;
     perp_status status = perp__lp_solve(&p->lp, p->x);
-    return status == PERP_OK ? p->x[k] : status == PERP_ERR_MEMORY ? (double)NAN : otherwise;
+    if (status == PERP_OK) return p->x[k];
+    if (status == PERP_ERR_MEMORY) return (double)NAN;
+    return otherwise;
 }
 
 static int report_face(program *p, const perp__samples *x, double optimum,
@@ -182,8 +188,10 @@ static perp_status solve(program *p, const perp__study *study, const perp__sampl
                       "no parameters of the ranges satisfy w >= 0 at every sample; widen the "
                       "ranges, or use svd");
     result->cost = recompute(p, x, &violation);
-    for (int j = 0; j < p->lp.ncolumn; j++)
-        optimum += p->cost[j] * p->x[j], scale = fmax(scale, fabs(p->x[j]));
+    for (int j = 0; j < p->lp.ncolumn; j++) {
+        optimum += p->cost[j] * p->x[j];
+        scale = fmax(scale, fabs(p->x[j]));
+    }
     if (violation > PERP_TOL_PROGRAM * scale)
         return refuse(study, PERP_ERR_NO_SOLUTION,
                       "the linear program's answer does not satisfy its constraints");

@@ -69,13 +69,15 @@ void perp__noise_divide(perp__noise *noise, int ndirection, const double *direct
             const double *v = direction + k * noise->np;
             noise->dof[j] -= noise->share[j] * perp__noise_form(noise, j, v, v) / value[k];
         }
-        cost += noise->variance[j], dof += noise->dof[j];
+        cost += noise->variance[j];
+        dof += noise->dof[j];
     }
     for (int j = 0; j < noise->n; j++) {
         /* a column whose samples are all spent says nothing of its noise */
-        if (noise->dof[j] < 0.5)
-            noise->variance[j] = dof > 0 ? cost / dof : 0, noise->dof[j] = fmax(dof, 1);
-        else
+        if (noise->dof[j] < 0.5) {
+            noise->variance[j] = dof > 0 ? cost / dof : 0;
+            noise->dof[j] = fmax(dof, 1);
+        } else
             noise->variance[j] /= noise->dof[j];
     }
 }

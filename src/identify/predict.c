@@ -76,9 +76,11 @@ static perp_status try_steps(perp__study *s, perp_identification *result)
     perp_diag *diag = s->diag;
     perp__worth worth = {0};
     int ok = 1;
-    s->integrator = PERP_BACKWARD_EULER, s->diag = NULL; /* if it has no fit, the other stands */
+    s->integrator = PERP_BACKWARD_EULER;
+    s->diag = NULL; /* if it has no fit, the other stands */
     perp_status status = fit(s, &worth, &other);
-    s->integrator = motion, s->diag = diag;
+    s->integrator = motion;
+    s->diag = diag;
     if (status == PERP_ERR_MEMORY || status == PERP_ERR_STOPPED) return status;
     double dof = fmax(1, (double)(other.samples - s->np));
     int is_better = status == PERP_OK && !worth.is_no_noise &&

@@ -70,7 +70,8 @@ static perp_status share_runs(perp__predictor *p)
     const perp__study *s = p->study;
     int n = perp__ranks();
     long all = p->offset[s->nrun];
-    p->first = 0, p->last = s->nrun;
+    p->first = 0;
+    p->last = s->nrun;
     if (!s->options.ranks || n < 2) return PERP_OK;
     if (all > INT_MAX)
         return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
@@ -78,14 +79,16 @@ static perp_status share_runs(perp__predictor *p)
     p->of_runs = malloc(3 * ((size_t)n + 1) * sizeof *p->of_runs);
     p->shared = malloc(((size_t)s->nrun + (size_t)n) * sizeof *p->shared);
     if (!p->of_runs || !p->shared) return PERP_ERR_MEMORY;
-    p->of_values = p->of_runs + n + 1, p->of_ranks = p->of_values + n + 1;
+    p->of_values = p->of_runs + n + 1;
+    p->of_ranks = p->of_values + n + 1;
     for (int i = 0, run = 0; i <= n; i++) {
         p->of_ranks[i] = i;
         while (run < s->nrun && (double)p->offset[run] < (double)all * i / n) run++;
         p->of_runs[i] = run;
         p->of_values[i] = (int)p->offset[run];
     }
-    p->first = p->of_runs[perp__rank()], p->last = p->of_runs[perp__rank() + 1];
+    p->first = p->of_runs[perp__rank()];
+    p->last = p->of_runs[perp__rank() + 1];
     return PERP_OK;
 }
 

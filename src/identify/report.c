@@ -109,13 +109,20 @@ static void add_row(const perp__study *s, const perp__minimum *m, int run, int r
     c->samples++;
     sum->sum += x;
     sum->squares += x * x;
-    if (fabs(x) > fabs(c->largest))
-        c->largest = x, c->largest_run = run, c->largest_time = r->t[row];
+    if (fabs(x) > fabs(c->largest)) {
+        c->largest = x;
+        c->largest_run = run;
+        c->largest_time = r->t[row];
+    }
     double change = r->measure[j][row] - r->measure[j][0];
-    if (!isnan(change))
-        sum->measured += change * change, sum->predicted += (change + x) * (change + x);
+    if (!isnan(change)) {
+        sum->measured += change * change;
+        sum->predicted += (change + x) * (change + x);
+    }
     if (isnan(before)) return;
-    sum->product += x * before, sum->before += before * before, sum->after += x * x;
+    sum->product += x * before;
+    sum->before += before * before;
+    sum->after += x * x;
 }
 
 static void fill_column(const perp__study *s, const perp__minimum *m, int j, perp_fit_column *c,
@@ -211,7 +218,8 @@ static int say_alone(const perp__study *s, perp__problem *p, const perp__minimum
     perp__to_theta(p, z, low);
     z[i] = reach(p, m, i, 1, allowed);
     perp__to_theta(p, z, high);
-    e->low = low[i], e->high = high[i];
+    e->low = low[i];
+    e->high = high[i];
     int whole = e->low <= s->lo[i] && e->high >= s->hi[i], flat = perp__changes_nothing(p, m, i);
     if (whole)
         return perp__finding(result, "%s: not identifiable from these data: %s", e->name,
@@ -235,8 +243,8 @@ static int say_together(const perp__study *s, const perp__minimum *m, const doub
         second = relative_change(s, m, i, V[i]) / first;
         perp__format(text + a, sizeof text - a, "%s%s by %+.3g %%", k ? " and " : "",
                      s->options.parameter[i], second);
-        snprintf(names + b, sizeof names - b, "%s%s", k ? (k == n - 1 ? " and " : ", ") : "",
-                 s->options.parameter[i]);
+        const char *joins = k == n - 1 ? " and " : ", ";
+        snprintf(names + b, sizeof names - b, "%s%s", k ? joins : "", s->options.parameter[i]);
     }
     const char *a = s->options.parameter[member[0]], *b = s->options.parameter[member[n > 1]];
     char known[256] = "";
@@ -360,7 +368,8 @@ void perp__fill_intervals(const perp__study *s, const double *dof, perp_identifi
                q = perp__student_quantile(s->options.confidence, (long)(dof[i] + PERP_TOL_STEPS));
         e->low = s->log_scale[i] ? e->value * exp(-q * relative) : e->value - q * e->std_error;
         e->high = s->log_scale[i] ? e->value * exp(q * relative) : e->value + q * e->std_error;
-        e->low = fmax(e->low, e->lo), e->high = fmin(e->high, e->hi);
+        e->low = fmax(e->low, e->lo);
+        e->high = fmin(e->high, e->hi);
     }
 }
 

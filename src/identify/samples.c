@@ -192,9 +192,8 @@ static const char *find_unmeasured(const perp__sample_builder *b, const double *
         if (missing < n) continue;
         for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) {
             for (int i = 0; i < m->nitem[kind]; i++) {
-                int first = m->item[kind][i].symbol, size = kind == PERP_STATE   ? 4
-                                                            : kind == PERP_INPUT ? 2
-                                                                                 : 1;
+                int first = m->item[kind][i].symbol, size = kind == PERP_STATE ? 4 : 1;
+                if (kind == PERP_INPUT) size = 2;
                 if (node->a >= first && node->a < first + size) return m->item[kind][i].name;
             }
         }

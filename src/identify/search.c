@@ -157,7 +157,9 @@ static int keep_better(perp__problem *p, const perp__minimum *m, perp__minimum *
     if (!(m->cost < best->cost)) return 0;
     size_t np = (size_t)p->np, n = (size_t)p->n;
     memcpy(best->z, m->z, (2 * np + n + np * n) * sizeof(double));
-    best->cost = m->cost, best->iterations = m->iterations, best->flat = m->flat;
+    best->cost = m->cost;
+    best->iterations = m->iterations;
+    best->flat = m->flat;
     best->is_cut = m->is_cut;
     p->so_far.cost = fmin(p->so_far.cost, m->cost);
     return 1;

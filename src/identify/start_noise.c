@@ -170,7 +170,9 @@ perp_status perp__start_noise(const perp__study *s, perp__problem *p, const perp
               .spread = room + np * np,
               .up = room + 2 * np * np,
               .has_bias = p->differentiate != NULL && s->options.huber == 0};
-    w.down = w.up + n, w.jacobian = w.down + n, w.sigma = w.jacobian + n * np;
+    w.down = w.up + n;
+    w.jacobian = w.down + n;
+    w.sigma = w.jacobian + n * np;
     w.moved = w.sigma + nstate;
     int ok =
         find_noise(s, result, w.sigma) && invert_information(p, m, w.inverse) && draw(s, p, m, &w);

@@ -183,9 +183,11 @@ static int simulated_column(const perp_model *model, perp_symbol_kind kind, int 
 static void add_measured(perp__study *s, perp_symbol_kind kind, int index, const perp_measure *m)
 {
     perp_symbol symbol = perp_model_symbol(s->model, kind, index);
-    double scale = m && !isnan(m->noise)    ? m->noise
-                   : m && !isnan(m->weight) ? 1 / m->weight
-                                            : (double)NAN;
+    double scale = (double)NAN;
+    if (m && !isnan(m->noise))
+        scale = m->noise;
+    else if (m && !isnan(m->weight))
+        scale = 1 / m->weight;
     s->measured[s->nm++] = (perp__measured){.name = symbol.name,
                                             .unit = symbol.unit,
                                             .kind = kind,
@@ -244,7 +246,9 @@ static perp_status set_scale(perp__study *s, int j)
         const double *x = s->run[r].measure[j];
         for (int i = 0; x && i < s->run[r].rows; i++) {
             if (isnan(x[i])) continue;
-            n++, sum += x[i], squares += x[i] * x[i];
+            n++;
+            sum += x[i];
+            squares += x[i] * x[i];
             largest = fmax(largest, fabs(x[i]));
         }
     }
@@ -254,7 +258,14 @@ static perp_status set_scale(perp__study *s, int j)
     double deviation = sqrt(fmax(0, squares / n - (sum / n) * (sum / n)));
     m->moves = deviation > PERP_TOL_CONSTANT * largest;
     m->size = largest;
-    if (isnan(m->scale)) m->scale = m->moves ? deviation : largest > 0 ? largest : 1;
+    if (isnan(m->scale)) {
+        if (m->moves)
+            m->scale = deviation;
+        else if (largest > 0)
+            m->scale = largest;
+        else
+            m->scale = 1;
+    }
     return PERP_OK;
 }
 
@@ -411,7 +422,12 @@ perp_status perp__study_create(perp__study *s, const perp_model *model, const pe
                        .parts = 1,
                        .merged = 1,
                        .diag = diag};
-    s->threads = options->threads ? options->threads : options->ranks ? 1 : perp__processors();
+    if (options->threads)
+        s->threads = options->threads;
+    else if (options->ranks)
+        s->threads = 1;
+    else
+        s->threads = perp__processors();
     perp_status status = check_options(s);
     if (status == PERP_OK && !allocate_study(s)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = take_parameters(s);

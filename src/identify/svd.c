@@ -108,7 +108,9 @@ static int drop_empty_columns(set_system *y, perp_identification *result)
             continue;
         }
         perp_estimate *e = &result->parameter[y->member[i]];
-        e->identifiable = 0, e->low = e->lo, e->high = e->hi,
+        e->identifiable = 0;
+        e->low = e->lo;
+        e->high = e->hi;
         e->value = fmin(fmax(0, e->lo), e->hi);
         dropped++;
         if (!perp__finding(result,
@@ -143,7 +145,8 @@ static int read_solution(const set_system *y, double quantile, double *sum,
             spread += d * d / fmax(y->value[k] - y->value[0], PERP_TINY);
         }
         e->std_error = sqrt(variance * length * spread);
-        e->low = e->value - quantile * e->std_error, e->high = e->value + quantile * e->std_error;
+        e->low = e->value - quantile * e->std_error;
+        e->high = e->value + quantile * e->std_error;
     }
     return 1;
 }
@@ -161,7 +164,10 @@ static int say_open(const set_system *y, perp_identification *result)
         perp_estimate *e = &result->parameter[y->member[i]];
         double apart = fabs(y->V[i + (y->n + 1)]) + fabs(y->V[i]);
         if (apart < PERP_TOL_APART) continue;
-        e->identifiable = 0, e->low = e->lo, e->high = e->hi, e->std_error = NAN;
+        e->identifiable = 0;
+        e->low = e->lo;
+        e->high = e->hi;
+        e->std_error = NAN;
         if (!perp__finding(
                 result,
                 "%s: not identifiable from these data: two singular values are equally small",

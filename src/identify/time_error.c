@@ -48,15 +48,21 @@ static void choose(finer *f, const perp__study *s)
         f->study.parts = 2;
         return;
     }
-    perp_integrator finer_by = by == PERP_RADAU5 ? PERP_RADAU7
-                               : has_radau       ? PERP_RADAU5
-                                                 : perp_simulation_recommend(s->model);
+    perp_integrator finer_by;
+    if (by == PERP_RADAU5)
+        finer_by = PERP_RADAU7;
+    else if (has_radau)
+        finer_by = PERP_RADAU5;
+    else
+        finer_by = perp_simulation_recommend(s->model);
     if (finer_by == PERP_INTEGRATOR_COUNT) f->status = PERP_ERR_MEMORY;
     if (finer_by == PERP_RADAU5 || finer_by == PERP_RADAU7) {
         f->study.integrator = finer_by;
         f->study.merged = has_radau ? 1 : merge(s);
-    } else
-        f->study.parts = 2, f->gain = 2; /* half the error is left by order 1 */
+    } else {
+        f->study.parts = 2;
+        f->gain = 2;
+    } /* half the error is left by order 1 */
 }
 
 static void predict(finer *f, const perp__minimum *m, long n)
@@ -73,7 +79,9 @@ static void predict(finer *f, const perp__minimum *m, long n)
 static double weight_of(const perp__problem *p, double residual)
 {
     double size = fabs(residual);
-    return isnan(residual) ? 0 : p->huber > 0 && size > p->huber ? p->huber / size : 1;
+    if (isnan(residual)) return 0;
+    if (p->huber > 0 && size > p->huber) return p->huber / size;
+    return 1;
 }
 
 /* The steps of the identifiable parameters that the change asks for, in z; 0: they cannot be
@@ -124,7 +132,8 @@ static int furthest(const perp__study *s, const perp__minimum *m, const perp_ide
         const perp_estimate *e = &result->parameter[i];
         double by = fabs(dz[i] * perp__slope(s, m->theta, i)) / e->std_error;
         if (!e->identifiable || !(e->std_error > 0) || !(by >= *shift)) continue;
-        worst = i, *shift = by;
+        worst = i;
+        *shift = by;
     }
     return worst;
 }
