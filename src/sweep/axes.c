@@ -158,7 +158,8 @@ static perp_status read_range(reader *r, perp__axis *axis, double low)
     enum { MOST_POINTS = 100000000 };
     double high, n;
     if (!take_number(r, &high)) return refuse(r, "LOW:HIGH or LOW:HIGH:N is expected");
-    axis->a[0] = low, axis->a[1] = high;
+    axis->a[0] = low;
+    axis->a[1] = high;
     if (!take(r, ':')) return is_range(axis->a) ? PERP_OK : refuse(r, "LOW < HIGH is expected");
     if (!take_number(r, &n) || n != floor(n) || n < 2 || n > MOST_POINTS)
         return refuse(r, "the number of points is a whole number from 2 on");
@@ -199,11 +200,15 @@ static perp_status read_axis(perp__axis *axis, const char *text, perp__arena *ar
     r.at = equals + 1;
     skip_blanks(&r);
     while (isalpha((unsigned char)r.at[word])) word++;
-    perp_status status = word ? read_distribution(&r, axis, word)
-                         : !take_number(&r, &x)
-                             ? refuse(&r, "a number or a distribution is expected after '='")
-                         : take(&r, ':') ? read_range(&r, axis, x)
-                                         : read_list(&r, axis, x);
+    perp_status status;
+    if (word)
+        status = read_distribution(&r, axis, word);
+    else if (!take_number(&r, &x))
+        status = refuse(&r, "a number or a distribution is expected after '='");
+    else if (take(&r, ':'))
+        status = read_range(&r, axis, x);
+    else
+        status = read_list(&r, axis, x);
     skip_blanks(&r);
     return status == PERP_OK && *r.at ? refuse(&r, "there is more than was expected") : status;
 }

@@ -24,7 +24,10 @@ static perp_status refuse(const char *text, const char *what, perp_diag *diag)
 /* Without blanks at its ends. */
 static const char *trimmed(perp__arena *arena, const char *text, size_t length)
 {
-    while (length && isspace((unsigned char)*text)) text++, length--;
+    while (length && isspace((unsigned char)*text)) {
+        text++;
+        length--;
+    }
     while (length && isspace((unsigned char)text[length - 1])) length--;
     return perp__arena_string(arena, text, length);
 }

@@ -58,7 +58,9 @@ static int list_length(const leader *l, const hand *h, long long left)
     long long share = left / (2 * l->ranks), window = PERP_SWEEP_WINDOW / (2 * l->ranks);
     if (n > share) n = share;
     if (n > window) n = window;
-    return n < 1 ? 1 : n > MOST ? MOST : (int)n;
+    if (n < 1) return 1;
+    if (n > MOST) return MOST;
+    return (int)n;
 }
 
 /* Jobs for an idle process, or word that there are no more. */
@@ -68,7 +70,10 @@ static perp_status give(leader *l, int to)
     hand *h = &l->hand[to];
     int n = left ? perp__jobs_take(l->jobs, list_length(l, h, left), job) : 0;
     if (!n && perp__jobs_left(l->jobs)) return PERP_OK; /* others must be done before */
-    h->is_idle = 0, h->is_over = !n, h->given = n, h->since = perp__now();
+    h->is_idle = 0;
+    h->is_over = !n;
+    h->given = n;
+    h->since = perp__now();
     l->over += !n;
     return perp__ranks_send(to, job, (size_t)n * sizeof *job);
 }
@@ -104,7 +109,8 @@ static perp_status take_answer(leader *l, int from, size_t n)
     if (status != PERP_OK) return status;
     memcpy(&a, l->in, sizeof a);
     if (a.count) h->pace = (perp__now() - h->since) / (double)a.count;
-    h->is_idle = 1, h->given = 0;
+    h->is_idle = 1;
+    h->given = 0;
     take_results(l, a);
     return PERP_OK;
 }
@@ -116,7 +122,10 @@ static perp_status look_round(leader *l)
     perp_status status = perp__ranks_probe(&from, &n);
     if (status == PERP_OK && from >= 0) status = take_answer(l, from, n);
     for (int i = 1; i < l->ranks && status == PERP_OK; i++)
-        if (l->hand[i].is_idle) status = give(l, i), idle++;
+        if (l->hand[i].is_idle) {
+            status = give(l, i);
+            idle++;
+        }
     if (from < 0 && status == PERP_OK) {
         perp__jobs_left(l->jobs); /* asks whether to stop */
         pause_a_little();
@@ -185,7 +194,12 @@ static void do_listed(void *context, int thread, int i)
 
 static perp_status send_answer(follower *f)
 {
-    f->answer.status = f->failed ? PERP_ERR_MEMORY : f->stopped ? PERP_ERR_STOPPED : PERP_OK;
+    if (f->failed)
+        f->answer.status = PERP_ERR_MEMORY;
+    else if (f->stopped)
+        f->answer.status = PERP_ERR_STOPPED;
+    else
+        f->answer.status = PERP_OK;
     memcpy(f->out.at, &f->answer, sizeof f->answer);
     return perp__ranks_send(0, f->out.at, f->out.length);
 }

@@ -176,7 +176,9 @@ static perp_status run_to_end(const perp_sweep *s, perp__worker *w, const perp__
 
 static const char *outcome_of(const perp_sweep_result *r)
 {
-    return r->verified ? "verified" : r->status == PERP_OK ? "no solution" : "refused";
+    if (r->verified) return "verified";
+    if (r->status == PERP_OK) return "no solution";
+    return "refused";
 }
 
 perp_sweep_result perp__do_job(const perp_sweep *s, perp__worker *w, long long job)
@@ -196,9 +198,12 @@ perp_sweep_result perp__do_job(const perp_sweep *s, perp__worker *w, long long j
     result.error = ending.error;
     result.outcome = ending.outcome ? ending.outcome : outcome_of(&result);
     if (!result.verified) {
-        result.reason = ending.reason  ? ending.reason
-                        : w->diag.text ? w->diag.text
-                                       : perp_status_message(result.status);
+        if (ending.reason)
+            result.reason = ending.reason;
+        else if (w->diag.text)
+            result.reason = w->diag.text;
+        else
+            result.reason = perp_status_message(result.status);
         if (!ending.reason && w->diag.text) w->diag.text[strcspn(w->diag.text, "\n")] = 0;
     }
     return result;
@@ -275,7 +280,8 @@ static void work(void *context, int thread, int i)
     perp__jobs *t = context;
     perp__worker w = {0};
     long long k;
-    (void)thread, (void)i;
+    (void)thread;
+    (void)i;
     int ok = perp__worker_open(&w, t->sweep);
     pthread_mutex_lock(&t->lock);
     if (!ok && t->status == PERP_OK) t->status = PERP_ERR_MEMORY;
@@ -354,13 +360,16 @@ perp_status perp_sweep_run(const perp_sweep *sweep, const perp_sweep_run_options
     perp_sweep_run_options o = perp_sweep_run_options_default();
     if (!perp__options_take(&o, sizeof o, options) || !sweep || !sink) return PERP_ERR_ARG;
     if (o.shards < 1 || o.shard < 0 || o.shard >= o.shards || o.threads < 0) return PERP_ERR_ARG;
-    int is_shared = o.ranks && perp__ranks() > 1, threads = o.threads   ? o.threads
-                                                            : is_shared ? 1
-                                                                        : perp__processors();
+    int is_shared = o.ranks && perp__ranks() > 1, threads = o.threads;
+    if (!threads) threads = is_shared ? 1 : perp__processors();
     if (is_shared && perp__rank() > 0) return perp__ranks_follow(sweep, threads, o.stop, context);
     perp__jobs *t = calloc(1, sizeof *t);
     if (!t) return PERP_ERR_MEMORY;
-    t->sweep = sweep, t->o = o, t->sink = sink, t->context = context, t->threads = threads;
+    t->sweep = sweep;
+    t->o = o;
+    t->sink = sink;
+    t->context = context;
+    t->threads = threads;
     t->n = (sweep->axes.jobs - o.shard + o.shards - 1) / o.shards;
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->moved, NULL);

@@ -28,7 +28,8 @@ static perp_status create(const perp_sweep_options *s, const perp_model *model, 
 {
     job *j = calloc(1, sizeof *j);
     if (!j) return PERP_ERR_MEMORY;
-    j->model = model, j->data = s->data;
+    j->model = model;
+    j->data = s->data;
     perp_status status = perp_identify_options_default(model, &j->o, diag);
     if (status == PERP_OK && !perp__options_take(&j->o, sizeof j->o, s->identify))
         status = PERP_ERR_ARG;
@@ -49,7 +50,8 @@ static int no_columns(const void *of)
 
 static const char *no_column(const void *of, int i)
 {
-    (void)of, (void)i;
+    (void)of;
+    (void)i;
     return NULL;
 }
 
@@ -92,7 +94,9 @@ static perp_status run(void *of, perp__take_row take, void *context, double *las
                        perp__ending *ending, perp_diag *diag)
 {
     job *j = of;
-    (void)take, (void)context, (void)last;
+    (void)take;
+    (void)context;
+    (void)last;
     j->answer = (perp_identification){.size = sizeof j->answer};
     perp_status status = perp_identify(j->model, j->data, &j->o, &j->answer, diag);
     if (status != PERP_OK) return status;

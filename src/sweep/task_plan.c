@@ -59,15 +59,22 @@ static int number(const void *of, int i, char room[PERP__NUMBER_NAME], const cha
 {
     enum { COST, HORIZON, FREE };
     const job *j = of;
-    const char *name = i == COST      ? "cost"
-                       : i == HORIZON ? "horizon"
-                                      : perp_plan_free_name(j->plan, i - FREE);
+    const char *name;
+    if (i == COST)
+        name = "cost";
+    else if (i == HORIZON)
+        name = "horizon";
+    else
+        name = perp_plan_free_name(j->plan, i - FREE);
     if (!name) return 0;
     snprintf(room, PERP__NUMBER_NAME, "%s", name);
     *unit = i == HORIZON ? "s" : "";
-    *value = i == COST      ? j->result.cost
-             : i == HORIZON ? j->result.horizon
-                            : perp_plan_free_value(j->plan, i - FREE);
+    if (i == COST)
+        *value = j->result.cost;
+    else if (i == HORIZON)
+        *value = j->result.horizon;
+    else
+        *value = perp_plan_free_value(j->plan, i - FREE);
     return 1;
 }
 

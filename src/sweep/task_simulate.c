@@ -43,7 +43,11 @@ static const char *column_unit(const void *of, int i)
 static int number(const void *of, int i, char room[PERP__NUMBER_NAME], const char **unit,
                   double *value)
 {
-    (void)of, (void)i, (void)room, (void)unit, (void)value;
+    (void)of;
+    (void)i;
+    (void)room;
+    (void)unit;
+    (void)value;
     return 0;
 }
 
