@@ -199,7 +199,10 @@ static double mean_of(const double *y, int n)
     double sum = 0;
     int count = 0;
     for (int i = 0; i < n; i++)
-        if (isfinite(y[i])) sum += y[i], count++;
+        if (isfinite(y[i])) {
+            sum += y[i];
+            count++;
+        }
     return count ? sum / count : 0;
 }
 
@@ -256,7 +259,10 @@ void perp__indices_find(const double *y, int n, int d, perp__index *first, perp_
     double centre = 0, count = 0;
     int rows = d + 2;
     for (int k = 0; k + rows <= n; k += rows)
-        if (is_whole(y + k, rows)) centre += 0.5 * (y[k] + y[k + 1]), count++;
+        if (is_whole(y + k, rows)) {
+            centre += 0.5 * (y[k] + y[k + 1]);
+            count++;
+        }
     if (count > 0) centre /= count;
     for (int i = 0; i < d; i++) {
         double sums[PARTS * TERMS] = {0};

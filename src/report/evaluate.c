@@ -38,7 +38,9 @@ static int find_columns(perp__evaluation *r)
 
 static double after_alone(const void *context, perp_symbol_kind kind, int i, int is_before)
 {
-    (void)context, (void)kind, (void)i;
+    (void)context;
+    (void)kind;
+    (void)i;
     return is_before ? (double)NAN : 0;
 }
 
@@ -122,10 +124,14 @@ static void find_inputs(perp__evaluation *r, double t, int i, double *input)
     perp__tape_eval(&r->inputs, r->ws);
     for (int k = 0; k < m->nitem[PERP_INPUT]; k++) {
         const perp__item *item = &m->item[PERP_INPUT][k];
-        input[k] = r->column[PERP_INPUT][k] ? at_row(r->column[PERP_INPUT][k], i)
-                   : item->table.n          ? perp__table_value(&item->table, t, &r->hint)
-                   : item->expr < 0         ? (double)NAN
-                                            : r->ws[r->inputs.out[k]];
+        if (r->column[PERP_INPUT][k])
+            input[k] = at_row(r->column[PERP_INPUT][k], i);
+        else if (item->table.n)
+            input[k] = perp__table_value(&item->table, t, &r->hint);
+        else if (item->expr < 0)
+            input[k] = (double)NAN;
+        else
+            input[k] = r->ws[r->inputs.out[k]];
     }
 }
 

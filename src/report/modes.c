@@ -166,11 +166,15 @@ static void put_law(finder *f, const part *p, int row, double force, double v, d
     }
     if (p->strip < 0) return;
     double tiny = PERP_TOL_STEP;
-    int mode = isnan(force + v + bound) ? PERP__MODE_UNKNOWN
-               : !(bound > tiny)        ? 3
-               : v > tiny               ? 1
-               : v < -tiny              ? 2
-                                        : 0;
+    int mode = 0;
+    if (isnan(force + v + bound))
+        mode = PERP__MODE_UNKNOWN;
+    else if (!(bound > tiny))
+        mode = 3;
+    else if (v > tiny)
+        mode = 1;
+    else if (v < -tiny)
+        mode = 2;
     out->strip[p->strip].mode[row] = (signed char)mode;
 }
 
@@ -179,9 +183,15 @@ static int side_of(const perp__pair *pair, const double *x)
 {
     double a = x[A], b = x[B], tiny = PERP_TOL_STEP;
     if (isnan(a + b)) return PERP__MODE_UNKNOWN;
-    if (!pair->two_sided) return a > tiny && a > b ? 0 : b > tiny ? 2 : 1;
+    if (!pair->two_sided) {
+        if (a > tiny && a > b) return 0;
+        if (b > tiny) return 2;
+        return 1;
+    }
     if (fabs(b) > tiny) return b > 0 ? 0 : 2;
-    return a <= x[LO] + tiny ? 0 : a >= x[HI] - tiny ? 2 : 1;
+    if (a <= x[LO] + tiny) return 0;
+    if (a >= x[HI] - tiny) return 2;
+    return 1;
 }
 
 /* Natural map and product of a pair; NaN where they are not known. */
@@ -205,10 +215,14 @@ static void put_pair(finder *f, int i, int row, const double *value)
     const part *p = &f->pair[i];
     const double *x = value + p->root;
     double guard = pair->guard >= 0 ? x[GUARD] : 1, violation, product;
-    if (p->strip >= 0)
-        f->out->strip[p->strip].mode[row] = (signed char)(isnan(guard) ? PERP__MODE_UNKNOWN
-                                                          : guard > 0  ? side_of(pair, x)
-                                                                       : 3);
+    if (p->strip >= 0) {
+        int mode = 3;
+        if (isnan(guard))
+            mode = PERP__MODE_UNKNOWN;
+        else if (guard > 0)
+            mode = side_of(pair, x);
+        f->out->strip[p->strip].mode[row] = (signed char)(mode);
+    }
     if (!(guard > 0)) return;
     measure(pair, x, &violation, &product);
     f->out->violation[row] = fmax(f->out->violation[row], violation); /* fmax ignores a NaN */

@@ -17,7 +17,11 @@ enum { MOST = 2000, LEAST = 200, MOST_POSES = 1000000, MOST_CONTACTS = 200000, M
 static int reserve(void *list, int *room, int n, size_t size)
 {
     void *old, *more;
-    int larger = n < 2 * *room ? 2 * *room : n < 64 ? 64 : n;
+    int larger = n;
+    if (n < 2 * *room)
+        larger = 2 * *room;
+    else if (n < 64)
+        larger = 64;
     if (n <= *room) return 1;
     memcpy(&old, list, sizeof old);
     more = realloc(old, (size_t)larger * size);
@@ -44,8 +48,14 @@ static void put_mesh(perp__text *out, const perp_mesh *mesh)
     put_numbers(out, point, 3 * n);
     perp__text_put(out, ",\"face\":[");
     for (int k = 0; (n = perp_mesh_face(mesh, k, &corner)) != 0; k++) {
-        for (int i = 0; i < n; i++)
-            perp__text_format(out, "%s%d", i ? "," : k ? ",[" : "[", corner[i]);
+        for (int i = 0; i < n; i++) {
+            const char *opens = "[";
+            if (i)
+                opens = ",";
+            else if (k)
+                opens = ",[";
+            perp__text_format(out, "%s%d", opens, corner[i]);
+        }
         perp__text_put(out, "]");
     }
     perp__text_put(out, "]}");
@@ -155,7 +165,12 @@ perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *
     m->npoint = npoint;
     m->size = (size_t)nbody * PERP__POSE + 3 * (size_t)npoint;
     int most = (int)((size_t)MOST_POSES * PERP__POSE / m->size);
-    m->most = most > MOST ? MOST : most < LEAST ? LEAST : most;
+    if (most > MOST)
+        m->most = MOST;
+    else if (most < LEAST)
+        m->most = LEAST;
+    else
+        m->most = most;
     m->body_of = malloc(((size_t)nshape + 1) * sizeof *m->body_of);
     m->event = malloc(MOST_EVENTS * sizeof *m->event);
     if (!m->body_of || !m->event || !put_shapes(&m->shapes, shape, nshape, name, nbody)) {
@@ -186,7 +201,8 @@ static void put_tendons(perp__text *out, const perp__joints *j)
             n += perp__points_at(s->path[k].kind);
             if (!n || (k + 1 < s->npath && s->path[k + 1].kind != PERP_PATH_PULLEY)) continue;
             perp__text_format(out, "%s%d", begin, n);
-            begin = ",", n = 0;
+            begin = ",";
+            n = 0;
         }
         if (s->npath) begin = "],[";
     }
@@ -421,7 +437,13 @@ static void find_event(perp_motion *m, double t)
     int i = 0, j = 0;
     while (i < m->npress || j < m->nbefore) {
         perp__press *now = &m->press[i], *old = &m->before[j];
-        int order = i == m->npress ? 1 : j == m->nbefore ? -1 : by_shapes(now, old);
+        int order;
+        if (i == m->npress)
+            order = 1;
+        else if (j == m->nbefore)
+            order = -1;
+        else
+            order = by_shapes(now, old);
         int slips = order == 0 ? now->slips - old->slips : 0;
         if (order < 0) now->is_new = 1;
         if (order == 0 && old->is_new && m->nevent) m->event[m->nevent - 1].impulse += now->impulse;
@@ -442,8 +464,12 @@ static int add_event(perp_motion *m, const perp_contact *touch, int n, double t)
 {
     perp__press *press = m->before;
     int room = m->cbefore;
-    m->before = m->press, m->nbefore = m->npress, m->cbefore = m->cpress;
-    m->press = press, m->npress = 0, m->cpress = room;
+    m->before = m->press;
+    m->nbefore = m->npress;
+    m->cbefore = m->cpress;
+    m->press = press;
+    m->npress = 0;
+    m->cpress = room;
     if (!list_presses(m, touch, n)) return 0;
     if (m->steps > 2) find_event(m, t); /* what the first step has is no change */
     return 1;

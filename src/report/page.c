@@ -431,7 +431,12 @@ static int put_data(perp__text *out, stack *all, const perp__view *v, const perp
     int ok = 1, most = o->max_rows / v->nruns;
     perp__text_put(out, "{\"perp\":");
     perp__text_json(out, perp_version());
-    put_string(out, "title", o->title ? o->title : v->nruns == 1 ? v->name[0] : "perp report");
+    const char *title = "perp report";
+    if (o->title)
+        title = o->title;
+    else if (v->nruns == 1)
+        title = v->name[0];
+    put_string(out, "title", title);
     perp__text_format(out, ",\"leftOut\":%d,\"columns\":[", v->left_out);
     for (int k = 0; k < v->nshown; k++) {
         perp__text_format(out, "%s{\"group\":%d", k ? "," : "", v->shown[k].group);
@@ -490,7 +495,10 @@ static perp_status write_page(const perp__text *still, const perp__text *data,
 static perp_status write_page(const perp__text *still, const perp__text *data,
                               const perp__text *all, const char *path, perp_diag *diag)
 {
-    (void)still, (void)data, (void)all, (void)path;
+    (void)still;
+    (void)data;
+    (void)all;
+    (void)path;
     return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
                         "this build has no page: it was built without node. Run scripts/setup, "
                         "which installs nodejs, npm and the page's packages, then cmake "

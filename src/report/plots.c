@@ -173,11 +173,12 @@ perp_status perp__plots_svg(const perp__view *v, const perp_report_options *o, i
     if (status == PERP_OK && !o->columns) add_residual(&p, v);
     if (p.arena.failed) status = PERP_ERR_MEMORY;
     if (status == PERP_OK && p.npanels) {
-        perp_figure figure = {.title = o->title        ? o->title
-                                       : v->nruns == 1 ? v->name[0]
-                                                       : NULL,
-                              .panels = p.panels,
-                              .npanels = p.npanels};
+        const char *title = NULL;
+        if (o->title)
+            title = o->title;
+        else if (v->nruns == 1)
+            title = v->name[0];
+        perp_figure figure = {.title = title, .panels = p.panels, .npanels = p.npanels};
         status = perp_figure_svg(&figure, &out->at, &out->length);
     }
     for (int r = 0; r < v->nruns && modes; r++) perp__modes_clear(&modes[r]);

@@ -17,7 +17,12 @@ typedef struct difference {
 static uint64_t next_difference(difference *d, uint64_t bits)
 {
     uint64_t left, slope = bits - d->value;
-    left = d->order == 0 ? bits : d->order == 1 ? slope : slope - d->slope;
+    if (d->order == 0)
+        left = bits;
+    else if (d->order == 1)
+        left = slope;
+    else
+        left = slope - d->slope;
     d->value = bits;
     d->slope = slope;
     return d->order == 0 ? left : left << 1 ^ (left >> 63 ? UINT64_MAX : 0);
@@ -44,7 +49,10 @@ static int best_order(const uint64_t *x, int n)
     size_t least = size_of(x, n, 0);
     for (int order = 1; order < ORDERS; order++) {
         size_t size = size_of(x, n, order);
-        if (size < least) least = size, best = order;
+        if (size < least) {
+            least = size;
+            best = order;
+        }
     }
     return best;
 }

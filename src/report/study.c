@@ -93,7 +93,12 @@ static perp_status choose(study *s, const perp_report_options *o, perp_diag *dia
     int first = 1 + s->naxis;
     s->nresult = perp_trajectory_columns(s->table) - first - 2; /* behind them steps and error */
     s->drawn = s->naxis < MOST_AXES ? s->naxis : MOST_AXES;
-    s->shown = o->columns ? o->ncolumns : s->nresult < MOST_RESULTS ? s->nresult : MOST_RESULTS;
+    if (o->columns)
+        s->shown = o->ncolumns;
+    else if (s->nresult < MOST_RESULTS)
+        s->shown = s->nresult;
+    else
+        s->shown = MOST_RESULTS;
     PERP_TAKE(&s->arena, s->result, s->shown + 1);
     if (s->arena.failed) return PERP_ERR_MEMORY;
     for (int i = 0; i < s->shown; i++) {
@@ -210,7 +215,8 @@ static void draw_effect(study *s, const perp__effect *e, perp_series to[2])
 
 static void range_of(const double *x, int n, double *low, double *high)
 {
-    *low = INFINITY, *high = -INFINITY;
+    *low = INFINITY;
+    *high = -INFINITY;
     for (int i = 0; i < n; i++) {
         if (!isfinite(x[i])) continue;
         *low = fmin(*low, x[i]);
@@ -381,9 +387,12 @@ static void put_quantiles(const study *s, perp__text *out, int k, double *sorted
     for (int q = 0; q < 5; q++) {
         double at = share[q] * (n - 1);
         int i = n ? (int)at : 0;
-        put_cell(out, !n          ? (double)NAN
-                      : i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i])
-                                  : sorted[i]);
+        double quantile = sorted[i];
+        if (!n)
+            quantile = (double)NAN;
+        else if (i + 1 < n)
+            quantile = sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]);
+        put_cell(out, quantile);
     }
     put_cell(out, n ? sum / n : (double)NAN);
     perp__text_put(out, "</tr>\n");
@@ -424,7 +433,12 @@ static void put_indices(const study *s, perp__text *out)
     perp__text_put(out, "</tr>\n");
     for (int r = 0; r < s->shown; r++)
         for (int which = 0; which < 1 + s->is_paired; which++) {
-            put_name(out, s, s->result[r], !s->is_paired ? "" : which ? ", in total" : ", alone");
+            const char *share = ", alone";
+            if (!s->is_paired)
+                share = "";
+            else if (which)
+                share = ", in total";
+            put_name(out, s, s->result[r], share);
             for (int a = 0; a < s->naxis; a++)
                 put_index(out, (which ? s->total : s->first) + r * s->naxis + a);
             perp__text_put(out, "</tr>\n");

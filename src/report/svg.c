@@ -247,7 +247,10 @@ static void pen_put(pen *p, double x, double y)
 static void pen_flush(pen *p)
 {
     int wanted[4] = {0, 1, 2, 3}, count = p->n > 1 ? 4 : p->n;
-    if (count == 4 && p->order[1] > p->order[2]) wanted[1] = 2, wanted[2] = 1;
+    if (count == 4 && p->order[1] > p->order[2]) {
+        wanted[1] = 2;
+        wanted[2] = 1;
+    }
     for (int k = 0; k < count; k++) {
         int i = wanted[k], before = k ? wanted[k - 1] : -1;
         if (before >= 0 && p->order[i] == p->order[before]) continue;
@@ -452,7 +455,9 @@ static double draw_legend(perp__text *out, const perp_panel *p, double left, dou
 static int panel_height(const perp_panel *p)
 {
     int strip = p->strip ? ROW * p->strip->nrows + 4 * LINE : 0;
-    return p->height ? p->height : strip ? strip : 220;
+    if (p->height) return p->height;
+    if (strip) return strip;
+    return 220;
 }
 
 static void draw_panel(perp__text *out, const perp_panel *p, int id, double edge, double right,

@@ -15,7 +15,14 @@ static const double LARGEST = PERP_HUGE, SMALLEST = PERP_TINY;
 static double nice_step(double x)
 {
     double power = pow(10, floor(log10(x))), share = x / power;
-    return power * (share <= 1.0000001 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
+    double rounded = 10;
+    if (share <= 1.0000001)
+        rounded = 1;
+    else if (share <= 2)
+        rounded = 2;
+    else if (share <= 5)
+        rounded = 5;
+    return power * rounded;
 }
 
 /* "1e-05" to "1e-5", "1e+06" to "1e6", "1.50e3" to "1.5e3" */
@@ -38,15 +45,21 @@ static void write_label(char *label, size_t size, double x, double step, double 
     int decimals = (int)fmax(0, -floor(log10(step) + PERP_TOL_WHOLE));
     if (fabs(x) < PERP_TOL_WHOLE * step) x = 0;
     if (x == 0 || (largest < 1e5 && largest >= 1e-3)) {
-        perp__format(label, size, "%.*f",
-                     x == 0 && largest < 1e-3 ? 0
-                     : decimals > 12          ? 12
-                                              : decimals,
-                     x);
+        int places = decimals;
+        if (x == 0 && largest < 1e-3)
+            places = 0;
+        else if (decimals > 12)
+            places = 12;
+        perp__format(label, size, "%.*f", places, x);
         return;
     }
     int digits = (int)ceil(log10(fabs(x) / step) - PERP_TOL_WHOLE);
-    perp__format(label, size, "%.*e", digits < 0 ? 0 : digits > 12 ? 12 : digits, x);
+    int places = digits;
+    if (digits < 0)
+        places = 0;
+    else if (digits > 12)
+        places = 12;
+    perp__format(label, size, "%.*e", places, x);
     tidy_exponent(label);
 }
 
