@@ -87,14 +87,19 @@ static function *add_function(writer *w, const char *prefix, const char *name, i
                               int ngiven, int nout)
 {
     if (w->failed ||
-        !perp__grow(&w->function, &w->cfunction, w->nfunction + 1, sizeof *w->function))
-        return w->failed = 1, NULL;
+        !perp__grow(&w->function, &w->cfunction, w->nfunction + 1, sizeof *w->function)) {
+        w->failed = 1;
+        return NULL;
+    }
     function *f = &w->function[w->nfunction++];
     *f = (function){.first = first, .count = count, .ngiven = ngiven, .nout = nout};
     join(f->name, prefix, name, "");
     f->given = calloc((size_t)ngiven + 1, sizeof *f->given);
     f->out = calloc((size_t)nout + 1, sizeof *f->out);
-    if (!f->given || !f->out) return w->failed = 1, NULL;
+    if (!f->given || !f->out) {
+        w->failed = 1;
+        return NULL;
+    }
     return f;
 }
 
@@ -110,7 +115,8 @@ static void add_entry(writer *w, matrix *m, int64_t row, int column, perp_expr e
 static matrix *set_column(matrix *m, const char *name, int rows)
 {
     join(m->name, name, "", "");
-    m->rows = rows, m->columns = 1;
+    m->rows = rows;
+    m->columns = 1;
     return m;
 }
 
@@ -152,7 +158,8 @@ static int find_inputs(writer *w)
         for (int i = 0; i < most[k]; i++) {
             if (!is_read(m, k, i)) continue;
             int s = symbol_of(m, k, i);
-            w->input_of[s] = k, w->column_of[s] = w->size[k];
+            w->input_of[s] = k;
+            w->column_of[s] = w->size[k];
             w->symbol[k][w->size[k]++] = s;
         }
     }
@@ -319,7 +326,8 @@ static void derive(writer *w, int which)
     for (int i = 0; i < f->ngiven; i++) {
         const matrix *from = i < of.ngiven ? &of.given[i] : &of.out[i - of.ngiven];
         matrix *given = &f->given[i];
-        given->rows = from->rows, given->columns = from->columns;
+        given->rows = from->rows;
+        given->columns = from->columns;
         join(given->name, i < of.ngiven ? "" : "out_", from->name, "");
     }
     for (int k = 0; k < of.nout; k++) derive_matrix(w, &of, &of.out[k], f->out + k * nin);
@@ -335,20 +343,29 @@ static int pattern_of(writer *w, const matrix *m, int is_dense)
     int *x = malloc((size_t)length * sizeof *x);
     if (!x || !perp__grow(&w->pattern, &w->cpattern, w->npattern + 1, sizeof *w->pattern)) {
         free(x);
-        return w->failed = 1, 0;
+        w->failed = 1;
+        return 0;
     }
     if (is_dense) length = 3;
-    x[0] = (int)m->rows, x[1] = m->columns, x[2] = is_dense;
+    x[0] = (int)m->rows;
+    x[1] = m->columns;
+    x[2] = is_dense;
     for (int c = 0, k = 0; !is_dense && c < m->columns; c++) {
         for (; k < n && m->entry[k].column == c; k++) x[3 + m->columns + k] = (int)m->entry[k].row;
         x[3 + c] = k;
     }
     for (int i = 0; i < w->npattern; i++)
         if (w->pattern[i][0] == length &&
-            memcmp(w->pattern[i] + 1, x, (size_t)length * sizeof *x) == 0)
-            return free(x), i;
+            memcmp(w->pattern[i] + 1, x, (size_t)length * sizeof *x) == 0) {
+            free(x);
+            return i;
+        }
     int *kept = malloc(((size_t)length + 1) * sizeof *kept);
-    if (!kept) return free(x), w->failed = 1, 0;
+    if (!kept) {
+        free(x);
+        w->failed = 1;
+        return 0;
+    }
     kept[0] = length;
     memcpy(kept + 1, x, (size_t)length * sizeof *x);
     free(x);
@@ -373,8 +390,10 @@ static int place_of(writer *w, const perp__tape *tape, int slot, const int *plac
 {
     int constant = slot - tape->first;
     if (constant < 0 || constant >= tape->nconst) return place[slot];
-    if (!perp__grow(&w->number, &w->cnumber, w->nnumber + 1, sizeof *w->number))
-        return w->failed = 1, 0;
+    if (!perp__grow(&w->number, &w->cnumber, w->nnumber + 1, sizeof *w->number)) {
+        w->failed = 1;
+        return 0;
+    }
     w->number[w->nnumber++] = tape->constant[constant];
     return -w->nnumber;
 }
@@ -394,10 +413,13 @@ static void put_interface(writer *w, int k, int nplace)
     const function *f = &w->function[k];
     perp__text *t = &w->text;
     const char *before = "", *name = f->name;
-    if (strncmp(name, "jac_jac_", 8) == 0)
-        before = "jac_jac_", name += 8;
-    else if (strncmp(name, "jac_", 4) == 0)
-        before = "jac_", name += 4;
+    if (strncmp(name, "jac_jac_", 8) == 0) {
+        before = "jac_jac_";
+        name += 8;
+    } else if (strncmp(name, "jac_", 4) == 0) {
+        before = "jac_";
+        name += 4;
+    }
     char own[2 * MOST_NAME + PERP__IDENTIFIER];
     snprintf(own, sizeof own, "%s%s_%s", before, w->name, name);
     perp__text_format(t, "\nSYMBOL casadi_int %s_n_in(void)\n{\n    return %d;\n}\n\n", own,
@@ -614,7 +636,10 @@ static perp_status make(writer *w, int order, perp_casadi_info *info, perp_diag 
         return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(w->model->source.name),
                             "the model has too many unknowns for tables of its derivatives\n");
     if (!make_instant(w)) return perp__out_of_memory(diag, "export");
-    add_residual(w), add_pairs(w), add_outputs(w), add_start(w);
+    add_residual(w);
+    add_pairs(w);
+    add_outputs(w);
+    add_start(w);
     for (int done = 0, first = 0; done < order; done++) {
         int end = w->nfunction;
         for (int k = first; k < end && !w->failed; k++) derive(w, k);
@@ -623,7 +648,8 @@ static perp_status make(writer *w, int order, perp_casadi_info *info, perp_diag 
     add_parameters(w);
     if (w->failed || graph_of(w)->failed || !write_text(w, info))
         return perp__out_of_memory(diag, "export");
-    info->equations = w->model->nequation, info->pairs = w->model->npair;
+    info->equations = w->model->nequation;
+    info->pairs = w->model->npair;
     info->functions = w->nfunction;
     return PERP_OK;
 }
@@ -672,7 +698,10 @@ perp_status perp_export_casadi(const perp_model *model, const perp_casadi_option
     perp__identifier(w.name, sizeof w.name, perp_model_name(model));
     status = make(&w, o.order, &own, diag);
     if (status == PERP_OK) status = perp__text_write(&w.text, path, diag);
-    if (status == PERP_OK && info) own.size = info->size, *info = own;
+    if (status == PERP_OK && info) {
+        own.size = info->size;
+        *info = own;
+    }
     clear(&w);
     return status;
 }

@@ -85,9 +85,12 @@ static perp_status make_problem(perp__code *c)
         return perp__refuse(c->diag, PERP_ERR_ARG, perp__in(c->model->source.name),
                             "the model has no step for its runs; name one\n");
     o.to = o.from + o.step;
-    o.integrator = c->o.integrator, o.tol = c->o.tol, o.theta = c->o.theta;
+    o.integrator = c->o.integrator;
+    o.tol = c->o.tol;
+    o.theta = c->o.theta;
     o.ninput = o.nparameter = PERP_ALL;
-    c->o.step = o.step, c->o.from = o.from;
+    c->o.step = o.step;
+    c->o.from = o.from;
     return perp_simulation_create(c->model, &o, &c->sim, c->diag);
 }
 
@@ -177,8 +180,11 @@ static perp_status write_texts(const perp__code *c, const char *folder, const pe
         ok = length > 0 && length < (int)sizeof path && perp__output_open(&output[opened], path, 0);
         error = errno;
         if (!ok) break;
-        if (fwrite(t->at, 1, t->length, output[opened].file) != t->length)
-            ok = 0, error = errno, opened++;
+        if (fwrite(t->at, 1, t->length, output[opened].file) != t->length) {
+            ok = 0;
+            error = errno;
+            opened++;
+        }
     }
     if (perp__output_close_all(output, opened, ok ? PERP__REPLACE : PERP__DISCARD) && ok)
         return PERP_OK;
@@ -219,7 +225,10 @@ perp_status perp_export_c(const perp_model *model, const perp_c_options *options
     if (status == PERP_OK) status = look_at_first_step(&c);
     if (status == PERP_OK) status = make_initial(&c);
     if (status == PERP_OK) status = write_files(&c, folder);
-    if (status == PERP_OK && info) c.info.size = info->size, *info = c.info;
+    if (status == PERP_OK && info) {
+        c.info.size = info->size;
+        *info = c.info;
+    }
     perp__tape_clear(&c.initial);
     perp_simulation_destroy(c.sim);
     free(c.side);

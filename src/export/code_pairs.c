@@ -90,7 +90,8 @@ static void take_all(pairs *p, const char *side, const char *equation, perp__tex
         int two = m->pair[i].two_sided;
         sharp row = {side[i] == 1 ? s->pair[k].a : s->pair[k].b, root[side[i] == 2], -1};
         if (side[i] && !two) take(p, row, m->pair[i].at, plain);
-        root += two ? 4 : 2, k += two != 0;
+        root += two ? 4 : 2;
+        k += two != 0;
     }
 }
 
@@ -127,15 +128,21 @@ static void put_statements(const pairs *p, perp__text *to)
         if (!p->is_used[i]) continue;
         perp__text_format(to, "    const twofold v%d = twofold_%s(", first + i, function[code->op]);
         put_operand(p, code->a, to);
-        if (takes_two(code->op)) perp__text_put(to, ", "), put_operand(p, code->b, to);
+        if (takes_two(code->op)) {
+            perp__text_put(to, ", ");
+            put_operand(p, code->b, to);
+        }
         perp__text_put(to, ");\n");
     }
     for (int k = 0; k < p->n; k++) {
         perp__text_format(to, "    s->value[%d] = ", p->row[k].row);
         if (p->row[k].right >= 0) perp__text_put(to, "twofold_sub(");
         put_operand(p, p->row[k].left, to);
-        if (p->row[k].right >= 0)
-            perp__text_put(to, ", "), put_operand(p, p->row[k].right, to), perp__text_put(to, ")");
+        if (p->row[k].right >= 0) {
+            perp__text_put(to, ", ");
+            put_operand(p, p->row[k].right, to);
+            perp__text_put(to, ")");
+        }
         perp__text_put(to, ".hi;\n");
     }
     perp__text_put(to, "}\n\n");

@@ -200,7 +200,8 @@ static void put_conditions(writer *w)
     for (int i = 0, p = 0; i < m->npair; i++, p++) {
         int two = m->pair[i].two_sided;
         put_values_of_pair(w, p, root, two, s->tape.guard_of[i] >= 0);
-        root += two ? 4 : 2, p += two != 0;
+        root += two ? 4 : 2;
+        p += two != 0;
     }
     perp__text_put(w->to, "}\n\n");
 }
@@ -436,10 +437,13 @@ static size_t bytes_of(const member *list, int n, size_t real)
 {
     size_t bytes = 0, most = real > sizeof(long) ? real : sizeof(long);
     for (int i = 0; i < n; i++) {
-        size_t one = strcmp(list[i].type, "@_real") == 0        ? real
-                     : strcmp(list[i].type, "long") == 0        ? sizeof(long)
-                     : strcmp(list[i].type, "signed char") == 0 ? 1
-                                                                : sizeof(int);
+        size_t one = sizeof(int);
+        if (strcmp(list[i].type, "@_real") == 0)
+            one = real;
+        else if (strcmp(list[i].type, "long") == 0)
+            one = sizeof(long);
+        else if (strcmp(list[i].type, "signed char") == 0)
+            one = 1;
         bytes = (bytes + one - 1) / one * one + one * (size_t)at_least_one(list[i].n);
     }
     return (bytes + most - 1) / most * most;
@@ -699,7 +703,9 @@ static void put_program(const writer *w)
 static int emit_tapes(writer *w, perp__text *to)
 {
     const perp__step *s = &w->c->sim->step;
-    w->inputs = s->table.tape, w->inputs.out = w->slot, w->inputs.nout = 0;
+    w->inputs = s->table.tape;
+    w->inputs.out = w->slot;
+    w->inputs.nout = 0;
     w->slot += s->table.n;
     for (int k = 0; k < s->table.n; k++)
         if (s->table.formula[k] >= 0)
@@ -729,16 +735,25 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
     const perp__step *s = &w->c->sim->step;
     int ok = emit_tapes(w, &statements);
     w->to = &tables;
-    put_rows(w), put_conditions(w), put_pairs(w), put_sizes(w), put_inputs(w), put_columns(w);
+    put_rows(w);
+    put_conditions(w);
+    put_pairs(w);
+    put_sizes(w);
+    put_inputs(w);
+    put_columns(w);
     put_parameters(w);
     put_places(w, "constant_at", w->constant_place, w->nconstant);
     put_numbers(w, "constant_value", w->constant, w->nconstant);
     perp__text_format(&tables, "enum { NCONSTANT = %d };\n\n", w->nconstant);
     w->nsharp = perp__code_pairs(w->c, w->style.place, &w->pairs, &w->plain);
-    w->c->info.unknowns = s->ny, w->c->info.pairs = s->np;
+    w->c->info.unknowns = s->ny;
+    w->c->info.pairs = s->np;
     w->c->info.pivots = 10 * s->np + 200;
-    w->to = header, put_header(w);
-    w->to = source, put_begin(w), put_sizes_of_problem(w);
+    w->to = header;
+    put_header(w);
+    w->to = source;
+    put_begin(w);
+    put_sizes_of_problem(w);
     if (ok && !tables.failed) {
         perp__text_bytes(source, tables.at, tables.length);
         perp__text_bytes(source, statements.at, statements.length);
@@ -747,7 +762,8 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
     put_pairs_of_floats(w);
     perp__text_put(source, (const char *)perp__step_text);
     put_functions(w);
-    w->to = program, put_program(w);
+    w->to = program;
+    put_program(w);
     ok = ok && !tables.failed && !w->pairs.failed && !w->plain.failed && !header->failed &&
          !source->failed && !program->failed;
     perp__text_clear(&w->pairs);

@@ -60,8 +60,10 @@ static perp_status try_run(job *j)
     if (!(j->o.step > 0))
         return fail(j, PERP_ERR_ARG, "the model has no step for its runs; name one%s\n", "");
     j->d.from = o.from;
-    o.step = j->o.step, o.to = isnan(j->o.to) ? o.from + o.step : j->o.to;
-    o.integrator = j->o.integrator, o.tol = j->o.tol;
+    o.step = j->o.step;
+    o.to = isnan(j->o.to) ? o.from + o.step : j->o.to;
+    o.integrator = j->o.integrator;
+    o.tol = j->o.tol;
     const char **driven = NULL;
     j->variable = perp__fmu_variables(j->model, &o, &j->d.n);
     int ok = j->variable && perp__fmu_drive(j->variable, j->d.n, &o, &driven);
@@ -231,7 +233,8 @@ static perp_status add_description(job *j)
     j->d.version = j->o.version;
     j->d.identifier = j->identifier;
     j->d.token = j->token;
-    j->d.to = j->o.to, j->d.step = j->o.step;
+    j->d.to = j->o.to;
+    j->d.step = j->o.step;
     perp__text text = {0};
     perp__fmu_describe(&j->d, &text);
     int failed = text.failed;

@@ -15,9 +15,9 @@ static perp__fmu_role role_of(const perp_model *m, perp_symbol_kind kind, int i,
     int is_number = perp__is_number(m, item);
     switch (kind) {
     case PERP_PARAM:
-        return item->is_structural ? PERP__FMU_CONSTANT
-               : is_number         ? PERP__FMU_PARAMETER
-                                   : PERP__FMU_CALCULATED;
+        if (item->is_structural) return PERP__FMU_CONSTANT;
+        if (is_number) return PERP__FMU_PARAMETER;
+        return PERP__FMU_CALCULATED;
     case PERP_INPUT:
         return locates && (item->table.n || !is_number) ? PERP__FMU_LOCAL : PERP__FMU_INPUT;
     case PERP_STATE: return PERP__FMU_STATE;
@@ -116,7 +116,8 @@ int perp__fmu_drive(const perp__fmu_variable *variable, int n, perp_simulation_o
 {
     const char **name = *list = malloc(((size_t)n + 1) * sizeof *name);
     if (!name) return 0;
-    options->input = name, options->ninput = 0;
+    options->input = name;
+    options->ninput = 0;
     for (int i = 0; i < n; i++)
         if (variable[i].role == PERP__FMU_INPUT) name[options->ninput++] = variable[i].name;
     return 1;

@@ -88,7 +88,8 @@ static void take_linear(work *s)
 static real left_for(const work *s, int r, int k)
 {
     real a = size_of(s->a[k]), left = row_terms(s, r, s->own) - a * s->own[column[k]];
-    return a > 0 ? (left > 0 ? left / a : 0) : R(INFINITY);
+    if (!(a > 0)) return R(INFINITY);
+    return left > 0 ? left / a : 0;
 }
 
 static void raise_least(work *s, const place *row, const place *at, int n)
@@ -218,13 +219,20 @@ static int choose_row(const work *s, int *at)
             real x = size_of(row[j]);
             if (x == 0 || s->row_of[j] >= 0) continue;
             entries++;
-            if (x > largest) largest = x, first = j;
+            if (x > largest) {
+                largest = x;
+                first = j;
+            }
         }
         if (entries == 1 && largest > LEAST_PIVOT) {
             *at = first;
             return i;
         }
-        if (largest > most) most = largest, best = i, *at = first;
+        if (largest > most) {
+            most = largest;
+            best = i;
+            *at = first;
+        }
     }
     return most > LEAST_PIVOT ? best : -1;
 }
@@ -232,7 +240,8 @@ static int choose_row(const work *s, int *at)
 static void exchange(real *a, real *b)
 {
     real x = *a;
-    *a = *b, *b = x;
+    *a = *b;
+    *b = x;
 }
 
 /* Invert the matrix of the rows s->row, in place (Gauss, Jordan), rows and columns scaled by powers
@@ -259,7 +268,8 @@ static int invert(work *s)
         int c = 0, r = choose_row(s, &c);
         if (r < 0) return 0;
         real *pivot = s->inverse + r * NY, p = pivot[c];
-        s->unknown_of[r] = (place)c, s->row_of[c] = (place)r;
+        s->unknown_of[r] = (place)c;
+        s->row_of[c] = (place)r;
         pivot[c] = 1;
         for (int j = 0; j < NY; j++) pivot[j] /= p;
         for (int i = 0; i < NY; i++) {
@@ -283,7 +293,8 @@ static int invert(work *s)
             int to = s->unknown_of[i];
             for (int k = 0; k < NY; k++)
                 exchange(&s->inverse[i * NY + k], &s->inverse[to * NY + k]);
-            s->unknown_of[i] = s->unknown_of[to], s->unknown_of[to] = (place)to;
+            s->unknown_of[i] = s->unknown_of[to];
+            s->unknown_of[to] = (place)to;
         }
     for (int i = 0; i < NY; i++) /* and column by column */
         for (int k = 0; k < i; k++) exchange(&s->inverse[i * NY + k], &s->inverse[k * NY + i]);
@@ -304,9 +315,13 @@ static void find_order(work *s)
         for (int i = 0; i < NY; i++) {
             int r = s->row[i], open = 0, last = 0;
             for (int k = row_start[r]; k < row_start[r + 1]; k++)
-                if (!s->known[column[k]]) open++, last = k;
+                if (!s->known[column[k]]) {
+                    open++;
+                    last = k;
+                }
             if (s->is_taken[i] || open != 1 || s->a[last] == 0) continue;
-            row_at_place[n] = (place)r, unknown[n++] = (place)last;
+            row_at_place[n] = (place)r;
+            unknown[n++] = (place)last;
             s->known[column[last]] = s->is_taken[i] = 1;
             more = 1;
         }
@@ -315,7 +330,8 @@ static void find_order(work *s)
     for (int d = 0; d < NDEFINED; d++) {
         int k = defined_at[d];
         if (s->known[column[k]] || is_side[column[k]] || s->a[k] == 0) continue;
-        row_at_place[n] = defined_row[d], unknown[n++] = (place)k;
+        row_at_place[n] = defined_row[d];
+        unknown[n++] = (place)k;
     }
     s->norder = n;
 }
@@ -411,9 +427,12 @@ static int has_mode(work *s)
     for (int i = 0; i < NEQUATION; i++) s->row[i] = (place)i;
     for (int p = 0; p < NP; p++) {
         s->key[p] = zero_of(s, p);
-        s->row[NEQUATION + p] = s->key[p] == 0   ? pair_a[p]
-                                : s->key[p] == 1 ? pair_b[p]
-                                                 : pair_off[p];
+        if (s->key[p] == 0)
+            s->row[NEQUATION + p] = pair_a[p];
+        else if (s->key[p] == 1)
+            s->row[NEQUATION + p] = pair_b[p];
+        else
+            s->row[NEQUATION + p] = pair_off[p];
     }
     s->is_singular = !invert(s);
     s->holds = s->is_singular ? NOTHING : MODE;
@@ -430,7 +449,12 @@ static int has_sides(work *s)
     for (int i = 0; i < NEQUATION; i++) s->row[i] = (place)i;
     for (int p = 0; p < NP; p++) {
         s->was_on[p] = s->on[p];
-        s->row[NEQUATION + p] = !is_on(s, p) ? pair_off[p] : side[p] ? pair_b[p] : pair_a[p];
+        if (!is_on(s, p))
+            s->row[NEQUATION + p] = pair_off[p];
+        else if (side[p])
+            s->row[NEQUATION + p] = pair_b[p];
+        else
+            s->row[NEQUATION + p] = pair_a[p];
     }
     if (!invert(s)) return 0;
     s->holds = SIDES;
@@ -486,7 +510,8 @@ static int write_tableau(work *s, real more)
         for (int k = row_start[r]; k < row_start[r + 1]; k++) {
             for (int j = 0; j < NY; j++) {
                 real x = s->a[k] * s->inverse[j * NY + column[k]];
-                g[j] += x, terms[j] += size_of(x);
+                g[j] += x;
+                terms[j] += size_of(x);
             }
         }
         for (int j = 0; j < NY; j++)
@@ -525,7 +550,9 @@ static void pivot_on(work *s, int n, int r, int c)
 static int compare(real x, real y)
 {
     real d = x - y;
-    return size_of(d) <= TIED * (size_of(x) + size_of(y)) ? 0 : d < 0 ? -1 : 1;
+    if (size_of(d) <= TIED * (size_of(x) + size_of(y))) return 0;
+    if (d < 0) return -1;
+    return 1;
 }
 
 /* The leaving row for entering column c: the least ratio, ties broken as if q were q + (e, e^2,
@@ -561,7 +588,10 @@ static int lemke(work *s, int n)
     int r = -1, enters;
     for (int i = 0; i < n; i++) {
         real q = s->tableau[i * TABLEAU + 2 * n + 1];
-        if (q < 0 && q <= least) least = q, r = i;
+        if (q < 0 && q <= least) {
+            least = q;
+            r = i;
+        }
     }
     enters = 2 * n;
     for (int k = 0; r >= 0 && k < MOST_PIVOTS; k++) {
@@ -667,7 +697,10 @@ static int move_on(work *s, int carries)
         if (to < row_start[b + 1] && column[to] >= SLACK) y[column[to]] = s->value[b];
     }
     for (int r = 0; r < NROW; r++) s->c[r] = s->value[r];
-    for (int j = 0; j < NY; j++) s->base[j] = y[j], y[j] = 0;
+    for (int j = 0; j < NY; j++) {
+        s->base[j] = y[j];
+        y[j] = 0;
+    }
     s->moves = 1;
     int outcome = solve_linear(s);
     s->moves = 0;
@@ -735,7 +768,10 @@ static void compensate(work *s)
     real *y = s->w + W_Y, *move = s->other;
     for (int i = 0; i < NY; i++) s->rhs[i] = s->value[s->row[i]] - right_of(s, i);
     for (int j = 0; j < NX; j++) s->full[j] = y[j];
-    for (int j = 0; j < NY; j++) move[j] = y[j], y[j] = 0;
+    for (int j = 0; j < NY; j++) {
+        move[j] = y[j];
+        y[j] = 0;
+    }
     apply(s, 1);
     for (int j = 0; j < NY; j++) {
         real d = y[j];
@@ -831,7 +867,10 @@ static real table_value(const real *time, const real *value, int n, real t)
             low = middle;
     }
     real share = (t - time[low]) / (time[high] - time[low]);
-    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    if (share < 0)
+        share = 0;
+    else if (share > 1)
+        share = 1;
     return share == 1 ? value[high] : value[low] + share * (value[high] - value[low]);
 }
 
@@ -856,8 +895,10 @@ static void put_inputs(work *s, real t0, real t1)
         real *before = &s->w[W_TABLE_PRE + k], *now = &s->w[W_TABLE + k];
         *before = *now;
         if (s->held[k] == s->held[k]) /* it was set */
-            *before = held_at(s, k, t0), *now = held_at(s, k, t1);
-        else
+        {
+            *before = held_at(s, k, t0);
+            *now = held_at(s, k, t1);
+        } else
             *now = formula_at[k] >= 0 ? s->w[formula_at[k]] : from_table(k, t1);
     }
 }
@@ -899,7 +940,9 @@ static int advance(work *s, real t0, real t1, real h)
 {
     for (int j = 0; j < NX; j++) s->w[W_PRE + j] = s->w[W_Y + j];
     for (int j = 0; NSHARP > 0 && j < NX; j++) s->early[j] = s->lost[j];
-    s->w[W_T] = t1, s->w[W_T_PRE] = t0, s->w[W_H] = h;
+    s->w[W_T] = t1;
+    s->w[W_T_PRE] = t0;
+    s->w[W_H] = h;
     s->w[W_THETA] = s->closed ? 1 : THETA;
     put_inputs(s, t0, t1);
     return solve_step(s);
@@ -914,7 +957,8 @@ static int go(work *s)
     for (int i = 0; i < NSYMBOL; i++) s->before[i] = s->w[i];
     for (int j = 0; COMPENSATES && j < NX; j++) s->lost_before[j] = s->lost[j];
     for (int k = 0; k < NINPUT; k++) s->from[k] = s->w[W_TABLE + k];
-    s->begin = t0, s->end = t1;
+    s->begin = t0;
+    s->end = t1;
     s->pivots = 0;
     for (int done = 0, part = PARTS; done < PARTS;) {
         real a = t0 + (t1 - t0) * (real)done / PARTS,

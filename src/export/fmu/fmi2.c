@@ -49,7 +49,10 @@ const char *fmi2GetVersion(void)
 fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n,
                                const fmi2String categories[])
 {
-    (void)c, (void)on, (void)n, (void)categories;
+    (void)c;
+    (void)on;
+    (void)n;
+    (void)categories;
     return fmi2OK;
 }
 
@@ -57,7 +60,8 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
                               const fmi2CallbackFunctions *callbacks, fmi2Boolean visible,
                               fmi2Boolean logging)
 {
-    (void)visible, (void)logging;
+    (void)visible;
+    (void)logging;
     instance *i = calloc(1, sizeof *i);
     if (!i) return NULL;
     i->callbacks = callbacks;
@@ -85,7 +89,8 @@ void fmi2FreeInstance(fmi2Component c)
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance,
                                fmi2Real start, fmi2Boolean has_stop, fmi2Real stop)
 {
-    (void)has_tolerance, (void)tolerance; /* steps are verified to the tolerance of the export */
+    (void)has_tolerance;
+    (void)tolerance; /* steps are verified to the tolerance of the export */
     NEED(fmu_of(c));
     return (fmi2Status)perp__fmu_setup(fmu_of(c), start, has_stop ? stop : (double)NAN);
 }
@@ -159,14 +164,18 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference reference[],
                                        size_t n, const fmi2Integer order[], const fmi2Real value[])
 {
-    (void)reference, (void)order, (void)value;
+    (void)reference;
+    (void)order;
+    (void)value;
     return (fmi2Status)perp__fmu_refuse(fmu_of(c), n, "fmi2SetRealInputDerivatives");
 }
 
 fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference reference[],
                                         size_t n, const fmi2Integer order[], fmi2Real value[])
 {
-    (void)reference, (void)order, (void)value;
+    (void)reference;
+    (void)order;
+    (void)value;
     return (fmi2Status)perp__fmu_refuse(fmu_of(c), n, "fmi2GetRealOutputDerivatives");
 }
 
@@ -231,7 +240,8 @@ fmi2Status fmi2CancelStep(fmi2Component c)
 
 fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Status *value)
 {
-    (void)kind, (void)value;
+    (void)kind;
+    (void)value;
     return (fmi2Status)(fmu_of(c) ? PERP__FMU_DISCARD : PERP__FMU_ERROR);
 }
 
@@ -245,7 +255,8 @@ fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Rea
 
 fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Integer *value)
 {
-    (void)kind, (void)value;
+    (void)kind;
+    (void)value;
     return fmu_of(c) ? fmi2Discard : fmi2Error;
 }
 
@@ -259,6 +270,7 @@ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2
 
 fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind kind, fmi2String *value)
 {
-    (void)kind, (void)value;
+    (void)kind;
+    (void)value;
     return fmu_of(c) ? fmi2Discard : fmi2Error;
 }

@@ -43,7 +43,10 @@ const char *fmi3GetVersion(void)
 fmi3Status fmi3SetDebugLogging(fmi3Instance i, fmi3Boolean on, size_t n,
                                const fmi3String categories[])
 {
-    (void)i, (void)on, (void)n, (void)categories;
+    (void)i;
+    (void)on;
+    (void)n;
+    (void)categories;
     return fmi3OK;
 }
 
@@ -57,7 +60,11 @@ fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi
                                           fmi3InstanceEnvironment environment,
                                           fmi3LogMessageCallback log)
 {
-    (void)name, (void)token, (void)resources, (void)visible, (void)logging;
+    (void)name;
+    (void)token;
+    (void)resources;
+    (void)visible;
+    (void)logging;
     refuse_kind(environment, log);
     return NULL;
 }
@@ -69,8 +76,14 @@ fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token, fmi3String 
                                   fmi3ClockUpdateCallback update, fmi3LockPreemptionCallback lock,
                                   fmi3UnlockPreemptionCallback unlock)
 {
-    (void)name, (void)token, (void)resources, (void)visible, (void)logging;
-    (void)update, (void)lock, (void)unlock;
+    (void)name;
+    (void)token;
+    (void)resources;
+    (void)visible;
+    (void)logging;
+    (void)update;
+    (void)lock;
+    (void)unlock;
     refuse_kind(environment, log);
     return NULL;
 }
@@ -83,11 +96,18 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                                          fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update)
 {
-    (void)name, (void)visible, (void)logging, (void)event_mode;
-    (void)required, (void)nrequired, (void)update;
+    (void)name;
+    (void)visible;
+    (void)logging;
+    (void)event_mode;
+    (void)required;
+    (void)nrequired;
+    (void)update;
     instance *i = calloc(1, sizeof *i);
     if (!i) return NULL;
-    i->environment = environment, i->log = log, i->may_return = early;
+    i->environment = environment;
+    i->log = log;
+    i->may_return = early;
     i->fmu = perp__fmu_open(resources, token, (perp__fmu_host){say, i});
     if (i->fmu) return i;
     free(i);
@@ -104,7 +124,8 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance i, fmi3Boolean has_tolerance
                                        fmi3Float64 tolerance, fmi3Float64 start,
                                        fmi3Boolean has_stop, fmi3Float64 stop)
 {
-    (void)has_tolerance, (void)tolerance; /* steps are verified to the tolerance of the export */
+    (void)has_tolerance;
+    (void)tolerance; /* steps are verified to the tolerance of the export */
     NEED(fmu_of(i));
     perp__fmu_status status = perp__fmu_setup(fmu_of(i), start, has_stop ? stop : (double)NAN);
     return (fmi3Status)(status == PERP__FMU_OK ? perp__fmu_initialize(fmu_of(i)) : status);

@@ -220,7 +220,8 @@ static perp_status read_settings(perp__fmu *f, perp_diag *diag)
                               f->model ? "it ends before its last line, the token\n"
                                        : "it names no model\n");
     free(f->size);
-    f->size = NULL, f->nsize = 0;
+    f->size = NULL;
+    f->nsize = 0;
     free(text);
     free(path);
     return status;
@@ -240,7 +241,8 @@ static int open_model(perp__fmu *f)
     }
     if (status == PERP_OK) {
         f->row = f->value + f->n;
-        f->start = f->o.from, f->stop = (double)NAN;
+        f->start = f->o.from;
+        f->stop = (double)NAN;
         for (int i = 0; i < f->n; i++) f->value[i] = (double)NAN;
     } else {
         say(f, PERP__FMU_ERROR, "%s: %s", perp_status_message(status), perp_diag_text(&diag));
@@ -253,7 +255,8 @@ static void drop_run(perp__fmu *f)
 {
     perp_simulation_destroy(f->sim);
     free(f->before);
-    f->sim = NULL, f->before = NULL;
+    f->sim = NULL;
+    f->before = NULL;
 }
 
 /* All but the folder and the importer. */
@@ -268,10 +271,16 @@ static void drop_model(perp__fmu *f)
     free(f->value);
     free(f->count);
     free(f->side);
-    f->count = NULL, f->side = NULL;
-    f->sim = NULL, f->model = NULL, f->variable = NULL, f->value = NULL, f->row = NULL;
+    f->count = NULL;
+    f->side = NULL;
+    f->sim = NULL;
+    f->model = NULL;
+    f->variable = NULL;
+    f->value = NULL;
+    f->row = NULL;
     f->n = 0;
-    f->is_ours = 0, f->token[0] = 0;
+    f->is_ours = 0;
+    f->token[0] = 0;
     f->phase = OPENED;
 }
 
@@ -321,7 +330,10 @@ static perp__fmu_status expect(perp__fmu *f, phase wanted, const char *call)
 perp__fmu_status perp__fmu_setup(perp__fmu *f, double start, double stop)
 {
     perp__fmu_status status = expect(f, OPENED, "the times of the run");
-    if (status == PERP__FMU_OK) f->start = start, f->stop = stop;
+    if (status == PERP__FMU_OK) {
+        f->start = start;
+        f->stop = stop;
+    }
     return status;
 }
 
@@ -347,7 +359,8 @@ static perp_status create(perp__fmu *f, perp_diag *diag)
     for (int k = 0; k < ENDS && status == PERP_ERR_DATA; k++) {
         if (!(ends[k] > f->start)) continue;
         perp_diag_clear(diag);
-        o.from = f->start, o.to = ends[k];
+        o.from = f->start;
+        o.to = ends[k];
         status = perp_simulation_create(f->model, &o, &f->sim, diag);
     }
     free(driven);
@@ -571,8 +584,14 @@ typedef struct moved {
 
 static void clear_moved(moved *m)
 {
-    free(m->parameter), free(m->input), free(m->name), free(m->of_parameter), free(m->of_input);
-    free(m->of_state), free(m->matrix), free(m->of_all);
+    free(m->parameter);
+    free(m->input);
+    free(m->name);
+    free(m->of_parameter);
+    free(m->of_input);
+    free(m->of_state);
+    free(m->matrix);
+    free(m->of_all);
 }
 
 static perp_status sort_known(const perp__fmu *f, const unsigned *known, size_t n,
@@ -595,10 +614,12 @@ static perp_status sort_known(const perp__fmu *f, const unsigned *known, size_t 
         if (v->role == PERP__FMU_STATE) {
             m->of_state[v->index] += seed[k];
         } else if (v->role == PERP__FMU_PARAMETER) {
-            m->name[m->nparameter] = v->name, m->parameter[m->nparameter] = v->index;
+            m->name[m->nparameter] = v->name;
+            m->parameter[m->nparameter] = v->index;
             m->of_parameter[m->nparameter++] = seed[k];
         } else if (v->role == PERP__FMU_INPUT) {
-            m->input[m->ninput] = v->index, m->of_input[m->ninput++] = seed[k];
+            m->input[m->ninput] = v->index;
+            m->of_input[m->ninput++] = seed[k];
         } else {
             return PERP_ERR_ARG;
         }
@@ -736,7 +757,8 @@ perp__fmu_status perp__fmu_keep(perp__fmu *f, void **state)
 {
     size_t snapshot = perp_simulation_snapshot_size(f->sim), values = values_size(f);
     head h = {.size = sizeof h + values + snapshot, .start = f->start, .stop = f->stop};
-    h.n = f->n, h.phase = (int)f->phase;
+    h.n = f->n;
+    h.phase = (int)f->phase;
     memcpy(h.magic, magic, sizeof magic);
     memcpy(h.token, f->token, sizeof h.token);
     char *bytes = realloc(*state, h.size);
