@@ -78,13 +78,15 @@ static void print_sizes(const perp_model *model, const perp_check_report *r)
            perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous", nx,
            plural(nx, "state", "states"), nv, plural(nv, "var", "vars"), nu,
            plural(nu, "input", "inputs"), np, plural(np, "parameter", "parameters"));
+    const char *kind = "affine with coefficients that change from step to step";
+    if (!r->affine)
+        kind = "nonlinear: Newton's method on linearised steps";
+    else if (r->constant)
+        kind = "affine with constant coefficients: eliminated once a run";
     printf("a step: %d %s, %d %s, %d complementarity %s; %s\n", r->unknowns,
            plural(r->unknowns, "unknown", "unknowns"), r->equations,
            plural(r->equations, "equation", "equations"), r->pairs,
-           plural(r->pairs, "pair", "pairs"),
-           !r->affine    ? "nonlinear: Newton's method on linearised steps"
-           : r->constant ? "affine with constant coefficients: eliminated once a run"
-                         : "affine with coefficients that change from step to step");
+           plural(r->pairs, "pair", "pairs"), kind);
     printf("coefficients: %d, of which %d change\n", r->coefficients, r->changing);
     if (perp_model_get_kind(model) == PERP_DISCRETE) return;
     const char *named = perp_model_simulate_task(model).method,
@@ -201,7 +203,9 @@ static void print_step(const perp_model *model, const perp_simulation_options *o
 
 static const char *answer(int class)
 {
-    return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
+    if (class > 0) return "yes";
+    if (class == 0) return "no";
+    return "not decided (too large)";
 }
 
 /* Conditions on positions, for which a step has to find forces. */

@@ -29,7 +29,9 @@ const cli_command cli_command_classify = {
 
 static const char *answer(int class)
 {
-    return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
+    if (class > 0) return "yes";
+    if (class == 0) return "no";
+    return "not decided (too large)";
 }
 
 static void print_class(const char *name, const perp_lcp_class *c)
@@ -83,7 +85,10 @@ int perp__cmd_classify(int argc, char **argv)
     perp_status status;
     cJSON *json = problem_json_load(file, &status, &diag);
     code = json ? CLI_DONE : cli_exit_code(status);
-    if (r.as_json) r.json = cli_json_begin("classify"), r.list = cJSON_CreateArray();
+    if (r.as_json) {
+        r.json = cli_json_begin("classify");
+        r.list = cJSON_CreateArray();
+    }
     if (r.as_json) cJSON_AddItemToObject(r.json, "problems", r.list);
     if (json && !cJSON_IsArray(json)) {
         code = classify_one(&r, json, file, &diag);

@@ -134,7 +134,12 @@ static void print_zsh_command(const cli_command *c)
         if (o->value) {
             printf(":");
             print_zsh_text(o->value);
-            printf(o->words ? ":(" : is_file(o) ? ":_files" : ":");
+            const char *action = ":";
+            if (o->words)
+                action = ":(";
+            else if (is_file(o))
+                action = ":_files";
+            fputs(action, stdout);
             if (o->words) print_words(o->words);
             if (o->words) printf(")");
         }
@@ -189,7 +194,12 @@ static void print_fish_command(const char *summary, const cli_command *c)
         printf("complete -c perp -n '__fish_seen_subcommand_from %s' -%s %s -d '", c->name,
                strlen(o->name) > 1 ? "l" : "s", o->name);
         print_fish_text(o->help);
-        printf("'%s", !o->value ? "" : is_file(o) ? " -r" : " -x");
+        const char *flags = " -x";
+        if (!o->value)
+            flags = "";
+        else if (is_file(o))
+            flags = " -r";
+        printf("'%s", flags);
         if (o->words) printf(" -a '");
         if (o->words) print_words(o->words);
         printf(o->words ? "'\n" : "\n");

@@ -48,7 +48,10 @@ static void add_fix(cJSON *o, const char *text)
     end = strstr(word, "'?");
     if (!end) return;
     char *copy = malloc((size_t)(end - word) + 1);
-    if (copy) memcpy(copy, word, (size_t)(end - word)), copy[end - word] = 0;
+    if (copy) {
+        memcpy(copy, word, (size_t)(end - word));
+        copy[end - word] = 0;
+    }
     cli_json_add_text(o, "fix", copy);
     free(copy);
 }
@@ -63,7 +66,12 @@ static cJSON *diagnostic(const perp_message *m, int is_error)
     if (all) memcpy(all, m->text, (size_t)m->ntext);
     int is_warning = all && strncmp(all, warning, sizeof warning - 1) == 0;
     const char *text = all ? all + (is_warning ? sizeof warning - 1 : 0) : "";
-    cJSON_AddStringToObject(o, "severity", is_warning ? "warning" : is_error ? "error" : "note");
+    const char *severity = "note";
+    if (is_warning)
+        severity = "warning";
+    else if (is_error)
+        severity = "error";
+    cJSON_AddStringToObject(o, "severity", severity);
     cJSON_AddStringToObject(o, "code", code_of(text));
     cli_json_add_text(o, "file", file);
     cJSON_AddNumberToObject(o, "line", m->line);

@@ -113,18 +113,26 @@ static void take_form(request *r)
     r->is_casadi = strcmp(word, "casadi") == 0;
     if (!r->is_code && !r->is_part && !r->is_casadi) return;
     r->args.argv[1] = r->args.argv[0];
-    r->args.argv++, r->args.argc--;
+    r->args.argv++;
+    r->args.argc--;
 }
 
 /* Options that C code does not have. */
 static int refuse_others(const request *r)
 {
     const perp_fmu_options d = perp_fmu_options_default();
-    const char *name = r->library                  ? "--library"
-                       : r->o.version != d.version ? "--fmi"
-                       : !isnan(r->o.to)           ? "--to"
-                                                   : NULL;
-    const char *of_part = r->key ? "--key" : r->contacts ? "--contacts" : NULL;
+    const char *name = NULL;
+    if (r->library)
+        name = "--library";
+    else if (r->o.version != d.version)
+        name = "--fmi";
+    else if (!isnan(r->o.to))
+        name = "--to";
+    const char *of_part = NULL;
+    if (r->key)
+        of_part = "--key";
+    else if (r->contacts)
+        of_part = "--contacts";
     if (of_part && !r->is_part)
         fprintf(stderr, "perp export: %s is for robot files: perp export perp FILE.xml\n", of_part);
     if (r->order != 2 && !r->is_casadi)
@@ -134,10 +142,12 @@ static int refuse_others(const request *r)
     if ((r->is_part && (is_run || r->set.n)) || (r->is_casadi && is_run))
         name = "a setting of a run";
     if (!(r->is_code || r->is_part || r->is_casadi) || !name) return CLI_DONE;
-    fprintf(stderr, "perp export: %s is for FMUs; %s has no such thing\n", name,
-            r->is_part     ? "a part"
-            : r->is_casadi ? "a file for CasADi"
-                           : "C code");
+    const char *what = "C code";
+    if (r->is_part)
+        what = "a part";
+    else if (r->is_casadi)
+        what = "a file for CasADi";
+    fprintf(stderr, "perp export: %s is for FMUs; %s has no such thing\n", name, what);
     return CLI_USAGE;
 }
 
@@ -209,9 +219,13 @@ int perp__cmd_export(int argc, char **argv)
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.file, r.is_part);
     if (code == CLI_DONE && r.is_part) code = export_part(&r, json, &diag);
     if (code == CLI_DONE && has_model) {
-        perp_status status = r.is_code     ? write_code(&r, model, &info, &diag)
-                             : r.is_casadi ? write_casadi(&r, model, &casadi, &diag)
-                                           : perp_export_fmu(model, &r.o, r.out, &diag);
+        perp_status status;
+        if (r.is_code)
+            status = write_code(&r, model, &info, &diag);
+        else if (r.is_casadi)
+            status = write_casadi(&r, model, &casadi, &diag);
+        else
+            status = perp_export_fmu(model, &r.o, r.out, &diag);
         int is_refused = status == PERP_ERR_ARG || status == PERP_ERR_UNAVAILABLE;
         code = is_refused ? CLI_BAD_INPUT : cli_exit_code(status);
     }

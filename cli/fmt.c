@@ -69,7 +69,8 @@ static void put(writer *w, const char *text, size_t n)
         char *out = realloc(w->out, capacity);
         w->failed |= !out;
         if (!out) return;
-        w->out = out, w->capacity = capacity;
+        w->out = out;
+        w->capacity = capacity;
     }
     memcpy(w->out + w->n, text, n);
     w->n += n;
@@ -109,13 +110,16 @@ static token scan(const char *s, int is_spaced)
 {
     token t = {SIGN, s, 1, is_spaced};
     if (*s == '#') {
-        t.kind = COMMENT, t.n = (int)strcspn(s, "\n");
+        t.kind = COMMENT;
+        t.n = (int)strcspn(s, "\n");
         while (s[t.n - 1] == ' ' || s[t.n - 1] == '\t' || s[t.n - 1] == '\r') t.n--;
     } else if (*s == '"') {
-        t.kind = STRING, t.n = 1 + (int)strcspn(s + 1, "\"\n");
+        t.kind = STRING;
+        t.n = 1 + (int)strcspn(s + 1, "\"\n");
         t.n += s[t.n] == '"';
     } else if (is_digit(*s) || (*s == '.' && is_digit(s[1]))) {
-        t.kind = NUMBER, t.n = length_of_number(s);
+        t.kind = NUMBER;
+        t.n = length_of_number(s);
     } else if (is_sign(s)) {
         t.n = 3;
     } else if (is_word((unsigned char)*s)) {
@@ -223,7 +227,8 @@ static const char *put_line(writer *w, const char *s)
         if (!*s || *s == '\n') break;
         token t = scan(s, is_spaced);
         put_token(w, &last, &t);
-        w->before = last, last = t;
+        w->before = last;
+        last = t;
         s += t.n;
     }
     return s;
@@ -272,7 +277,8 @@ static int is_same_model(const char *a, const char *b)
         if ((line_a != line_b && !first) || x.kind != y.kind || x.n != y.n ||
             strncmp(a, b, (size_t)x.n) != 0)
             return 0;
-        a += x.n, b += y.n;
+        a += x.n;
+        b += y.n;
     }
 }
 
@@ -292,7 +298,10 @@ static char *read_file(const char *path, int *code)
     const char *why;
     size_t n;
     perp_status status = perp__input_read(path, PERP__STREAM, MOST_BYTES, 1, &text, &n, &why);
-    if (status == PERP_OK && memchr(text, 0, n)) status = PERP_ERR_DATA, why = "not a text file";
+    if (status == PERP_OK && memchr(text, 0, n)) {
+        status = PERP_ERR_DATA;
+        why = "not a text file";
+    }
     if (status == PERP_ERR_FILE || status == PERP_ERR_DATA) cli_say("%s: %s\n", path, why);
     if (status != PERP_OK) *code = cli_exit_code(status);
     return text;

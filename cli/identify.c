@@ -407,11 +407,16 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
         return status == PERP_ERR_MEMORY ? exit_code(diag, status) : CLI_BAD_INPUT;
     cli_read_again(&r->args, r);
     if (!take_estimate(r)) return CLI_USAGE;
-    if (r->rank > 0) r->quiet = 1, r->out = r->report = NULL;
+    if (r->rank > 0) {
+        r->quiet = 1;
+        r->out = r->report = NULL;
+    }
     perp_identify_options o = r->o;
     watch w = {.said = cli_now(), .is_on = !r->quiet && isatty(STDERR_FILENO)};
     double begun = w.said;
-    o.progress = show_progress, o.progress_context = &w, o.ranks = r->ranks > 1;
+    o.progress = show_progress;
+    o.progress_context = &w;
+    o.ranks = r->ranks > 1;
     cli_catch_signals();
     status = perp_identify(model, data, &o, &a, diag);
     if (status == PERP_OK) status = cli_with_outcome(status, a.outcome);
@@ -477,7 +482,10 @@ int perp__cmd_identify(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;
-    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("identify"), r.quiet = 1;
+    if (code == CLI_DONE && r.as_json) {
+        r.json = cli_json_begin("identify");
+        r.quiet = 1;
+    }
     int is_run = code == CLI_DONE;
     if (is_run) code = join(&r, &diag);
     int is_joined = is_run && code == CLI_DONE;

@@ -357,7 +357,10 @@ void cli_journal_close(cli_journal *j)
 {
     for (int k = 0; j->ahead && k < PERP_SWEEP_WINDOW; k++) free(j->ahead[k]);
     if (j->in) fclose(j->in);
-    if (j->out >= 0) fsync(j->out), close(j->out);
+    if (j->out >= 0) {
+        fsync(j->out);
+        close(j->out);
+    }
     free(j->ahead);
     free(j->value);
     free(j->path);

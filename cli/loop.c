@@ -137,7 +137,8 @@ int cli_loop_begin(cli_loop *u, const perp_model *model, const perp_plan *plan,
     }
     u->noise = calloc(3 * ns + 1, sizeof *u->noise);
     if (!u->noise) return cli_exit_code(PERP_ERR_MEMORY);
-    u->off[0] = u->noise + ns, u->off[1] = u->off[0] + ns;
+    u->off[0] = u->noise + ns;
+    u->off[1] = u->off[0] + ns;
     for (int k = 0; k < noise->n && code == CLI_DONE; k++) code = take_noise(u, noise->item[k]);
     return code;
 }
@@ -292,8 +293,11 @@ perp_status cli_loop_run(cli_loop *u, unsigned seed)
     for (int j = 0; j < u->nu && status == PERP_OK; j++)
         r.input[j] = perp_plan_column_name(u->plan, r.first + j);
     u->by = PERP_RADAU5;
-    r.x = work, r.seen = work + ns, r.u = work + 2 * ns;
-    r.plan_row = r.u + nu, r.row = r.plan_row + columns;
+    r.x = work;
+    r.seen = work + ns;
+    r.u = work + 2 * ns;
+    r.plan_row = r.u + nu;
+    r.row = r.plan_row + columns;
     for (int i = 0; i < 2 * u->runs && status == PERP_OK; i++) {
         r.closed = i & 1;
         status = run_once(&r, seed * 1000003ULL + (unsigned long long)(i / 2));

@@ -120,7 +120,8 @@ static void files_changed(lsp_server *server, const cJSON *params)
 
 static void ignore(lsp_server *server, const cJSON *params)
 {
-    (void)server, (void)params;
+    (void)server;
+    (void)params;
 }
 
 /* Requests ------------------------------------------------------------------------------------- */
@@ -159,7 +160,8 @@ static void initialize(lsp_server *server, const cJSON *params, lsp_answer *answ
 
 static void shut_down(lsp_server *server, const cJSON *params, lsp_answer *answer)
 {
-    (void)params, (void)answer;
+    (void)params;
+    (void)answer;
     server->is_shut_down = 1;
 }
 

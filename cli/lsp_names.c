@@ -51,7 +51,8 @@ static void put(text *t, const char *s, size_t n)
         char *more = realloc(t->s, capacity);
         if (!more) cli_exit_code(PERP_ERR_MEMORY);
         if (!more) return;
-        t->s = more, t->capacity = capacity;
+        t->s = more;
+        t->capacity = capacity;
     }
     memcpy(t->s + t->n, s, n);
     t->n += n;
@@ -136,14 +137,23 @@ static void put_declaration(text *t, const perp_outline *outline, perp_outline_p
     const char *kind = "name", *unit = "";
     for (int i = 0; i < perp_outline_names(outline); i++) {
         perp_outline_name name = perp_outline_get_name(outline, i);
-        if (is_at(name.at, declared)) kind = name.kind, unit = name.unit;
+        if (is_at(name.at, declared)) {
+            kind = name.kind;
+            unit = name.unit;
+        }
     }
     say(t, t->n ? "\n\n---\n\n```perp\n" : "```perp\n");
     put_line(t, &f, (size_t)declared.at);
     say(t, "\n```\n");
     say(t, kind);
-    if (unit[0]) say(t, " in "), say(t, unit);
-    if (declared.file > 0) say(t, ", "), say(t, f.name);
+    if (unit[0]) {
+        say(t, " in ");
+        say(t, unit);
+    }
+    if (declared.file > 0) {
+        say(t, ", ");
+        say(t, f.name);
+    }
     say(t, "\n");
     put_comment(t, &f, (size_t)declared.at);
     put_values(t, outline, declared);
@@ -353,11 +363,11 @@ static void offer(cJSON *list, const char *label, size_t n, int kind, const char
 static int item_kind(const perp_outline_name *name)
 {
     enum { FUNCTION = 3, FIELD = 5, VARIABLE = 6, CLASS = 7, CONSTANT = 21 };
-    return is_kind(name, "function")    ? FUNCTION
-           : is_kind(name, "part")      ? CLASS
-           : is_kind(name, "parameter") ? CONSTANT
-           : strchr(name->name, '.')    ? FIELD
-                                        : VARIABLE;
+    if (is_kind(name, "function")) return FUNCTION;
+    if (is_kind(name, "part")) return CLASS;
+    if (is_kind(name, "parameter")) return CONSTANT;
+    if (strchr(name->name, '.')) return FIELD;
+    return VARIABLE;
 }
 
 static void offer_name(cJSON *list, const perp_outline_name *name)

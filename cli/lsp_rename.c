@@ -45,7 +45,8 @@ static void add(spots *s, const char *path, int at, int end)
         spot *more = realloc(s->item, (size_t)capacity * sizeof *more);
         if (!more) cli_exit_code(PERP_ERR_MEMORY);
         if (!more) return;
-        s->item = more, s->capacity = capacity;
+        s->item = more;
+        s->capacity = capacity;
     }
     s->item[s->n++] = (spot){path, at, end};
 }

@@ -116,9 +116,10 @@ cJSON *lsp_position(const char *text, size_t length, size_t byte)
 {
     int line = 0, character = 0;
     for (size_t i = 0; i < byte && i < length; i++) {
-        if (text[i] == '\n')
-            line++, character = 0;
-        else if (!continues(text[i]))
+        if (text[i] == '\n') {
+            line++;
+            character = 0;
+        } else if (!continues(text[i]))
             character += units(text[i]);
     }
     cJSON *o = cJSON_CreateObject();

@@ -124,7 +124,11 @@ static int run(int argc, char **argv)
     int asks_help = is_help(word);
     int asks_version = strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0;
     int is_verbose = asks_version && argc > 2 && strcmp(argv[2], "--verbose") == 0;
-    int most = asks_version ? 2 + is_verbose : asks_help ? 3 : argc;
+    int most = argc;
+    if (asks_version)
+        most = 2 + is_verbose;
+    else if (asks_help)
+        most = 3;
     if (argc > most) {
         fprintf(stderr, "perp: '%s' after '%s' has no meaning\n", argv[most], argv[most - 1]);
         return CLI_USAGE;

@@ -26,9 +26,9 @@ const cli_option cli_common[CLI_COMMON] = {
 
 const cli_option *cli_option_of(const cli_command *c, int k)
 {
-    return k < c->noptions                ? &c->options[k]
-           : k < c->noptions + CLI_COMMON ? &cli_common[k - c->noptions]
-                                          : NULL;
+    if (k < c->noptions) return &c->options[k];
+    if (k < c->noptions + CLI_COMMON) return &cli_common[k - c->noptions];
+    return NULL;
 }
 
 static int is_common(const cli_option *o)
@@ -99,7 +99,8 @@ static int unknown_option(const cli_command *c, const char *text)
     for (int k = 0; n < MOST && (o = cli_option_of(c, k)); k++) {
         if (strlen(o->name) < 2) continue;
         snprintf(name[n], sizeof name[n], "--%s", o->name);
-        names[n] = name[n], n++;
+        names[n] = name[n];
+        n++;
     }
     snprintf(see, sizeof see, "perp %s --help", c->name);
     cli_say("perp %s: %s\n", c->name,
@@ -141,7 +142,12 @@ static int next(const cli_args *args, word *w)
         return BAD;
     }
     if (!w->option->value) return TAKE;
-    w->value = equals ? equals + 1 : w->at < args->argc ? args->argv[w->at++] : NULL;
+    if (equals)
+        w->value = equals + 1;
+    else if (w->at < args->argc)
+        w->value = args->argv[w->at++];
+    else
+        w->value = NULL;
     if (w->value) return TAKE;
     cli_say("perp %s: '%s' needs a value: %s %s\n", c->name, text, text, w->option->value);
     return BAD;
@@ -200,7 +206,8 @@ static int put_number(const cli_command *c, const cli_option *o, double *to, con
 
 static int put_whole(const cli_command *c, const cli_option *o, void *to, const char *value)
 {
-    double x, most = o->most > 0 ? o->most : o->size == sizeof(int) ? 1e9 : 1e15;
+    double x, most = o->size == sizeof(int) ? 1e9 : 1e15;
+    if (o->most > 0) most = o->most;
     if (!read_number(c, o, value, &x)) return 0;
     if (x >= o->least && x <= most && x == floor(x)) return put_integer(o, to, (long long)x);
     cli_say("perp %s: --%s needs a whole number from %g on, not %s", c->name, o->name, o->least,

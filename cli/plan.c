@@ -272,19 +272,26 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
                **units = malloc((size_t)n * sizeof *units);
     double *row = malloc((size_t)n * sizeof *row);
     perp_trajectory_writer *w = NULL;
-    perp_status status = !names || !units || !row ? PERP_ERR_MEMORY
-                         : in_place               ? perp_trajectory_writer_stream(path, &w, diag)
-                                                  : perp_trajectory_writer_create(path, &w, diag);
+    perp_status status;
+    if (!names || !units || !row)
+        status = PERP_ERR_MEMORY;
+    else if (in_place)
+        status = perp_trajectory_writer_stream(path, &w, diag);
+    else
+        status = perp_trajectory_writer_create(path, &w, diag);
     for (int c = 0; c < n && status == PERP_OK; c++) {
         names[c] = perp_plan_column_name(plan, c);
         units[c] = perp_plan_column_unit(plan, c);
     }
     if (status == PERP_OK) {
         status = write_metadata(w, model, plan, result, r);
-        const char *fault = status != PERP_OK ? perp_status_message(status)
-                            : perp_plan_holds(result->outcome)
-                                ? NULL
-                                : perp_plan_outcome_message(result->outcome);
+        const char *fault;
+        if (status != PERP_OK)
+            fault = perp_status_message(status);
+        else if (perp_plan_holds(result->outcome))
+            fault = NULL;
+        else
+            fault = perp_plan_outcome_message(result->outcome);
         perp_trajectory_writer_header(w, n, names, units);
         perp_plan_row(plan, 0, row);
         perp_trajectory_writer_row(w, row);
@@ -347,7 +354,11 @@ static perp_status write_report(const perp_model *model, const perp_plan *plan,
     if (status == PERP_OK) {
         perp_report_run more[] = {{"with feedback", r->loop.worst[1], model, NULL},
                                   {"without feedback", r->loop.worst[0], model, NULL}};
-        int nmore = !r->loop.worst[1] ? 0 : r->loop.worst[0] ? 2 : 1;
+        int nmore = 1;
+        if (!r->loop.worst[1])
+            nmore = 0;
+        else if (r->loop.worst[0])
+            nmore = 2;
         status = cli_report_run(page, t->plan, log, model, more, nmore, NULL, NULL, diag);
     }
     return status;
@@ -525,7 +536,10 @@ static perp_status compare_row(void *context, long step, const double *row)
     perp_plan_row(u->plan, u->phase.first + (int)step, u->row);
     for (int i = 1; i <= u->nx; i++) {
         double d = fabs(row[i] - u->row[i]);
-        if (!(d <= u->worst)) u->worst = d, u->worst_state = i;
+        if (!(d <= u->worst)) {
+            u->worst = d;
+            u->worst_state = i;
+        }
     }
     u->steps = u->phase.first + step;
     return PERP_OK;
@@ -639,10 +653,11 @@ static perp_status set_guess(perp_plan *plan, const char *file, perp_diag *diag)
 static perp_status close_log(watch *u, tables *t, perp_status status,
                              const perp_plan_result *result, perp_diag *diag)
 {
-    const char *reason = status != PERP_OK ? perp_status_message(status)
-                         : result->outcome == PERP_PLAN_STOPPED
-                             ? perp_plan_outcome_message(result->outcome)
-                             : NULL;
+    const char *reason = NULL;
+    if (status != PERP_OK)
+        reason = perp_status_message(status);
+    else if (result->outcome == PERP_PLAN_STOPPED)
+        reason = perp_plan_outcome_message(result->outcome);
     if (u->log && reason)
         snprintf(t->log, sizeof t->log, "%s", perp_trajectory_writer_partial(u->log));
     return perp_trajectory_writer_close(u->log, reason, diag);
@@ -718,8 +733,10 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         int holds = perp_plan_holds(result.outcome);
         if (r->json) add_json(r, plan, &result, seconds, rows, page);
         if (!r->quiet) print_summary(out, model, plan, &result, seconds);
-        if (!r->quiet)
-            cli_multipliers_print(&r->found_multipliers, out), cli_loop_print(&r->loop, out);
+        if (!r->quiet) {
+            cli_multipliers_print(&r->found_multipliers, out);
+            cli_loop_print(&r->loop, out);
+        }
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
@@ -728,9 +745,12 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
                                        &o)); /* remembers a lack of memory for the exit code */
         if (result.outcome == PERP_PLAN_STOPPED)
             cli_say("perp plan: interrupted; this is the best iterate so far\n");
-        code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
-               : holds                             ? CLI_DONE
-                                                   : CLI_NO_SOLUTION;
+        if (result.outcome == PERP_PLAN_STOPPED)
+            code = CLI_INTERRUPTED;
+        else if (holds)
+            code = CLI_DONE;
+        else
+            code = CLI_NO_SOLUTION;
     }
     cli_multipliers_clear(&r->found_multipliers);
     cli_loop_clear(&r->loop);
@@ -745,7 +765,10 @@ int perp__cmd_plan(int argc, char **argv)
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = cli_refuse_ranks("plan");
-    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("plan"), r.quiet = 1;
+    if (code == CLI_DONE && r.as_json) {
+        r.json = cli_json_begin("plan");
+        r.quiet = 1;
+    }
     if (code == CLI_DONE) code = cli_load(r.file, "plan", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.guess, 1);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* said before the search */

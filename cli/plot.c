@@ -43,7 +43,9 @@ static int cells_of(FILE *out)
     if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return CELLS;
     int cells = size.ws_col - LABEL - 1;
-    return cells < LEAST_CELLS ? LEAST_CELLS : cells > MOST_CELLS ? MOST_CELLS : cells;
+    if (cells < LEAST_CELLS) return LEAST_CELLS;
+    if (cells > MOST_CELLS) return MOST_CELLS;
+    return cells;
 }
 
 cli_plot *cli_plot_create(int nseries, const char *const *names, const char *const *units,
@@ -93,7 +95,10 @@ void cli_plot_add(cli_plot *p, long row, double t, const double *values)
 static void extremes(const bin *bins, int n, double *lo, double *hi)
 {
     *lo = *hi = (double)NAN;
-    for (int k = 0; k < n; k++) *lo = fmin(*lo, bins[k].lo), *hi = fmax(*hi, bins[k].hi);
+    for (int k = 0; k < n; k++) {
+        *lo = fmin(*lo, bins[k].lo);
+        *hi = fmax(*hi, bins[k].hi);
+    }
 }
 
 /* Level of a value: 0 at the bottom, DOTS - 1 at the top. Halves, so that no difference overflows.
@@ -117,7 +122,11 @@ static void mark(const cli_plot *p, const bin *bins, double lo, double hi, canva
         if (isnan(bins[k].lo) && p->has_row[k]) last = -1;
         if (isnan(bins[k].lo)) continue;
         int bottom = level(bins[k].lo, lo, hi), top = level(bins[k].hi, lo, hi);
-        int begins = last < 0 || before < bottom ? bottom : before > top ? top : before;
+        int begins = before;
+        if (last < 0 || before < bottom)
+            begins = bottom;
+        else if (before > top)
+            begins = top;
         for (int j = last < 0 ? k : last + 1; j <= k; j++) {
             int gap = last < 0 ? 1 : k - last;
             int from = last < 0 ? begins : before + (begins - before) * (j - 1 - last) / gap;
@@ -126,7 +135,8 @@ static void mark(const cli_plot *p, const bin *bins, double lo, double hi, canva
             for (int d = from == to ? to : from + step; d != to + step; d += step) dots[d][j] = 1;
         }
         for (int d = bottom; d <= top; d++) dots[d][k] = 1;
-        before = level(bins[k].hi, lo, hi), last = k;
+        before = level(bins[k].hi, lo, hi);
+        last = k;
     }
 }
 
@@ -158,7 +168,14 @@ static void print_plain(FILE *out, int cells, canvas dots, int line)
                     lower = 1;
             }
         }
-        fputc(upper && lower ? '|' : upper ? '\'' : lower ? '.' : ' ', out);
+        char dot = ' ';
+        if (upper && lower)
+            dot = '|';
+        else if (upper)
+            dot = '\'';
+        else if (lower)
+            dot = '.';
+        fputc(dot, out);
     }
 }
 

@@ -38,9 +38,10 @@ static perp_status not_json(const char *path, const char *text, const char *end,
 {
     perp__place place = {path, 1, 1};
     for (const char *c = text; c < end; c++) {
-        if (*c == '\n')
-            place.line++, place.column = 1;
-        else
+        if (*c == '\n') {
+            place.line++;
+            place.column = 1;
+        } else
             place.column++;
     }
     return perp__refuse(diag, PERP_ERR_DATA, place, "this is not JSON\n");
@@ -166,7 +167,10 @@ static perp_status read_bounds(const cJSON *p, const char *where, problem_lcp *o
         out->nbounded += !is_free && (lo[i] != 0 || !isinf(hi[i]));
         out->is_free[i] = (unsigned char)is_free;
     }
-    if (out->nfree + out->nbounded > 0) out->view.lo = lo, out->view.hi = hi;
+    if (out->nfree + out->nbounded > 0) {
+        out->view.lo = lo;
+        out->view.hi = hi;
+    }
     return status;
 }
 

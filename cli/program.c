@@ -41,7 +41,9 @@ static void put_proof(answer *a, const perp_program *program)
     if (proof.word == PERP_PROGRAM_PROOF_NONE) return; /* of what is unbounded */
     a->proof = perp_program_proof_word_name(proof.word);
     a->proof_text = perp_program_proof_word_summary(proof.word);
-    a->bound = proof.bound, a->reach = proof.reach, a->sides = proof.sides;
+    a->bound = proof.bound;
+    a->reach = proof.reach;
+    a->sides = proof.sides;
 }
 
 int solve_program(const char *file, const char *sol, const perp_program_options *options,
@@ -169,8 +171,10 @@ static int print_ampl_help(void)
  * -1: neither. */
 static int answer_question(const char *word)
 {
-    if (strcmp(word, "-v") == 0 || strcmp(word, "--version") == 0)
-        return printf("perp %s\n", perp_version()), CLI_DONE;
+    if (strcmp(word, "-v") == 0 || strcmp(word, "--version") == 0) {
+        printf("perp %s\n", perp_version());
+        return CLI_DONE;
+    }
     if (strcmp(word, "-=") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         return print_ampl_help();
     if (word[0] != '-') return -1;
@@ -194,7 +198,10 @@ int cli_ampl(int argc, char **argv)
         if (!take_key(&s, argv[i], strlen(argv[i]))) return CLI_USAGE;
     int length = (int)strlen(stub) - (cli_is_program(stub) ? 3 : 0);
     int fits = snprintf(path, sizeof path, "%.*s.sol", length, stub) < (int)sizeof path;
-    if (!fits) return cli_say("perp: the name of the stub is too long\n"), CLI_FILE;
+    if (!fits) {
+        cli_say("perp: the name of the stub is too long\n");
+        return CLI_FILE;
+    }
     perp_status status = perp_program_read(stub, &program, &diag);
     if (status == PERP_OK) status = perp_program_solve(program, &s.program, &r, &diag);
     if (status == PERP_OK) status = perp_program_write_sol(program, &r, path, &diag);

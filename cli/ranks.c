@@ -45,7 +45,8 @@ int cli_read_shard(const char *command, const char *text, int *shard, int *shard
 int cli_join_ranks(const char *command, const char *instead, int *rank, int *ranks, perp_diag *diag)
 {
     int n = perp_ranks_launched();
-    *rank = 0, *ranks = 1;
+    *rank = 0;
+    *ranks = 1;
     if (n < 2) return CLI_DONE;
     perp_status status = perp_ranks_join(rank, ranks, diag);
     if (status == PERP_OK) return CLI_DONE;

@@ -172,7 +172,8 @@ static perp_status load_as_run(const char *file, const cli_list *folder, const p
     perp_status status = perp_model_load_with(file, &o, &plain, diag);
     if (status != PERP_OK) return status;
     int n = list_others(plain, run, &set);
-    o.set = set, o.nset = n;
+    o.set = set;
+    o.nset = n;
     if (n > 0) {
         status = perp_model_load_with(file, &o, model, diag);
         perp_model_destroy(plain);
@@ -338,10 +339,14 @@ perp_status cli_report_run(const char *html, const char *csv, const char *log,
     o.motion = motions;
     status = perp_trajectory_read(csv, &trajectory, diag);
     if (status == PERP_OK && log) status = perp_trajectory_read(log, &iterations, diag);
-    run[0] = (perp_report_run){name    ? name
-                               : model ? perp_model_name(model)
-                                       : base_name(csv),
-                               trajectory, model, iterations};
+    const char *shown_name;
+    if (name)
+        shown_name = name;
+    else if (model)
+        shown_name = perp_model_name(model);
+    else
+        shown_name = base_name(csv);
+    run[0] = (perp_report_run){shown_name, trajectory, model, iterations};
     for (int i = 0; i < nmore; i++) run[1 + i] = more[i];
     if (status == PERP_OK) status = perp_report_write_html(run, 1 + nmore, &o, html, diag);
     perp_trajectory_destroy(trajectory);

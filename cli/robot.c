@@ -102,7 +102,10 @@ static void say_assembly(const perp_robot *robot, const perp_bodies *b, const pe
                 joint && *joint ? joint : p.body[is->body - 1].name, is->limit);
         before = ", ";
     }
-    if (is->loop > 0) cli_say("%sa loop is open by %.3g", before, is->loop), before = ", ";
+    if (is->loop > 0) {
+        cli_say("%sa loop is open by %.3g", before, is->loop);
+        before = ", ";
+    }
     if (is->penetration > 0) {
         cli_say("%s", before);
         say_shape(robot, is->shape[0]);
@@ -326,7 +329,8 @@ static perp_status write_header(perp_trajectory_writer *w, const perp_robot *rob
         return PERP_ERR_MEMORY;
     }
     for (int k = 0; k < n; k++) unit[k] = NULL;
-    name[0] = "t", unit[0] = "s";
+    name[0] = "t";
+    unit[0] = "s";
     for (int k = 0; k < nq; k++) name[1 + k] = perp_robot_q_name(robot, k);
     for (int k = 0; k < nv; k++) name[1 + nq + k] = perp_robot_v_name(robot, k);
     for (int i = 0; i < p.nbody; i++) {
@@ -341,8 +345,12 @@ static perp_status write_header(perp_trajectory_writer *w, const perp_robot *rob
             unit[1 + nq + v + k] = unit_of(joint, k, 1);
     }
     for (int i = 0, k = 0; k < na; i++)
-        if (name_activation(&p, i, act[k], sizeof act[k])) name[1 + nq + nv + k] = act[k], k++;
-    name[n - 2] = "contacts", name[n - 1] = "residual";
+        if (name_activation(&p, i, act[k], sizeof act[k])) {
+            name[1 + nq + nv + k] = act[k];
+            k++;
+        }
+    name[n - 2] = "contacts";
+    name[n - 1] = "residual";
     snprintf(line, sizeof line, "robot %s", file);
     perp_trajectory_writer_comment(w, line);
     perp_status status = perp_trajectory_writer_header(w, n, name, unit);
@@ -630,10 +638,12 @@ int cli_simulate_robot(const cli_robot_run *run)
         if (json) {
             cli_json_add_text(json, "model", perp_robot_get_parts(robot)->name);
             cli_json_add_text(json, "file", run->file);
-            cli_json_add_text(json, "outcome",
-                              status == PERP_OK            ? "verified"
-                              : status == PERP_ERR_STOPPED ? "interrupted"
-                                                           : "no solution");
+            const char *outcome = "no solution";
+            if (status == PERP_OK)
+                outcome = "verified";
+            else if (status == PERP_ERR_STOPPED)
+                outcome = "interrupted";
+            cli_json_add_text(json, "outcome", outcome);
             cli_json_add(json, result_fields, CLI_JSON_COUNT(result_fields), &r);
             cli_json_add_text(json, "method",
                               perp_bodies_method_name((perp_bodies_method)run->method));

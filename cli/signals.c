@@ -14,9 +14,11 @@ static void handle(void (*handler)(int));
 
 static void say_why(int signal_number)
 {
-    const char *text = signal_number == SIGALRM   ? "perp: the time of --timeout is over\n"
-                       : signal_number == SIGXCPU ? "perp: the limit of processor time is reached\n"
-                                                  : "";
+    const char *text = "";
+    if (signal_number == SIGALRM)
+        text = "perp: the time of --timeout is over\n";
+    else if (signal_number == SIGXCPU)
+        text = "perp: the limit of processor time is reached\n";
     ssize_t n = write(2, text, strlen(text));
     (void)n;
 }

@@ -207,17 +207,28 @@ static int take_apart(char *text, const char **name)
     name[0] = text;
     for (char *at = text; *at; at++) {
         depth += (*at == '[') - (*at == ']');
-        if (*at == ',' && depth == 0) *at = 0, name[n++] = at + 1;
+        if (*at == ',' && depth == 0) {
+            *at = 0;
+            name[n++] = at + 1;
+        }
     }
     return n;
 }
 
 static void free_followed(followed *f)
 {
-    for (int i = 0; f && f->column && i < f->n * f->ncolumn; i++)
-        free(f->column[i]), free(f->unit[i]);
-    if (f)
-        free(f->text), free(f->name), free(f->column), free(f->unit), free(f->slope), free(f->row);
+    for (int i = 0; f && f->column && i < f->n * f->ncolumn; i++) {
+        free(f->column[i]);
+        free(f->unit[i]);
+    }
+    if (f) {
+        free(f->text);
+        free(f->name);
+        free(f->column);
+        free(f->unit);
+        free(f->slope);
+        free(f->row);
+    }
     free(f);
 }
 
@@ -266,15 +277,19 @@ static perp_status follow(run *u, const perp_model *model, perp_simulation *sim,
     followed *f = u->followed = calloc(1, sizeof *f);
     if (!f) return PERP_ERR_MEMORY;
     size_t size = strlen(text) + 1, columns = (size_t)perp_simulation_columns(sim);
-    f->sim = sim, f->ncolumn = (int)columns, f->lost = (double)NAN;
-    f->text = malloc(size), f->name = malloc(size * sizeof *f->name);
+    f->sim = sim;
+    f->ncolumn = (int)columns;
+    f->lost = (double)NAN;
+    f->text = malloc(size);
+    f->name = malloc(size * sizeof *f->name);
     if (!f->text || !f->name) return PERP_ERR_MEMORY;
     memcpy(f->text, text, size);
     f->n = take_apart(f->text, f->name);
     perp_status status = perp_simulation_follow(sim, f->n, f->name, diag);
     if (status != PERP_OK) return status;
     size_t all = columns * (size_t)f->n;
-    f->column = calloc(all + 1, sizeof *f->column), f->unit = calloc(all + 1, sizeof *f->unit);
+    f->column = calloc(all + 1, sizeof *f->column);
+    f->unit = calloc(all + 1, sizeof *f->unit);
     f->slope = malloc((all + 1) * sizeof(double));
     f->row = malloc((all + columns) * sizeof(double));
     if (!f->column || !f->unit || !f->slope || !f->row) return PERP_ERR_MEMORY;
@@ -309,8 +324,17 @@ typedef struct impulses {
 
 static void free_impulses(impulses *x)
 {
-    for (int k = 0; x && x->column && k < x->n; k++) free(x->column[k]), free(x->unit[k]);
-    if (x) free(x->var), free(x->column), free(x->unit), free(x->row), free(x->largest);
+    for (int k = 0; x && x->column && k < x->n; k++) {
+        free(x->column[k]);
+        free(x->unit[k]);
+    }
+    if (x) {
+        free(x->var);
+        free(x->column);
+        free(x->unit);
+        free(x->row);
+        free(x->largest);
+    }
     free(x);
 }
 
@@ -322,7 +346,8 @@ static perp_status add_impulse(impulses *x, const perp_model *model, int var)
     char *name = malloc(length), *unit = malloc(room);
     if (name) snprintf(name, length, "impulse(%s)", of);
     if (unit) perp_simulation_impulse_unit(x->sim, var, unit, room);
-    x->column[x->n] = name, x->unit[x->n] = unit;
+    x->column[x->n] = name;
+    x->unit[x->n] = unit;
     x->largest[x->n] = x->time[x->n] = (double)NAN;
     x->var[x->n++] = var;
     return name && unit ? PERP_OK : PERP_ERR_MEMORY;
@@ -338,9 +363,12 @@ static perp_status find_impulses(run *u, const perp_model *model, const perp_sim
     if (!x) return PERP_ERR_MEMORY;
     x->sim = sim;
     x->before = (int)columns + (u->followed ? u->followed->n * ((int)columns - 2) : 0);
-    x->var = malloc(n * sizeof *x->var), x->row = malloc(((size_t)x->before + n) * sizeof(double));
-    x->column = calloc(n, sizeof *x->column), x->unit = calloc(n, sizeof *x->unit);
-    x->largest = malloc(2 * n * sizeof(double)), x->time = x->largest + n;
+    x->var = malloc(n * sizeof *x->var);
+    x->row = malloc(((size_t)x->before + n) * sizeof(double));
+    x->column = calloc(n, sizeof *x->column);
+    x->unit = calloc(n, sizeof *x->unit);
+    x->largest = malloc(2 * n * sizeof(double));
+    x->time = x->largest + n;
     if (!x->var || !x->row || !x->column || !x->unit || !x->largest) return PERP_ERR_MEMORY;
     for (int v = 0; v < nvar && status == PERP_OK; v++)
         if (perp_simulation_impulse(sim, v, NULL)) status = add_impulse(x, model, v);
@@ -359,7 +387,8 @@ static void note_impulses(impulses *x, double t)
         double impulse;
         perp_simulation_impulse(x->sim, x->var[k], &impulse);
         if (isnan(impulse) || (!isnan(x->time[k]) && !is_larger(impulse, x->largest[k]))) continue;
-        x->largest[k] = impulse, x->time[k] = t;
+        x->largest[k] = impulse;
+        x->time[k] = t;
     }
 }
 
@@ -489,16 +518,26 @@ static perp_status open_writer(const run *u, const char *path, int in_place,
     int n = others + (x ? x->n : 0);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
-    perp_status status = !names || !units ? PERP_ERR_MEMORY
-                         : in_place       ? perp_trajectory_writer_stream(path, writer, diag)
-                                          : perp_trajectory_writer_create(path, writer, diag);
+    perp_status status;
+    if (!names || !units)
+        status = PERP_ERR_MEMORY;
+    else if (in_place)
+        status = perp_trajectory_writer_stream(path, writer, diag);
+    else
+        status = perp_trajectory_writer_create(path, writer, diag);
     for (int i = 0; i < n && status == PERP_OK; i++) {
-        names[i] = i < of_run   ? perp_simulation_column_name(sim, i)
-                   : i < others ? f->column[i - of_run]
-                                : x->column[i - others];
-        units[i] = i < of_run   ? perp_simulation_column_unit(sim, i)
-                   : i < others ? f->unit[i - of_run]
-                                : x->unit[i - others];
+        if (i < of_run)
+            names[i] = perp_simulation_column_name(sim, i);
+        else if (i < others)
+            names[i] = f->column[i - of_run];
+        else
+            names[i] = x->column[i - others];
+        if (i < of_run)
+            units[i] = perp_simulation_column_unit(sim, i);
+        else if (i < others)
+            units[i] = f->unit[i - of_run];
+        else
+            units[i] = x->unit[i - others];
     }
     if (status == PERP_OK) {
         status = write_metadata(*writer, model, o, u->request);
@@ -620,7 +659,8 @@ static void print_errors(FILE *out, const perp_model *model, int n, const double
     double least = 0;
     int is_later = 0;
     for (int k = 0, above = n; above > MAX_PLOTTED && k < 2000; k++) {
-        above = 0, least = ldexp(1, k - 1000);
+        above = 0;
+        least = ldexp(1, k - 1000);
         for (int i = 0; i < n; i++) above += error[i] + unsure[i] >= least;
     }
     for (int i = 0; i < n; i++) {
@@ -653,7 +693,8 @@ static void find_error(end_error *e, const perp_model *model, const perp_simulat
     e->error = malloc(2 * (size_t)n * sizeof *e->error);
     if (!e->error) cli_exit_code(PERP_ERR_MEMORY);
     if (!e->error) return;
-    e->n = n, e->unsure = e->error + n;
+    e->n = n;
+    e->unsure = e->error + n;
     perp_status status =
         perp_simulation_estimate(sim, part_of_work[how], e->error, e->unsure, &e->growth, &diag);
     if (status == PERP_ERR_MEMORY) cli_exit_code(status);
@@ -775,7 +816,8 @@ static void print_steps(FILE *out, const perp_simulation *sim, const followed *f
     int n = 0;
     for (int k = 0; k < f->n; k++) {
         if (perp_simulation_derivative_kind(sim, k, &at) != PERP_DERIVATIVE_OF_STEPS) continue;
-        since = fmin(since, at), n++;
+        since = fmin(since, at);
+        n++;
     }
     if (!n) return;
     fprintf(out, "derivatives");
@@ -963,11 +1005,16 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     perp_simulation_summary s = summary_of(sim);
     cJSON_AddStringToObject(r->json, "model", perp_model_name(model));
     cJSON_AddStringToObject(r->json, "file", perp_model_file(model));
-    cJSON_AddStringToObject(r->json, "outcome",
-                            status == PERP_OK                ? "verified"
-                            : status == PERP_ERR_STOPPED     ? "interrupted"
-                            : status == PERP_ERR_NO_SOLUTION ? "no solution"
-                                                             : perp_status_message(status));
+    const char *outcome;
+    if (status == PERP_OK)
+        outcome = "verified";
+    else if (status == PERP_ERR_STOPPED)
+        outcome = "interrupted";
+    else if (status == PERP_ERR_NO_SOLUTION)
+        outcome = "no solution";
+    else
+        outcome = perp_status_message(status);
+    cJSON_AddStringToObject(r->json, "outcome", outcome);
     cli_json_add(r->json, fields, CLI_JSON_COUNT(fields), &s);
     cli_json_add_number(r->json, "step", r->o.step);
     cJSON_AddStringToObject(r->json, "method", perp_integrator_name(perp_simulation_method(sim)));
@@ -1071,7 +1118,10 @@ static perp_status create(perp_model *model, request *r, perp_simulation **sim, 
     if (status != PERP_OK) return status;
     status = cli_begin_right(model, &r->o, r->project, sim, &r->beginning, diag);
     if (status == PERP_OK && !r->json) cli_warn_of_start(&r->beginning, "simulate");
-    if (status != PERP_OK) perp_simulation_destroy(*sim), *sim = NULL;
+    if (status != PERP_OK) {
+        perp_simulation_destroy(*sim);
+        *sim = NULL;
+    }
     return status;
 }
 
@@ -1193,7 +1243,10 @@ int perp__cmd_simulate(int argc, char **argv)
         cli_say("perp simulate: --method %s is for robot files\n", methods[r.o.integrator]);
         code = CLI_USAGE;
     }
-    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("simulate"), r.quiet = 1;
+    if (code == CLI_DONE && r.as_json) {
+        r.json = cli_json_begin("simulate");
+        r.quiet = 1;
+    }
     if (code == CLI_DONE) code = cli_load(r.file, "simulate", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE && r.from) code = cli_begin_at(model, "simulate", r.from, &r.start, &diag);
     if (code == CLI_DONE && r.from) code = cli_set_all(model, "simulate", &r.set, &diag);

@@ -303,7 +303,8 @@ static perp_status solve_with(const problem_lcp *p, perp_lcp_method method, answ
     a->outcome = perp_outcome_name(info.outcome);
     a->iterations = info.iterations;
     a->residual = info.residual;
-    a->error = info.error, a->has_error = 1;
+    a->error = info.error;
+    a->has_error = 1;
     perp_lcp_solver_destroy(solver);
     return status;
 }
@@ -358,7 +359,10 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         if (!table && strcmp(method, perp_lcp_method_name((perp_lcp_method)m)) != 0) continue;
         if (all) {
             status = solve_by_search(&p, &a, z, z + n);
-            if (status != PERP_OK) a.outcome = "limit", a.method = "enumerate";
+            if (status != PERP_OK) {
+                a.outcome = "limit";
+                a.method = "enumerate";
+            }
             if (all && a.npoints == MAX_SOLUTIONS)
                 cli_say("%s: there may be more than these %d solutions and rays\n", file,
                         MAX_SOLUTIONS);
@@ -466,8 +470,10 @@ static int read_start(const cJSON *json, const char *file, int n, double *z)
     if (!list) return 1;
     cJSON_ArrayForEach(item, list)
     {
-        if (k < n && cJSON_IsNumber(item) && isfinite(item->valuedouble))
-            z[k] = item->valuedouble, k++;
+        if (k < n && cJSON_IsNumber(item) && isfinite(item->valuedouble)) {
+            z[k] = item->valuedouble;
+            k++;
+        }
     }
     if (k == n && cJSON_IsArray(list) && cJSON_GetArraySize(list) == n) return 1;
     cli_say("%s: \"start\" must be a list of %d numbers\n", file, n);
@@ -495,7 +501,8 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
         code = CLI_BAD_INPUT;
     else
         code = cli_exit_code(problem_bounds(json, p.n, lo, hi, file, diag));
-    p.lo = lo, p.hi = hi;
+    p.lo = lo;
+    p.hi = hi;
     if (code == CLI_DONE && is_snes) {
         memcpy(z, guess, (size_t)p.n * sizeof *z);
         code = solve_petsc(method, &p, name, z, z + p.n, out, diag);
@@ -572,10 +579,12 @@ static int solve_one(const cJSON *json, const char *file, const request *given, 
     int is_fc = strcmp(kind, "fc") == 0, is_ncp = strcmp(kind, "ncp") == 0;
     int is_mpcc = strcmp(kind, "mpcc") == 0;
     if ((is_fc || is_ncp || is_mpcc) && all) {
-        cli_say("%s: --all-solutions is for linear problems, this is %s problem\n", file,
-                is_fc    ? "a friction"
-                : is_ncp ? "a nonlinear"
-                         : "an optimisation");
+        const char *what = "an optimisation";
+        if (is_fc)
+            what = "a friction";
+        else if (is_ncp)
+            what = "a nonlinear";
+        cli_say("%s: --all-solutions is for linear problems, this is %s problem\n", file, what);
         return CLI_USAGE;
     }
     int is_linear = strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0;

@@ -84,7 +84,10 @@ static int take_values(const perp_fclib_problem *p, values *to)
            nl = (size_t)perp_fclib_multipliers(p);
     to->r = calloc(2 * n + nv + nl + 1, sizeof *to->r);
     if (!to->r) return 0;
-    to->u = to->r + n, to->v = to->u + n, to->l = to->v + nv, to->n = (int)n;
+    to->u = to->r + n;
+    to->v = to->u + n;
+    to->l = to->v + nv;
+    to->n = (int)n;
     return 1;
 }
 
@@ -113,8 +116,13 @@ static int solve_by(const perp_fclib *file, const char *method, int table,
     perp_fclib_options o = perp_fclib_options_default();
     perp_fclib_info info = {.size = sizeof info};
     watch w = {.is_shown = isatty(2), .started = cli_now(), .p = p, .out = given->out};
-    o.method = method, o.tol = given->tol, o.max_iter = given->max_iter;
-    o.threads = given->threads, o.warm_start = given->warm, o.progress = look, o.context = &w;
+    o.method = method;
+    o.tol = given->tol;
+    o.max_iter = given->max_iter;
+    o.threads = given->threads;
+    o.warm_start = given->warm;
+    o.progress = look;
+    o.context = &w;
     o.keep = keep;
     if (given->warm)
         memcpy(x->r, perp_fclib_impulses(file), (size_t)x->n * sizeof *x->r);
@@ -146,9 +154,13 @@ static int solve_all(const perp_fclib *file, const cli_contact_options *given, c
     int any = 0, code = CLI_DONE;
     perp_diag said = {0}; /* of a method that does not take the problem */
     for (int m = -2; m < (int)PERP_FC_METHOD_COUNT && !cli_is_interrupted(); m++) {
-        const char *method = m == -2   ? "pile"
-                             : m == -1 ? "cones"
-                                       : perp_fc_method_name((perp_fc_method)m);
+        const char *method;
+        if (m == -2)
+            method = "pile";
+        else if (m == -1)
+            method = "cones";
+        else
+            method = perp_fc_method_name((perp_fc_method)m);
         int is_taken;
         perp_diag_clear(&said);
         code = solve_by(file, method, 1, given, name, out, x, &is_taken, &said);

@@ -94,7 +94,8 @@ static int check_formulas(const program *p, perp_diag *diag)
 static int read_program(const cJSON *json, program *p)
 {
     p->objective = cJSON_GetObjectItem(json, "objective");
-    p->G = cJSON_GetObjectItem(json, "G"), p->H = cJSON_GetObjectItem(json, "H");
+    p->G = cJSON_GetObjectItem(json, "G");
+    p->H = cJSON_GetObjectItem(json, "H");
     p->constraints = cJSON_GetObjectItem(json, "constraints");
     p->m = cJSON_GetArraySize(p->G);
     if (!cJSON_IsString(p->objective))
@@ -127,7 +128,8 @@ static void add_row(program *p, const char *left, size_t length, const char *rig
     }
     snprintf(text, room, right_length ? "(%.*s) - (%.*s)" : "%.*s", (int)length, left,
              (int)right_length, right);
-    p->row_lo[p->nrow] = lo, p->row_hi[p->nrow] = hi;
+    p->row_lo[p->nrow] = lo;
+    p->row_hi[p->nrow] = hi;
     p->complements[p->nrow] = complements;
     p->row[p->nrow++] = text;
 }
@@ -156,7 +158,9 @@ static void add_constraint(program *p, const char *text)
         int is_less = *at == '<' || strncmp(at, "\u2264", 3) == 0, is_equal = *at == '=';
         add_row(p, left, (size_t)(at - left), right, until, is_less ? -INFINITY : 0,
                 is_less || is_equal ? 0 : INFINITY, -1);
-        left = right, at = next, length = next_length;
+        left = right;
+        at = next;
+        length = next_length;
     }
 }
 
@@ -263,7 +267,8 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
     if (status == PERP_OK) {
         answer a = {.name = name, .n = p.n};
         solve_fill(&a, solver, &r);
-        a.rows = a.bounds = NULL, a.ray = NULL; /* of rows that the file does not have */
+        a.rows = a.bounds = NULL;
+        a.ray = NULL; /* of rows that the file does not have */
         a.time_us = 1e6 * (cli_now() - start);
         solve_emit(out, &a, 0);
     }

@@ -72,7 +72,10 @@ static int fill(columns *c)
     for (int j = 0, e = 0; j < c->p->n; j++) {
         for (int i = 0; i < c->p->n; i++) {
             double x = c->p->M[(size_t)j * (size_t)c->p->ldm + (size_t)i];
-            if (x != 0) c->row[e] = i, c->value[e++] = x;
+            if (x != 0) {
+                c->row[e] = i;
+                c->value[e++] = x;
+            }
         }
         c->start[j + 1] = e;
     }

@@ -168,8 +168,10 @@ static int split_keep(request *r)
             from = at + 1;
         }
     }
-    r->o.vary = r->vary.item, r->o.nvary = r->vary.n;
-    r->o.keep = r->kept.item, r->o.nkeep = r->kept.n;
+    r->o.vary = r->vary.item;
+    r->o.nvary = r->vary.n;
+    r->o.keep = r->kept.item;
+    r->o.nkeep = r->kept.n;
     return CLI_DONE;
 }
 
@@ -368,11 +370,16 @@ static void report(const request *r, const perp_sweep *sweep, const state *s, pe
     double seconds = cli_now() - s->started;
     if (s->shown > 0) fprintf(stderr, "\r%60s\r", "");
     if (r->json) {
-        cli_json_add_text(r->json, "outcome",
-                          status == PERP_OK            ? "done"
-                          : s->is_late                 ? "time limit"
-                          : status == PERP_ERR_STOPPED ? "interrupted"
-                                                       : perp_status_message(status));
+        const char *outcome;
+        if (status == PERP_OK)
+            outcome = "done";
+        else if (s->is_late)
+            outcome = "time limit";
+        else if (status == PERP_ERR_STOPPED)
+            outcome = "interrupted";
+        else
+            outcome = perp_status_message(status);
+        cli_json_add_text(r->json, "outcome", outcome);
         cJSON_AddNumberToObject(r->json, "jobs", (double)perp_sweep_jobs(sweep));
         cli_json_add_number(r->json, "seconds", seconds);
         cli_summary_json(s->summary, r->json);
@@ -432,7 +439,8 @@ static int take_task(request *r, const perp_model *model, perp_diag *diag)
 static int prepare(state *s, const perp_model *model, perp_diag *diag)
 {
     request *r = s->r;
-    r->o.read = read_at, r->o.read_context = r;
+    r->o.read = read_at;
+    r->o.read_context = r;
     perp_status status = perp_sweep_create(model, &r->o, &s->sweep, diag);
     if (status != PERP_OK) return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
     s->summary = cli_summary_create(perp_sweep_jobs(s->sweep), s->sweep);
@@ -448,7 +456,9 @@ static int sweep_all(state *s, perp_diag *diag)
 {
     request *r = s->r;
     char table[CLI_PATH_ROOM] = "";
-    r->run.skip = skip, r->run.stop = stop, r->run.ranks = r->ranks > 1;
+    r->run.skip = skip;
+    r->run.stop = stop;
+    r->run.ranks = r->ranks > 1;
     s->started = cli_now();
     cli_catch_signals();
     perp_status status = perp_sweep_run(s->sweep, &r->run, take, s);
@@ -483,7 +493,10 @@ int perp__cmd_sweep(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
-    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("sweep"), r.quiet = 1;
+    if (code == CLI_DONE && r.as_json) {
+        r.json = cli_json_begin("sweep");
+        r.quiet = 1;
+    }
     if (code == CLI_DONE) code = check_options(&r);
     if (code == CLI_DONE && r.merge) code = cli_refuse_ranks("sweep --merge");
     int is_run = code == CLI_DONE && !r.merge;

@@ -125,9 +125,12 @@ static int figures(const cli_sweep_summary *s, int column, double figure[FIGURES
     for (int k = 0; k < 3; k++) {
         double at = share[k] * ((double)n - 1);
         size_t i = n ? (size_t)at : 0;
-        figure[k + 1] = !n          ? (double)NAN
-                        : i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i])
-                                    : sorted[i];
+        if (!n)
+            figure[k + 1] = (double)NAN;
+        else if (i + 1 < n)
+            figure[k + 1] = sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
+        else
+            figure[k + 1] = sorted[i];
     }
     free(sorted);
     figure[0] = c->n ? c->low : (double)NAN;

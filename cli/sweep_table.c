@@ -138,7 +138,9 @@ static perp_status write_head(const tables *t, const cJSON *head)
     if (!names) return PERP_ERR_MEMORY;
     name = name->child;
     unit = unit ? unit->child : NULL;
-    names[0] = "job", names[n + 1] = "steps", names[n + 2] = "error";
+    names[0] = "job";
+    names[n + 1] = "steps";
+    names[n + 2] = "error";
     for (int i = 1; i <= n; i++, name = name->next, unit = unit ? unit->next : NULL) {
         names[i] = cJSON_GetStringValue(name);
         units[i] = cJSON_GetStringValue(unit);
@@ -177,7 +179,8 @@ static perp_status write_rows(const folder *f, const tables *t, long long jobs, 
     perp_status status = PERP_OK;
     double *row = malloc(((size_t)f->journal->ncolumn + OURS) * sizeof *row);
     if (!row) return PERP_ERR_MEMORY;
-    *written = 0, *missing = -1;
+    *written = 0;
+    *missing = -1;
     for (long long job = 0; job < jobs && status == PERP_OK; job++) {
         cli_journal *j = &f->journal[job % f->n];
         int is_there = cli_journal_find(j, job, &found);
