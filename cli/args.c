@@ -65,11 +65,6 @@ void cli_print_diag(const perp_diag *diag, FILE *out)
     if (diag->lost) out_of_memory = 1;
 }
 
-perp_status cli_with_outcome(perp_status status, perp_outcome outcome)
-{
-    return status == PERP_OK && outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : status;
-}
-
 int cli_exit_code(perp_status status)
 {
     if (status == PERP_ERR_MEMORY) out_of_memory = 1;

@@ -198,9 +198,6 @@ perp_integrator cli_recommend(const perp_model *model);
 /* The exit code for a failed call. That memory ran out is kept, and said when the command ends,
  * whatever it ends with. */
 int cli_exit_code(perp_status status);
-/* "No solution" is an outcome of the library; here it is the status PERP_ERR_NO_SOLUTION, which has
- * an exit code. */
-perp_status cli_with_outcome(perp_status status, perp_outcome outcome);
 int cli_is_out_of_memory(void);
 
 #endif

@@ -419,7 +419,7 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     o.ranks = r->ranks > 1;
     cli_catch_signals();
     status = perp_identify(model, data, &o, &a, diag);
-    if (status == PERP_OK) status = cli_with_outcome(status, a.outcome);
+    if (status == PERP_OK) status = perp_outcome_status(status, a.outcome);
     if (w.said > begun) fprintf(stderr, "\r\033[K");
     if (r->ranks > 1 && (status == PERP_ERR_MEMORY || status == PERP_ERR_UNAVAILABLE)) {
         if (status == PERP_ERR_MEMORY || !perp_diag_text(diag)[0])

@@ -91,7 +91,7 @@ static perp_status predict(const perp_model *model, const perp_trajectory *table
     if (status == PERP_OK) status = perp_trajectory_writer_header(w, n, name, unit);
     perp_simulation_summary done = {.size = sizeof done};
     if (status == PERP_OK) status = perp_simulation_run(sim, put_row, w, &done, diag);
-    status = cli_with_outcome(status, done.outcome);
+    status = perp_outcome_status(status, done.outcome);
     perp_status closed = perp_trajectory_writer_close(w, NULL, diag);
     perp_simulation_destroy(sim);
     free(name);

@@ -181,7 +181,7 @@ static perp_status take_step(one_run *r, perp_simulation *sim, int k, double t)
     keep_row(r, t);
     perp_step_info info = {.size = sizeof info};
     if (status == PERP_OK) status = perp_simulation_advance(sim, to, &info, NULL);
-    return cli_with_outcome(status, info.outcome);
+    return perp_outcome_status(status, info.outcome);
 }
 
 /* By radau5, or by backward Euler where that is not for the model. */

@@ -599,7 +599,7 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
     }
     perp_simulation_summary done = {.size = sizeof done};
     if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, u, &done, diag);
-    status = cli_with_outcome(status, done.outcome);
+    status = perp_outcome_status(status, done.outcome);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     return status;

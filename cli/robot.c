@@ -464,7 +464,7 @@ static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, 
     for (long k = 1; k <= steps && status == PERP_OK; k++) {
         if (cli_is_interrupted()) return PERP_ERR_STOPPED;
         status = perp_bodies_step(b, &info, diag);
-        status = cli_with_outcome(status, info.outcome);
+        status = perp_outcome_status(status, info.outcome);
         if (status != PERP_OK) break;
         r->steps = k;
         r->time = info.time;

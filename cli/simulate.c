@@ -1162,7 +1162,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     double start = cli_now();
     perp_simulation_summary done = {.size = sizeof done};
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, &done, diag);
-    status = cli_with_outcome(status, done.outcome);
+    status = perp_outcome_status(status, done.outcome);
     double seconds = cli_now() - start;
     if (status != PERP_OK) write_last_row(&u, sim);
     if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");

@@ -44,7 +44,7 @@ static perp_status simulate(perp_model *model, double mu, int run, perp_diag *di
     perp_simulation_summary done = {.size = sizeof done};
     if (status == PERP_OK) status = perp_simulation_run(simulation, keep, &p, &done, diag);
     perp_simulation_destroy(simulation);
-    return status == PERP_OK && done.outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : status;
+    return perp_outcome_status(status, done.outcome);
 }
 
 static perp_status draw(const char *path, perp_diag *diag)

@@ -26,7 +26,7 @@ static perp_status run(perp_bodies *bodies, double control, double time, perp_di
     perp_bodies_info info = {.size = sizeof info};
     while (status == PERP_OK && info.outcome == PERP_SOLVED && perp_bodies_time(bodies) < end)
         status = perp_bodies_step(bodies, &info, diag);
-    return info.outcome == PERP_SOLVED ? status : PERP_ERR_NO_SOLUTION;
+    return perp_outcome_status(status, info.outcome);
 }
 
 int main(void)

@@ -44,7 +44,7 @@ static perp_status step_to(perp_bodies *arm, const double *wanted, double *u, pe
     perp_bodies_set(arm, q, v);
     perp_bodies_set_control(arm, u);
     status = perp_bodies_step(arm, &info, diag);
-    return info.outcome == PERP_SOLVED ? status : PERP_ERR_NO_SOLUTION;
+    return perp_outcome_status(status, info.outcome);
 }
 
 int main(void)

@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     perp_bodies_info info = {.size = sizeof info};
     for (int k = 0; k < STEPS && status == PERP_OK; k++) {
         status = perp_bodies_step(tower, &info, &diag);
-        if (info.outcome != PERP_SOLVED) status = PERP_ERR_NO_SOLUTION;
+        status = perp_outcome_status(status, info.outcome);
         if (status == PERP_OK) status = take(tower, motion, rows);
     }
     perp_status closed =

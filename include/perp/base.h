@@ -68,6 +68,11 @@ PERP_API const char *perp_status_message(perp_status status);
 PERP_API const char *perp_outcome_name(perp_outcome outcome);
 PERP_API const char *perp_outcome_message(perp_outcome outcome);
 
+/// The status of a call that must find a solution: PERP_ERR_NO_SOLUTION if `status` is PERP_OK and
+/// `outcome` is not PERP_SOLVED, else `status`. Call it in a statement after the one that fills the
+/// result: C evaluates arguments in any order.
+PERP_API perp_status perp_outcome_status(perp_status status, perp_outcome outcome);
+
 /// The one of n words that is nearest to `word` by edit distance; NULL if none is near.
 PERP_API const char *perp_nearest(const char *word, const char *const *words, int n);
 

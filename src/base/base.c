@@ -30,6 +30,11 @@ const char *perp_outcome_name(perp_outcome outcome)
 PERP_WORD_SUMMARY(perp_status, perp_status_message, statuses)
 PERP_WORD_SUMMARY(perp_outcome, perp_outcome_message, outcomes)
 
+perp_status perp_outcome_status(perp_status status, perp_outcome outcome)
+{
+    return status == PERP_OK && outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : status;
+}
+
 const char *perp_version(void)
 {
     return PERP_VERSION;
@@ -188,6 +193,14 @@ int perp__options_take(void *own, size_t own_size, const void *options)
     memcpy(own, options, size < own_size ? size : own_size);
     memcpy(own, &own_size, sizeof own_size);
     return 1;
+}
+
+void perp__result_give(void *result, const void *own, size_t own_size)
+{
+    size_t size;
+    if (!result) return;
+    memcpy(&size, result, sizeof size);
+    perp__options_give(result, size, own, own_size);
 }
 
 double perp__now(void)

@@ -56,6 +56,9 @@ int perp__options_take(void *own, size_t own_size, const void *options);
  * wants none. */
 #define PERP__FITS(result) (!(result) || (result)->size >= sizeof *(result))
 
+/* A result of ours to its caller, who keeps the size that it says. NULL: the caller wants none. */
+void perp__result_give(void *result, const void *own, size_t own_size);
+
 /* Seconds of a clock that only goes forward. */
 double perp__now(void);
 

@@ -283,10 +283,7 @@ perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib
         give(v, s.v, perp_fclib_velocities(problem));
         give(l, s.l, perp_fclib_multipliers(problem));
     }
-    if (info) {
-        s.info.size = info->size;
-        *info = s.info;
-    }
+    perp__result_give(info, &s.info, sizeof s.info);
     perp__arena_clear(&s.arena);
     return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, NULL) : status;
 }

@@ -11,15 +11,12 @@ static const perp__estimator *const estimators[] = {
 #undef PERP_ESTIMATOR
 };
 
-perp_status perp_identify(const perp_model *model, const perp_dataset *data,
-                          const perp_identify_options *options, perp_identification *result,
-                          perp_diag *diag)
+static perp_status identify(const perp_model *model, const perp_dataset *data,
+                            const perp_identify_options *options, perp_identification *result,
+                            perp_diag *diag)
 {
     perp__study study;
     perp_identify_options o;
-    if (!result || !PERP__FITS(result)) return PERP_ERR_ARG;
-    *result = (perp_identification){.size = result->size};
-    if (!model || !data) return PERP_ERR_ARG;
     double start = perp__now();
     perp_status status = perp_identify_options_default(model, &o, diag);
     if (status == PERP_OK && !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
@@ -41,6 +38,18 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     if (status != PERP_ERR_NO_SOLUTION) return status;
     result->outcome = PERP_LIMIT;
     return PERP_OK;
+}
+
+perp_status perp_identify(const perp_model *model, const perp_dataset *data,
+                          const perp_identify_options *options, perp_identification *result,
+                          perp_diag *diag)
+{
+    perp_identification own = {.outcome = PERP_SOLVED};
+    if (!result || !PERP__FITS(result)) return PERP_ERR_ARG;
+    perp_status status = PERP_ERR_ARG;
+    if (model && data) status = identify(model, data, options, &own, diag);
+    perp__result_give(result, &own, sizeof own);
+    return status;
 }
 
 void perp_identification_clear(perp_identification *result)

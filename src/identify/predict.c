@@ -68,10 +68,8 @@ static perp_integrator choose_integrator(const perp__study *s, int *is_open)
 /* Rows that another run of steps has made are fitted by these, and not by the motion. */
 static perp_status try_steps(perp__study *s, perp_identification *result)
 {
-    perp_identification other = {.size = result->size,
-                                 .method = result->method,
-                                 .step = result->step,
-                                 .integrator = PERP_BACKWARD_EULER};
+    perp_identification other = {
+        .method = result->method, .step = result->step, .integrator = PERP_BACKWARD_EULER};
     perp_integrator motion = s->integrator;
     perp_diag *diag = s->diag;
     perp__worth worth = {0};

@@ -186,18 +186,18 @@ static perp_status go_on(perp_plan *plan, int max_iter, perp_plan_result *result
 {
     perp_status status = perp__plan_follow_model(plan, diag);
     if (status != PERP_OK) return status;
-    size_t size = result->size;
-    *result = (perp_plan_result){.outcome = PERP_PLAN_LIMIT, .starts = 1, .replay = (double)NAN};
+    perp_plan_result own = {.outcome = PERP_PLAN_LIMIT, .starts = 1, .replay = (double)NAN};
     plan->iterations = plan->stopped = plan->attempt.n = 0;
     plan->again.budget = max_iter;
-    int ok = run(plan, result);
+    int ok = run(plan, &own);
     plan->again.budget = 0;
-    result->size = size;
-    if (!ok) return PERP_ERR_MEMORY;
-    result->on_mesh = result->outcome;
-    plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
-    result->iterations = plan->iterations;
-    return PERP_OK;
+    if (ok) {
+        own.on_mesh = own.outcome;
+        plan->again.is_stationary = own.outcome <= PERP_PLAN_STATIONARY_B;
+        own.iterations = plan->iterations;
+    }
+    perp__result_give(result, &own, sizeof own);
+    return ok ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_result *result,

@@ -1269,8 +1269,8 @@ static perp_status solve(perp_plan *plan, perp_plan_result *result, perp_diag *d
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result || !PERP__FITS(result)) return PERP_ERR_ARG;
-    size_t size = result->size;
-    perp_status status = solve(plan, result, diag);
-    result->size = size;
+    perp_plan_result own = *result;
+    perp_status status = solve(plan, &own, diag);
+    perp__result_give(result, &own, sizeof own);
     return status;
 }

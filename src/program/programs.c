@@ -243,17 +243,15 @@ perp_status perp_program_solve(perp_program *p, const perp_program_options *opti
     if (!(o->tol > 0 && o->tol <= 1e-2) || o->max_iter < 1 || o->tries < 1 || o->restarts < 0 ||
         o->objective < 0 || o->global < 0 || o->global > 1)
         return PERP_ERR_ARG;
-    size_t size = result->size;
-    *result =
+    p->last =
         (perp_program_result){.outcome = PERP_PLAN_LIMIT, .worst_row = -1, .worst_variable = -1};
     p->proof = (perp_program_proof){0};
     memset(p->row_conflicts, 0, (size_t)p->nl->ncon);
     memset(p->bound_conflicts, 0, (size_t)p->nl->nvar);
-    perp_status status = prepare(p, o->objective) ? solve(p, result) : PERP_ERR_MEMORY;
-    if (status == PERP_OK && o->global && !result->is_unbounded)
-        status = perp__program_prove(p, result);
-    result->size = size;
-    p->last = *result;
+    perp_status status = prepare(p, o->objective) ? solve(p, &p->last) : PERP_ERR_MEMORY;
+    if (status == PERP_OK && o->global && !p->last.is_unbounded)
+        status = perp__program_prove(p, &p->last);
+    perp__result_give(result, &p->last, sizeof p->last);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, p->nl->name);
     if (status == PERP_ERR_DIM)
         perp__refuse(diag, status, perp__in(p->nl->name),

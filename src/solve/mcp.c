@@ -239,10 +239,7 @@ perp_status perp__mcp_solve_by(perp_mcp_solver *s, const perp_mcp *p, perp__mcp_
         if (bytes && w) memcpy(w, s->w, bytes);
     }
     if (s->out_of_memory) result.outcome = PERP_LIMIT; /* the methods took another way */
-    if (info) {
-        result.size = info->size;
-        *info = result;
-    }
+    perp__result_give(info, &result, sizeof result);
     return s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }
 

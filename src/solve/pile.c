@@ -348,8 +348,7 @@ perp_status perp__pile_solve_part(const perp__pile_part *part, const perp_pile_o
                  .info = {.outcome = PERP_BAD_INPUT, .error = (double)INFINITY, .worst = -1}};
     perp_status status = solve_part(&u, r);
     perp__arena_clear(&u.arena);
-    u.info.size = info->size;
-    *info = u.info;
+    perp__result_give(info, &u.info, sizeof u.info);
     return status;
 }
 
@@ -371,9 +370,6 @@ perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *o
     double none; /* of no contacts r may be NULL */
     perp_status status = solve(&u, problem, r ? r : &none, v);
     perp__arena_clear(&u.arena);
-    if (info) {
-        u.info.size = info->size;
-        *info = u.info;
-    }
+    perp__result_give(info, &u.info, sizeof u.info);
     return status;
 }

@@ -1,22 +1,17 @@
-/* Calls whose "no solution" is an outcome, for tests that expect success or one failure: it is the status PERP_ERR_NO_SOLUTION here, so that
- * an assertion on the status sees it. info and result: nullable. */
+/* Calls whose "no solution" is an outcome, for tests that expect success or one failure. Here it is the
+ * status PERP_ERR_NO_SOLUTION, so that an assertion on the status sees it. info, result: nullable. */
 
 #ifndef PERP_TEST_OUTCOMES_H
 #define PERP_TEST_OUTCOMES_H
 
 #include "perp/perp.h"
 
-static inline perp_status or_outcome(perp_status status, perp_outcome outcome)
-{
-    return status == PERP_OK && outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : status;
-}
-
 static inline perp_status simulation_step(perp_simulation *sim, perp_step_info *info,
                                           perp_diag *diag)
 {
     perp_step_info own = {.size = sizeof own}, *to = info ? info : &own;
     perp_status status = perp_simulation_step(sim, to, diag);
-    return or_outcome(status, to->outcome);
+    return perp_outcome_status(status, to->outcome);
 }
 
 static inline perp_status simulation_advance(perp_simulation *sim, double t, perp_step_info *info,
@@ -24,7 +19,7 @@ static inline perp_status simulation_advance(perp_simulation *sim, double t, per
 {
     perp_step_info own = {.size = sizeof own}, *to = info ? info : &own;
     perp_status status = perp_simulation_advance(sim, t, to, diag);
-    return or_outcome(status, to->outcome);
+    return perp_outcome_status(status, to->outcome);
 }
 
 static inline perp_status simulation_run(perp_simulation *sim, perp_row_fn sink, void *context,
@@ -32,7 +27,7 @@ static inline perp_status simulation_run(perp_simulation *sim, perp_row_fn sink,
 {
     perp_simulation_summary to = {.size = sizeof to};
     perp_status status = perp_simulation_run(sim, sink, context, &to, diag);
-    return or_outcome(status, to.outcome);
+    return perp_outcome_status(status, to.outcome);
 }
 
 static inline perp_simulation_summary simulation_summary(const perp_simulation *sim)
@@ -46,21 +41,21 @@ static inline perp_status bodies_step(perp_bodies *b, perp_bodies_info *info, pe
 {
     perp_bodies_info own = {.size = sizeof own}, *to = info ? info : &own;
     perp_status status = perp_bodies_step(b, to, diag);
-    return or_outcome(status, to->outcome);
+    return perp_outcome_status(status, to->outcome);
 }
 
 static inline perp_status batch_status(const perp_batch *b, int i)
 {
     perp_outcome outcome = PERP_SOLVED;
     perp_status status = perp_batch_status(b, i, &outcome);
-    return or_outcome(status, outcome);
+    return perp_outcome_status(status, outcome);
 }
 
 static inline perp_status batch_step(perp_batch *b, long steps, perp_diag *diag)
 {
     int solved = 0;
     perp_status status = perp_batch_step(b, steps, &solved, diag);
-    return or_outcome(status, solved == perp_batch_count(b) ? PERP_SOLVED : PERP_LIMIT);
+    return perp_outcome_status(status, solved == perp_batch_count(b) ? PERP_SOLVED : PERP_LIMIT);
 }
 
 static inline perp_status run_identify(const perp_model *model, const perp_dataset *data,
@@ -69,7 +64,7 @@ static inline perp_status run_identify(const perp_model *model, const perp_datas
 {
     if (result) result->size = sizeof *result;
     perp_status status = perp_identify(model, data, options, result, diag);
-    return status == PERP_OK ? or_outcome(status, result->outcome) : status;
+    return status == PERP_OK ? perp_outcome_status(status, result->outcome) : status;
 }
 
 #endif

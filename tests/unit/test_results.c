@@ -181,6 +181,17 @@ static void a_rejected_step_of_bodies_is_an_outcome(void **state)
     perp_bodies_destroy(b);
 }
 
+static void an_outcome_becomes_a_status_where_one_is_required(void **state)
+{
+    (void)state;
+    assert_int_equal(perp_outcome_status(PERP_OK, PERP_SOLVED), PERP_OK);
+    for (int outcome = PERP_SOLVED + 1; outcome < PERP_OUTCOME_COUNT; outcome++)
+        assert_int_equal(perp_outcome_status(PERP_OK, (perp_outcome)outcome),
+                         PERP_ERR_NO_SOLUTION);
+    assert_int_equal(perp_outcome_status(PERP_ERR_FILE, PERP_LIMIT), PERP_ERR_FILE);
+    assert_int_equal(perp_outcome_status(PERP_ERR_MEMORY, PERP_SOLVED), PERP_ERR_MEMORY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +200,7 @@ int main(void)
         cmocka_unit_test(results_of_bodies_have_a_size),
         cmocka_unit_test(no_solution_is_an_outcome),
         cmocka_unit_test(a_rejected_step_of_bodies_is_an_outcome),
+        cmocka_unit_test(an_outcome_becomes_a_status_where_one_is_required),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
