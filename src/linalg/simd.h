@@ -70,7 +70,6 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
     ((PERP_LANES(isa))(((PERP_MASK(isa))(yes) & (mask)) | ((PERP_MASK(isa))(no) & ~(mask))))
 #define PERP_ABS(isa, x)     ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
 #define PERP_JOIN(isa, x, y) ((PERP_LANES(isa))((PERP_MASK(isa))(x) | (PERP_MASK(isa))(y)))
-#define PERP_THREE(x, last)  ((perp__lanes_avx2){(x)[0], (x)[1], (x)[2], last})
 #define PERP_CLAIM_OF_plain(bits)                                                                  \
     (((perp__mask_plain){1, 2} & (long long)(bits)) != (perp__mask_plain){0})
 #define PERP_CLAIM_OF_avx2(bits)                                                                   \
@@ -87,7 +86,6 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_SELECT(isa, mask, yes, no) ((mask) ? (yes) : (no))
 #define PERP_ABS(isa, x)                __builtin_fabs(x)
 #define PERP_JOIN(isa, x, y)            ((x) + (y))
-#define PERP_THREE(x, last)             ((x)[0])
 #define PERP_CLAIM_OF_plain(bits)       ((long long)(bits)&1)
 #endif
 
@@ -123,8 +121,6 @@ enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
 #define PERP_EITHER(x, y)      PERP_JOIN(avx2, x, y) /* x where y is 0, y where x is 0 */
-/* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by
- * pieces waits long. */
 
 /* What lanes claim, in functions of that isa alone: vectors of ones and zeros, of avx512 bits.
  * PERP_LESS, PERP_AT_MOST: x < y, x <= y; PERP_SAME: of integers. PERP_PICK: one of two; PERP_BUT:

@@ -400,7 +400,7 @@ static int kernel_of(int n)
 
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
  * they fail. */
-int perp__lemke_guess_by_dictionary(perp_lcp_solver *s, const perp_lcp *lcp)
+int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, *kept = s->index;

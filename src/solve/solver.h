@@ -172,17 +172,9 @@ int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp, int is_guess)
 int perp__lcp_is_shown(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* The principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z, the basis and how many; 0 where they lead nowhere, 2 where
- * a pair changed sides more than once. lcp_lemke.c by a dictionary; lemke_three.c for n = 3 = ldm where vectors are wide, 0 also where the
- * other has to do it. */
+ * a pair changed sides more than once. lcp_lemke.c. */
 enum { PERP__GUESS_UP_TO = 16 };
-int perp__lemke_guess_by_dictionary(perp_lcp_solver *solver, const perp_lcp *lcp);
-int perp__lemke_guess_three(perp_lcp_solver *solver, const perp_lcp *lcp);
-static inline int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp)
-{
-    int is_plain = !s->options.warm_start && !s->options.max_iter;
-    if (lcp->n == 3 && lcp->ldm == 3 && is_plain && perp__lemke_guess_three(s, lcp)) return 1;
-    return perp__lemke_guess_by_dictionary(s, lcp);
-}
+int perp__lemke_guess(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* Of z + fine, the solution on the basis, which holds on the scale of others' data: does each row hold beside its own, or need it not? */
 int perp__lcp_keeps_data(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);

@@ -124,10 +124,7 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
             double a = z[i + l], b = w[i + l], s = S[i + l], q = lcp->q[i + l];
             double r = fabs(a < b ? a : b), v = a > 0 ? fabs(b) : -b;
             double x = v + (rho * s - tol * fabs(q)), e = v / s;
-            if (a < 0)
-                x = (double)INFINITY;
-            else if (s < PERP__UNDERFLOW)
-                x = (double)INFINITY;
+            if (a < 0 || s < PERP__UNDERFLOW) x = (double)INFINITY;
             open[i + l] = x;
             residual[l] = r > residual[l] ? r : residual[l];
             error[l] = e > error[l] ? e : error[l];
@@ -193,10 +190,10 @@ static inline PERP_INLINE void judge_four_rows(fours *t, const four *z, const fo
     *open = o;
 }
 
-static inline PERP_INLINE judgement judgement_of_fours(const fours *t, int rows)
+static inline PERP_INLINE judgement judgement_of_fours(const fours *t)
 {
     judgement j = {PERP_LANE(t->residual, 0), PERP_LANE(t->error, 0), PERP_LANE(t->excess, 0)};
-    for (int l = 1; l < rows; l++) {
+    for (int l = 1; l < PERP_FOUR; l++) {
         j.residual = perp__larger(PERP_LANE(t->residual, l), j.residual);
         j.error = perp__larger(PERP_LANE(t->error, l), j.error);
         j.excess = perp__larger(PERP_LANE(t->excess, l), j.excess);
@@ -245,28 +242,7 @@ static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, cons
         ROWS(S + i) = s;
         ROWS(open + i) = o;
     }
-    return judgement_of_fours(&t, PERP_FOUR);
-}
-
-static const long long first_three[4] = {-1, -1, -1, 0};
-
-/* Three rows and one that holds, 1 >= 0. The solver's vectors have room for it. */
-static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, int n, const double *z,
-                                                double *w, double *S, double *open, double tol)
-{
-    fours t = {(four){0}, (four){0}, (four){0}};
-    four q = PERP_THREE(lcp->q, 1), y = GIVEN(z), x = q, s = PERP_SIZE(q), o;
-    y = PERP_IF(*(const PERP_MASK(avx2) *)first_three, y, (four){0});
-    for (int j = 0; j < 3; j++) {
-        four a = PERP_THREE(perp__column(lcp, j), 0) * z[j];
-        x = x + a;
-        s = s + PERP_SIZE(a);
-    }
-    judge_four_rows(&t, &y, &x, &s, &q, rounding_of_sum(n), tol, &o);
-    ROWS(w) = x;
-    ROWS(S) = s;
-    ROWS(open) = o;
-    return judgement_of_fours(&t, 3);
+    return judgement_of_fours(&t);
 }
 
 /* max |min(z_i, w_i)|; NaN where something is not finite. */
@@ -368,7 +344,7 @@ static inline PERP_INLINE double leave(perp_lcp_solver *s, judgement j)
 #define VERSION(isa, target)                                                                       \
     target static double judge_3_##isa(perp_lcp_solver *s, const perp_lcp *lcp)                    \
     {                                                                                              \
-        return PERP_FOUR == 4 ? JUDGE(judge_three, 3) : JUDGE(judge_few, 3);                       \
+        return JUDGE(judge_few, 3);                                                                \
     }                                                                                              \
     target static double judge_4_##isa(perp_lcp_solver *s, const perp_lcp *lcp)                    \
     {                                                                                              \
