@@ -1,5 +1,5 @@
-/* Contact of two boxes: the axis of largest separation among faces and pairs of edges, then what the faces have in common, or the nearest
- * points of two edges. */
+/* Contact of two boxes. The axis of largest separation among faces and pairs of edges is found;
+ * then the common area of two faces, or the nearest points of two edges. */
 
 #include "bodies/geometry.h"
 #include "bodies/space.h"
@@ -76,7 +76,7 @@ static void column(const double *R, int k, double *out)
     for (int i = 0; i < 3; i++) out[i] = R[3 * i + k];
 }
 
-/* Edges ------------------------------------------------------------------------------------------------ */
+/* Edges ---------------------------------------------------------------------------------------- */
 
 /* The middle of the edge of a box along its axis k that lies furthest in direction n. */
 static void support_edge(const perp__placed *box, int k, const double *n, double *middle,

@@ -1,7 +1,9 @@
-/* How far two convex cores are apart, along which normal: the largest least distance s(n) over all n. Apart: the algorithm of Gilbert,
- * Johnson and Keerthi. Overlapping: an expanding polytope inside their difference, whose faces may also leave the origin outside, so that
- * touching is no special case; then, as nearest points of bodies that touch say little of n, they are moved apart along n and the nearest
- * points taken there, which n stays the best direction of, until n does not change. */
+/* The distance of two convex cores and its normal: the largest least distance s(n) over all n.
+ * Cores apart: the algorithm of Gilbert, Johnson and Keerthi. Overlapping cores: an expanding
+ * polytope inside their difference. Its faces may also leave the origin outside, so that touching
+ * is no special case. The nearest points of touching bodies determine n poorly. The cores are
+ * therefore moved apart along n, and the nearest points are taken there, until n does not change. n
+ * remains the best direction. */
 
 #include "bodies/geometry.h"
 #include "bodies/space.h"
@@ -19,7 +21,7 @@ typedef struct vertex {
 
 typedef struct pair {
     const perp__placed *a, *b;
-    double t[3]; /* B's origin from A's, where it is put */
+    double t[3]; /* origin of B from that of A, at its placed position */
     double size; /* of the two */
     int is_curved;
 } pair;
@@ -59,7 +61,7 @@ double perp__apart(const perp__placed *a, const perp__placed *b, const double *n
     return perp__dot3(v.w, n);
 }
 
-/* Nearest points ------------------------------------------------------------------------------------------- */
+/* Nearest points ------------------------------------------------------------------------------- */
 
 typedef struct simplex {
     vertex v[4];
@@ -67,7 +69,8 @@ typedef struct simplex {
     int n;
 } simplex;
 
-/* The origin's foot on the plane of v[k]: the shares of them, which may be negative. 0: they are degenerate. */
+/* The origin's foot on the plane of v[k]: the shares of them, which may be negative. Returns 0:
+ * they are degenerate. */
 static int foot(const simplex *s, const int *k, int n, double *share, double *x)
 {
     const double *a = s->v[k[0]].w, *b = s->v[k[n > 1]].w, *c = s->v[k[n > 2 ? 2 : 0]].w;
@@ -157,7 +160,8 @@ static int nearest(const pair *x, const double *start, perp__separation *out)
         if (is_there) break;
         simplex before = s;
         s.v[s.n++] = w;
-        /* a direction that separates them proves that the origin is outside, whatever rounding says */
+        /* a direction that separates them proves that the origin is outside, whatever rounding
+         * says */
         if (out->distance <= 0 && surrounds(&s)) return 0;
         reduce(&s, v);
         length = perp__length3(v);
@@ -172,7 +176,7 @@ static int nearest(const pair *x, const double *start, perp__separation *out)
     return out->distance > 0;
 }
 
-/* Overlap -------------------------------------------------------------------------------------------------- */
+/* Overlap -------------------------------------------------------------------------------------- */
 
 typedef struct facet {
     int v[3], dead;
@@ -202,7 +206,7 @@ static int add_facet(polytope *p, int i, int j, int k)
     return 1;
 }
 
-/* Four vertices with a volume. 0: the difference is flat. */
+/* Four vertices with a volume. Returns 0: the difference is flat. */
 static int begin(const pair *x, polytope *p)
 {
     static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
@@ -260,7 +264,8 @@ static int begin(const pair *x, polytope *p)
            add_facet(p, 2, 3, 0);
 }
 
-/* Put in a vertex above a facet: what it sees by more than rounding goes, a fan to the edge of that comes. 0: no room. */
+/* Put in a vertex above a facet: what it sees by more than rounding goes, a fan to the edge of that
+ * comes. Returns 0: no room. */
 static int expand(polytope *p, int from, const vertex *w, double tol)
 {
     int edge[MOST_FACES][2], n = 0, kept = 0;

@@ -1,5 +1,6 @@
-/* Height fields: a shape beside each triangle that it is near, taken as a prism that reaches down; a contact counts where its normal is one of the
- * surface there, so that edges between triangles catch nothing. */
+/* Height fields: a shape against each triangle near it, taken as a prism that reaches down. A
+ * contact counts if its normal is one of the surface there, so that no shape is caught at edges
+ * between triangles. */
 
 #include "base/arena.h"
 #include "base/base.h"
@@ -61,7 +62,8 @@ static void corner_at(const perp_field *f, int i, int j, double *x)
     x[2] = f->height[(size_t)i + (size_t)j * (size_t)f->n[0]];
 }
 
-/* Triangle 0, 1 of a cell, counterclockwise from above, on the two sides of its diagonal from (i, j). */
+/* Triangle 0, 1 of a cell, counterclockwise from above, on the two sides of its diagonal from (i,
+ * j). */
 static void triangle_at(const perp_field *f, int i, int j, int which, double (*x)[3])
 {
     corner_at(f, i, j, x[0]);
@@ -79,7 +81,7 @@ static void normal_of(const double (*x)[3], double *n)
     for (int k = 0; k < 3; k++) n[k] /= length;
 }
 
-/* Prisms -------------------------------------------------------------------------------------------------- */
+/* Prisms --------------------------------------------------------------------------------------- */
 
 static const int corners[] = {0, 1, 2, 5, 4, 3, 0, 3, 4, 1, 1, 4, 5, 2, 2, 5, 3, 0};
 
@@ -141,7 +143,8 @@ static int is_over(const double (*t)[3], const double *x, double *above)
     return b >= -ON && c >= -ON && b + c <= 1 + ON;
 }
 
-/* May a contact be at x of the surface with normal n? It is nearest there to what is along n: nothing of the triangles at x lies before it. */
+/* May a contact be at x of the surface with normal n? It is nearest there to what is along n:
+ * nothing of the triangles at x lies before it. */
 static int is_of_surface(const perp_field *f, int i, int j, const double *x, const double *n,
                          double flat)
 {
@@ -176,8 +179,9 @@ static perp_contact lowest_touch(const perp__prism *p, const perp__placed *other
     return t;
 }
 
-/* Something is so deep in a prism that its sides are nearer than its top: out by the top. What is lowest counts where it is above or below the
- * triangle, also beside its columns along the normal; *spare: of what is lowest elsewhere the least deep, if nothing else is found. */
+/* Overlap so deep in a prism that its sides are nearer than its top: out by the top. The lowest
+ * point counts if it is above or below the triangle, also outside its columns along the normal.
+ * *spare: the least deep of the lowest points elsewhere, if nothing else is found. */
 static int touch_deep(const perp__placed *field, const perp__prism *p, const perp__placed *other,
                       double margin, perp_contact *t, perp_contact *spare)
 {
@@ -222,7 +226,7 @@ static int touch_prism(const perp__placed *field, int i, int j, const perp__pris
     return touch_deep(field, p, other, margin, t, spare);
 }
 
-/* Contacts of one plane ----------------------------------------------------------------------------------- */
+/* Contacts of one plane ------------------------------------------------------------------------ */
 
 /* While contacts are sorted out their first shape says what is known of them. */
 enum { UNSEEN, MEMBER, CORNER, KEPT, DROPPED };
@@ -289,7 +293,8 @@ static int first_corner(const perp_contact *t, int n, int of)
     return best;
 }
 
-/* Gaps of the members beside the plane through three corners, or the line through two. 0: one is below it, and they are no flat face's. */
+/* Gaps of the members beside the plane through three corners, or the line through two. Returns 0:
+ * one is below it, and they are no flat face's. */
 static int are_flat(const perp_contact *t, int n, const int *corner, int ncorner, double size)
 {
     const double FLAT = 1e-9;
@@ -309,7 +314,8 @@ static int are_flat(const perp_contact *t, int n, const int *corner, int ncorner
     return 1;
 }
 
-/* Of contacts in one plane, of faces that lie on several triangles, only the corners of all: the others say nothing more. */
+/* Of contacts in one plane, of faces that lie on several triangles, only the corners of all: the
+ * others say nothing more. */
 static void reduce_plane(perp_contact *t, int n, int of, double size)
 {
     enum { MOST = 64 };
@@ -352,9 +358,10 @@ static int sort_out(perp_contact *t, int n, double size)
     return count;
 }
 
-/* All of a pair ------------------------------------------------------------------------------------------- */
+/* All of a pair -------------------------------------------------------------------------------- */
 
-/* The cells from low to high along x and y where a shape may be within margin, and how low and high it is; in the field's frame. */
+/* The cells from low to high along x and y where a shape may be within margin, and the shape's
+ * range of height, in the field's frame. */
 static void reach_of(const perp__placed *field, const perp__placed *other, double margin,
                      double low[3], double high[3])
 {

@@ -1,5 +1,6 @@
-/* Convex hulls by quickhull (Barber, Dobkin, Huhdanpaa 1996): triangles are added towards the furthest point outside, those of one plane
- * become one face; volume and inertia by tetrahedra. */
+/* Convex hulls by quickhull (Barber, Dobkin, Huhdanpaa 1996). Triangles are added towards the
+ * farthest point outside; coplanar ones are merged to one face. Volume and inertia by
+ * tetrahedra. */
 
 #include "base/arena.h"
 #include "base/base.h"
@@ -51,7 +52,8 @@ static int add_triangle(builder *b, int i, int j, int k)
     return b->ntriangle++;
 }
 
-/* A point goes to the triangle of those from `first` on that it is furthest beyond; to none: it is no corner. */
+/* A point goes to the triangle of those from `first` on that it is furthest beyond; to none: it is
+ * no corner. */
 static void assign(builder *b, int point, int first)
 {
     double most = b->tol;
@@ -65,7 +67,7 @@ static void assign(builder *b, int point, int first)
     b->t[which].outside = point;
 }
 
-/* Four points that are far from each other's point, line and plane. 0: there are none. */
+/* Four points that are far from each other's point, line and plane. Returns 0: there are none. */
 static int first_points(const builder *b, int v[4])
 {
     double most[4] = {-1, -1, -1, -1}, u[3], w[3], n[3] = {0};
@@ -137,7 +139,8 @@ static int mark_visible(builder *b, int from, int point)
     return 1;
 }
 
-/* The point becomes a corner: a fan of triangles to the edge of what it sees. PERP_ERR_MODEL: by rounding, that has no one edge. */
+/* The point becomes a corner: a fan of triangles to the edge of what it sees. PERP_ERR_MODEL: by
+ * rounding, that has no one edge. */
 static perp_status add_point(builder *b, int from, int point)
 {
     int first = b->ntriangle;
@@ -183,7 +186,7 @@ static perp_status grow_hull(builder *b)
     return status;
 }
 
-/* Faces --------------------------------------------------------------------------------------------------- */
+/* Faces ---------------------------------------------------------------------------------------- */
 
 static int compare_areas(const void *a, const void *b)
 {
@@ -201,7 +204,8 @@ static int by_area(const builder *b, const triangle **order)
     return n;
 }
 
-/* The triangles in one plane with the seed, that are connected to it and have no face yet: its group. */
+/* The triangles in one plane with the seed, that are connected to it and have no face yet: its
+ * group. */
 static void gather(builder *b, int group, const triangle *seed)
 {
     b->nvisible = 0;
@@ -219,7 +223,7 @@ static void gather(builder *b, int group, const triangle *seed)
         }
 }
 
-/* The corners around a group, counterclockwise; how many. 0: it has no one boundary. */
+/* The corners around a group, counterclockwise; how many. Returns 0: it has no one boundary. */
 static int go_round(const builder *b, int group, int *corner)
 {
     int t = -1, k = 0, n = 0, most = 3 * b->nvisible + 3;
@@ -262,7 +266,8 @@ static int face_plane(const builder *b, const double *point, const int *corner, 
     return length > 0;
 }
 
-/* Volume, centre and inertia from tetrahedra between the origin `o` and the faces' triangles (Tonon 2004). */
+/* Volume, centre and inertia from tetrahedra between the origin `o` and the faces' triangles (Tonon
+ * 2004). */
 static void weigh(perp_mesh *m, const double *o)
 {
     double first[3] = {0}, second[3][3] = {{0}};
@@ -333,7 +338,8 @@ static double furthest(const builder *b, const double *point, const perp__face *
     return most;
 }
 
-/* A face so narrow that rounding has turned it into the body takes the plane of the face that it lies in. 0: there is none. */
+/* A face so narrow that rounding has turned it into the body takes the plane of the face that it
+ * lies in. Returns 0: there is none. */
 static int straighten(const builder *b, const double *point, perp_mesh *m, double tol)
 {
     for (int f = 0; f < m->nface; f++) {
@@ -381,7 +387,8 @@ static perp_status make_faces(builder *b, const double *point, double size, perp
     return is_closed && straighten(b, point, m, 10 * THIN * FLAT * size) ? PERP_OK : PERP_ERR_MODEL;
 }
 
-/* The points about their centre, which is `middle`, in a unit in which their size, half of their extent, is below 1. 0: memory is out. */
+/* The points about their centre, which is `middle`, in a unit in which their size, half of their
+ * extent, is below 1. Returns 0: memory is out. */
 static int take_points(builder *b, const double *point, double *middle, double *size)
 {
     int exponent = 0;

@@ -1,5 +1,6 @@
-/* Manifolds: the flat face that separates two shapes best, and what of the other shape faces it, cut off at the face's sides; where no face
- * separates them, the nearest points. */
+/* Contact manifolds. The flat face that separates two shapes best is found, with the part of the
+ * other shape that faces it, clipped at the sides of the face. If no face separates them: the
+ * nearest points. */
 
 #include "bodies/geometry.h"
 #include "bodies/space.h"
@@ -74,7 +75,8 @@ static void mesh_face(const perp__placed *s, const double *d, const double *from
     p->is_face = 1;
 }
 
-/* An end: points of the rim that stay where they are in the cylinder, and the furthest. Or the line of the side. */
+/* An end: points of the rim that stay where they are in the cylinder, and the furthest. Or the line
+ * of the side. */
 static void cylinder_face(const perp__placed *s, const double *d, const double *from, patch *p)
 {
     const double STEEP = 0.7;
@@ -119,7 +121,8 @@ static void patch_of(const perp__placed *s, const double *n, const double *from,
     p->n = 1;
 }
 
-/* Cut off what lies beyond the line from x along d, which is as long as the line; what lies on it stays whole. What is cut has a name of the corner before it and the line. */
+/* Cut off what lies beyond the line from x along d, which is as long as the line; what lies on it
+ * stays whole. What is cut has a name of the corner before it and the line. */
 static void clip(patch *p, const double *x, const double *d, int line)
 {
     const double ON = 1e-12 * perp__dot3(d, d);
@@ -146,7 +149,7 @@ static void clip(patch *p, const double *x, const double *d, int line)
     memcpy(p->id, out.id, sizeof out.id[0] * (size_t)out.n);
 }
 
-/* How far touch i is from the nearest of those that are kept. */
+/* The distance of touch i from the nearest kept one. */
 static double way_to_kept(const perp_contact *t, int i, const int *kept, int nkept)
 {
     double least = INFINITY, from[3];
@@ -192,7 +195,8 @@ static int is_double(const patch *p, int i, double size)
     return 0;
 }
 
-/* Corners of `p`, with balls of radius `around`, against the plane through x with normal n; the plane is pushed out by `out`. */
+/* Corners of `p`, with balls of radius `around`, against the plane through x with normal n; the
+ * plane is pushed out by `out`. */
 static int over_plane(const patch *p, const double *origin, const double *x, const double *n,
                       double out, double around, double sign, double margin, perp_contact *touch)
 {
@@ -311,7 +315,8 @@ int perp__touch_convex(const perp__placed *a, const perp__placed *b, double marg
     return n + touch_nearest(a, &s, ra, gap, &touch[n]);
 }
 
-/* The corners of a box or a mesh that are nearer to a plane than `margin`; of more than there is room for those of the lowest face. */
+/* The corners of a box or a mesh that are nearer to a plane than `margin`. If there is not enough
+ * room: those of the lowest face. */
 static void corners_near(const perp__placed *s, const double *n, const double *from, double margin,
                          patch *p)
 {

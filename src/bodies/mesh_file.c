@@ -52,7 +52,8 @@ static perp_status keep_stl_triangles(reader *r)
     return status;
 }
 
-/* Binary STL: a head of 80 bytes, how many triangles, and of each the normal, three corners, two bytes; little endian. */
+/* Binary STL: a head of 80 bytes, how many triangles, and of each the normal, three corners, two
+ * bytes; little endian. */
 static float number_at(const char *bytes)
 {
     const unsigned char *b = (const unsigned char *)bytes;
@@ -123,7 +124,7 @@ static perp_status read_point(reader *r)
     return keep(r, x);
 }
 
-/* The number of a corner, `7/1/3` or, counted back, `-1`; from 0. -1: it names no point. */
+/* The number of a corner, `7/1/3` or, counted back, `-1`; from 0. Returns -1: it names no point. */
 static int read_corner(reader *r)
 {
     long k = 0;

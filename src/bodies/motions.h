@@ -1,4 +1,5 @@
-/* Motions and forces, vectors of six (angular, linear), and how frames, inertias and products change them (Featherstone 2008, 2.9). */
+/* Motions and forces, vectors of six (angular, linear), and how frames, inertias and products
+ * change them (Featherstone 2008, 2.9). */
 
 #ifndef PERP_SRC_MOTIONS_H
 #define PERP_SRC_MOTIONS_H

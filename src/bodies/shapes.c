@@ -119,7 +119,7 @@ void perp__shape_support(const perp__placed *s, const double *d, double *x)
     perp__rotate3(s->R, at, x);
 }
 
-/* Spheres and capsules ---------------------------------------------------------------------------------- */
+/* Spheres and capsules ------------------------------------------------------------------------- */
 
 /* Two points, each on the surface of a ball about it. */
 static int touch_balls(const double *ca, double ra, const double *cb, double rb, double margin,
@@ -151,7 +151,8 @@ static int touch_sphere_capsule(const perp__placed *ball, const perp__placed *ca
     return touch_balls(ball->p, ball->shape->size[0], c, capsule->shape->size[0], margin, t);
 }
 
-/* One contact at the nearest points of the axes; two, at the ends of what lies side by side, where they are parallel. */
+/* One contact at the nearest points of the axes; two, at the ends of what lies side by side, where
+ * they are parallel. */
 static int touch_capsules(const perp__placed *a, const perp__placed *b, double margin,
                           perp_contact *t)
 {

@@ -98,7 +98,7 @@ static inline int perp__quaternion_normalise(double *q)
     return 1;
 }
 
-/* A rotation that is given: all 0 is none. 0: its length is 0, or not finite. */
+/* A rotation that is given: all 0 is none. Returns 0: its length is 0, or not finite. */
 static inline int perp__rotation_take(const double *given, double *q)
 {
     int is_none = given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0;

@@ -7,7 +7,8 @@
 
 typedef struct perp__course perp__course;
 
-/* The step, or part of one, in the workspace was solved. Nothing where no derivatives are being taken. */
+/* The step, or part of one, in the workspace was solved. Nothing where no derivatives are being
+ * taken. */
 void perp__course_note(perp_simulation *sim);
 
 #endif

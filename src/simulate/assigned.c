@@ -1,13 +1,14 @@
-/* Vars that an equation sets, x = ..., from what is known without them: they are no unknowns of a step; what sets them stands
- * in their place. Those that are a side of a pair or a force stay, since a mode holds them at exactly 0. */
+/* Vars that an equation x = ... sets from values known without them. They are not unknowns of a
+ * step: their expressions are substituted. A var that is a side of a pair or a force stays, since a
+ * mode holds it at exactly 0. */
 
 #include "simulate/step.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A var that several conditions read and that is made of more unknowns than this stays, since they would fill up; and one that is not
- * reached in so many passes over the equations. */
+/* A var that several conditions read and that contains more unknowns than FEW stays, since it would
+ * cause fill-in. So does one that is not reached in PASSES passes over the equations. */
 enum { FEW = 3, PASSES = 8 };
 
 typedef struct search {
@@ -43,7 +44,8 @@ static int var_of(const search *x, perp_expr e)
     return node->op == PERP__SYMBOL && x->meaning[node->a] >= 0 ? x->meaning[node->a] : -1;
 }
 
-/* Is a node 0 whatever the others are: a product with a var that is set to 0? zero: of its operands. */
+/* Is a node 0 whatever the others are: a product with a var that is set to 0? zero: of its
+ * operands. */
 static int is_zero(const search *x, const perp__node *node, int a, int b)
 {
     switch (node->op) {
@@ -138,7 +140,8 @@ static void find_candidates(search *x)
         if (m->item[PERP_VAR][v].scale != 0) x->may[v] = 0;
 }
 
-/* Put an unknown among the n that a var is made of. Returns how many these are, or that they are not few. */
+/* Put an unknown among the n that a var is made of. Returns how many these are, or that they are
+ * not few. */
 static int include(int *list, int n, int symbol)
 {
     for (int k = 0; k < n && k < FEW; k++)
@@ -149,7 +152,7 @@ static int include(int *list, int n, int symbol)
 
 enum { NEVER, NOT_YET, NOW };
 
-/* Can var v be set to e, and of which unknowns is it made then? */
+/* Can var v be set to e, and which unknowns does it then contain? */
 static int try_assign(search *x, int v, perp_expr e, int *made_of)
 {
     int n, count = 0, answer = NOW, *symbol = symbols_of(x, &e, 1, &n);
@@ -235,7 +238,8 @@ static int is_unread(search *x, int v)
     return ok;
 }
 
-/* The equations of vars that nothing else is made of but such vars, each before those that it reads. Returns how many. */
+/* The equations of vars that nothing else is made of but such vars, each before those that it
+ * reads. Returns how many. */
 static int find_unread(search *x, int *list)
 {
     const perp_model *m = x->model;

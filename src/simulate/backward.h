@@ -1,4 +1,5 @@
-/* Internal: derivatives of a stretch through located events, backward. What a run did is noted in records, and gone back through. */
+/* Internal: derivatives of a stretch through located events, backward. What a run did is noted in
+ * records, and gone back through. */
 
 #ifndef PERP_SRC_BACKWARD_H
 #define PERP_SRC_BACKWARD_H
@@ -17,7 +18,8 @@ typedef enum perp__noted {
     PERP__NOTED_LEFT     /* the states of the row before it go on, at its time */
 } perp__noted;
 
-/* Where in the stretch a record is of: its step, whose inputs go in lines from one time to the other. */
+/* Where in the stretch a record is of: its step, whose inputs go in lines from one time to the
+ * other. */
 typedef struct perp__stamp {
     long step;
     double begin, end;
@@ -63,8 +65,9 @@ void perp__backward_note_short(perp__backward *b, perp__noted kind, int is_given
 void perp__backward_note_row(perp__backward *b, int is_short);
 void perp__backward_note_left(perp__backward *b);
 
-/* Through the last record; *stamp: where it is of; weight: of its row's columns, where it has one, else NULL. b->now and b->before are then its
- * derivatives by values of the tables. 0: the step's sides do not determine it. */
+/* Through the last record. *stamp: its place. weight: of its row's columns, if it has one, else
+ * NULL. b->now and b->before are then its derivatives by values of the tables. Returns 0 if the
+ * step's sides do not determine it. */
 int perp__backward_pop(perp__backward *b, perp__stamp *stamp,
                        const double *(*weight)(void *context, const perp__stamp *stamp),
                        void *context);

@@ -1,5 +1,5 @@
-/* A step of a method with inner points, the zero side of every pair given: write the rows of all points, derive them, solve them by
- * Newton's iteration to rounding. */
+/* A step of a collocation method, with the zero side of every pair given: writes the rows of all
+ * inner points, differentiates them, and solves them by Newton's iteration to rounding. */
 
 #include "simulate/collocation.h"
 
@@ -51,7 +51,7 @@ static int first_param(const perp__collocation *a)
     return a->nsymbol + a->nx;
 }
 
-/* Rows ------------------------------------------------------------------------------------------ */
+/* Rows ----------------------------------------------------------------------------------------- */
 
 static int make_instant(writing *w)
 {
@@ -87,8 +87,8 @@ static int make_instant(writing *w)
     return 1;
 }
 
-/* A guard as a number that is >= 0 where it holds: b - a for a <= b, least and greatest of these for `and` and `or`. The length of a
- * step in it, as in z + h v <= 0, is 0 at an instant. */
+/* A guard as a number that is >= 0 where it holds: b - a for a <= b; the least or the greatest of
+ * these for `and` or `or`. The length of a step in it, as in z + h v <= 0, is 0 at an instant. */
 static perp_expr switching(writing *w, perp_expr e, int c)
 {
     const perp_model *m = w->at->model;
@@ -130,7 +130,7 @@ static perp_expr rate_of(writing *w, perp_expr e, int c, int *is_of_positions)
     return sum;
 }
 
-/* h (d/dt side + side before / H); the side itself where it is not made of positions. */
+/* h (d/dt side + side before / H); the side itself if it does not contain positions. */
 static perp_expr rate_row(writing *w, perp_expr of, perp_expr side, int c, int *is_gap)
 {
     perp__graph *g = &w->graph;
@@ -269,7 +269,7 @@ static int derive(writing *w, int **column, double **value, int **entry)
     return ok;
 }
 
-/* Memory ---------------------------------------------------------------------------------------- */
+/* Memory --------------------------------------------------------------------------------------- */
 
 /* Is there room in the tables for this input? */
 static int is_table(const perp_model *m, int input, const perp__changes *changes)
@@ -327,7 +327,8 @@ static void mark_row(const perp__collocation *a, int r, char *mark)
     for (int k = a->start[r]; k < a->start[r + 1]; k++) mark[a->column[k]] = 1;
 }
 
-/* The pattern of all modes: of each pair the rows that can be 0. Written where there is a column array; returns how many entries. */
+/* The pattern of all modes: of each pair the rows that can be 0. Written where there is a column
+ * array; returns how many entries. */
 static int write_pattern(perp__collocation *a, int *start, int *column)
 {
     int n = 0, entries = 0;
@@ -478,9 +479,10 @@ void perp__collocation_put_parameters(perp__collocation *a, const double *value)
     if (a->may.n) memcpy(a->ws + first_param(a), value, (size_t)a->may.n * sizeof *value);
 }
 
-/* Newton ---------------------------------------------------------------------------------------- */
+/* Newton --------------------------------------------------------------------------------------- */
 
-/* The row that is 0 where row `zero` of pair p is: for a side made of positions that of its rate. */
+/* The row that is 0 where row `zero` of pair p is: for a side made of positions that of its
+ * rate. */
 static int active_row(const perp__collocation *a, int c, int p, int zero)
 {
     int is_rate = a->gap[p] == zero + 1;
@@ -506,7 +508,7 @@ static double row_value(const perp__collocation *a, int r)
     return a->ws[a->tape.out[r]];
 }
 
-/* How large unknown j is, or has been where it is a state. */
+/* The magnitude of unknown j; of a state also its earlier magnitude. */
 static double amount(const perp__collocation *a, int j)
 {
     double size = fabs(a->ws[a->y + j]), was = a->size[a->state_of[j]]; /* of a var 0 */
@@ -524,7 +526,8 @@ static double row_terms(const perp__collocation *a, int r)
     return sum + fabs(rest);
 }
 
-/* The largest row of the mode, in roundings of its terms, which are DBL_MIN at least; -1: something is not a number. */
+/* The largest row of the mode, in roundings of its terms, which are DBL_MIN at least; -1: something
+ * is not a number. */
 static double evaluate(perp__collocation *a)
 {
     const int *out = a->tape.out + a->scheme.npoint * a->nrow, *column = a->column;
@@ -547,7 +550,8 @@ static double evaluate(perp__collocation *a)
     return worst;
 }
 
-/* Is what rows are off by their rounding, or what a solve leaves of that of other rows in them? A state that is held at 0 has no terms but that. */
+/* Is the residual of the rows rounding alone, their own or that of other rows left by a solve? A
+ * state that is held at 0 has no other terms. */
 static int is_rounding(const perp__collocation *a)
 {
     double most = 0;
@@ -574,7 +578,8 @@ static void put_row(perp__collocation *a, int i, int first, int end, double larg
     }
 }
 
-/* Factor with rows of largest entry 1. A sparse matrix with the pivots of the one before in the same step in time, while these serve. */
+/* Factor with rows of largest entry 1. A sparse matrix with the pivots of the one before in the
+ * same step in time, while these serve. */
 static int factor(perp__collocation *a)
 {
     size_t n = (size_t)a->n;
@@ -609,7 +614,8 @@ static int solve_linear(perp__collocation *a, double *x)
     return perp__are_finite(a->n, x);
 }
 
-/* The only unknown of active row i that is not known, as an entry; -1: there are none or several. */
+/* The only unknown of active row i that is not known, as an entry; -1: there are none or
+ * several. */
 static int only_unknown(const perp__collocation *a, int i)
 {
     int only = -1;
@@ -634,7 +640,8 @@ static double row_of_known(const perp__collocation *a, int i, double *terms)
     return sum;
 }
 
-/* The only state of which condition i, at all points, has values that are not known; -1: there are none or several, or a var. */
+/* The only state of condition i, at all points, whose values are not known. Returns -1 if there are
+ * none or several, or if it is a var. */
 static int only_state(const perp__collocation *a, int i)
 {
     int only = -1, n = a->neq + a->model->npair;
@@ -650,7 +657,8 @@ static int only_state(const perp__collocation *a, int i)
     return only;
 }
 
-/* A state that is 0 and that a condition keeps as it is, such as a gap at rest, is 0 at all points. Was there one? *moves: it was not. */
+/* A state that is 0 and that a condition keeps as it is, such as a gap at rest, is 0 at all points.
+ * Was there one? *moves: it was not. */
 static int settle_at_zero(perp__collocation *a, int *moves)
 {
     int found = 0, n = a->neq + a->model->npair;
@@ -670,8 +678,9 @@ static int settle_at_zero(perp__collocation *a, int *moves)
     return found;
 }
 
-/* What rows determine one after the other, a force that is 0, then the friction that it bounds, is put there: a solve leaves the
- * rounding of other rows in it. Does any of it move? */
+/* Sets the values that rows determine one after the other, such as a force that is 0, then the
+ * friction bounded by it. A solve leaves the rounding of other rows in them. Does any value
+ * change? */
 static int settle(perp__collocation *a)
 {
     double *y = a->ws + a->y;
@@ -719,7 +728,8 @@ static void begin(perp__collocation *a, double t0, double h, const double *x)
     memcpy(a->ws + a->before, x, (size_t)a->nx * sizeof *x);
 }
 
-/* Newton's steps left `before` roundings, then `now`, which is C before^2. Another one by the same factors leaves 2 C before now: less than one? */
+/* Newton's steps left `before` roundings, then `now`, which is C before^2. Another one by the same
+ * factors leaves 2 C before now: less than one? */
 static int factors_serve(double now, double before)
 {
     return 2 * now * now <= 0.25 * before;
@@ -744,7 +754,8 @@ static perp__collocated lacks_matrix(const perp__collocation *a)
                                                                        : PERP__HAS_NO_MATRIX;
 }
 
-/* The slopes where the unknowns are now, and their factors; and what rows are there, in roundings. */
+/* The slopes where the unknowns are now, and their factors; and what rows are there, in
+ * roundings. */
 static perp__collocated factor_anew(perp__collocation *a, double *now)
 {
     if ((*now = evaluate(a)) < 0) return PERP__HAS_NO_VALUE;
@@ -752,7 +763,8 @@ static perp__collocated factor_anew(perp__collocation *a, double *now)
     return factor(a) ? PERP__COLLOCATED : lacks_matrix(a);
 }
 
-/* An iteration by the factors that there are left `now` of `before` roundings: what is so little moves no slope. */
+/* An iteration by the factors that there are left `now` of `before` roundings: what is so little
+ * moves no slope. */
 static void note_factors(perp__collocation *a, double now, double before)
 {
     const double little = 1e4;
@@ -770,8 +782,9 @@ static int are_slow(double now, double before, double enough)
 /* What a step that gains nothing may leave, in roundings. */
 #define NEARLY 1e4
 
-/* To so many roundings, by new factors only where those that there are do not serve; has_factors: from the beginning on. Where they are to be made a third time the step is too long:
- * what its order is one does not know there. */
+/* To so many roundings, by new factors only where those that there are do not serve; has_factors:
+ * from the beginning on. Where they are to be made a third time the step is too long: what its
+ * order is one does not know there. */
 static perp__collocated solve_roughly(perp__collocation *a, double enough, int has_factors)
 {
     enum { MAX_ITERATIONS = 15, MOST_FACTORS = 2 };
@@ -914,7 +927,8 @@ double perp__collocation_terms(const perp__collocation *a, int c, int p, int k)
     return row_terms(a, c * a->nrow + a->neq + PERP__PAIR_ROWS * p + k);
 }
 
-/* A^-T eta by the factors of the rows in force, divided by their largest entries; 0: it is not finite. */
+/* A^-T eta by the factors of the rows in force, divided by their largest entries; 0: it is not
+ * finite. */
 static int solve_transposed(perp__collocation *a, double *eta)
 {
     if (a->matrix.lu) {
@@ -991,7 +1005,7 @@ double perp__collocation_slope(const perp__collocation *a, int c, int i, double 
     return sum / h;
 }
 
-/* Derivatives of a solved step ------------------------------------------------------------------ */
+/* Derivatives of a solved step ----------------------------------------------------------------- */
 
 /* Columns: symbols before the unknowns, then parameters. */
 static int derive_slopes(perp__collocation_slopes *s, writing *w)
@@ -1017,7 +1031,7 @@ static int derive_slopes(perp__collocation_slopes *s, writing *w)
                               first_param(a) + w->nparam);
 }
 
-/* The parameters followed, then others that may be set. 0 when memory is out. */
+/* The parameters followed, then others that may be set. Returns 0 when memory is out. */
 static int list_parameters(perp__collocation_slopes *s, const int *param)
 {
     const perp__collocation *a = s->at;
@@ -1032,7 +1046,7 @@ static int list_parameters(perp__collocation_slopes *s, const int *param)
     return 1;
 }
 
-/* As they are now. */
+/* At the present values. */
 static void take_values(perp__collocation_slopes *s)
 {
     const perp__collocation *a = s->at;

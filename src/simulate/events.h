@@ -8,11 +8,12 @@
 
 typedef struct perp__events perp__events;
 
-/* Steps that were left to backward Euler: those that the method could not take, and some behind each. */
+/* Steps that were left to backward Euler: those that the method could not take, and some behind
+ * each. */
 enum { PERP__LEFT_REASONS = 11 };
 typedef struct perp__events_left {
-    long steps,
-        by[PERP__LEFT_REASONS]; /* in all, and of each reason; the first: behind one that was left, untried */
+    /* in all, and of each reason; the first: behind one that was left, untried */
+    long steps, by[PERP__LEFT_REASONS];
     int wait, next_wait; /* the next so many, too; and after the next failure */
     double t;            /* of the first: where, why, and the condition furthest off, or -1 */
     int why, worst;
@@ -31,16 +32,19 @@ void perp__events_destroy(perp__events *events);
 perp_status perp__events_share(const perp__events *events, const perp_simulation_options *options,
                                const perp__driven *driven, perp__events **copy);
 
-/* From the start on, carry along how the states move; rows go into `run`. 0 when memory is out. */
+/* Propagates derivatives of the states from the start on; rows go into `run`. Returns 0 if memory
+ * is out. */
 int perp__events_follow(perp__events *events, const perp__followed *by, perp__sensitivity *run);
 
-/* What a move of the states at the start of the last step is at its end. 0: nothing tells. */
+/* What a move of the states at the start of the last step is at its end. Returns 0: nothing
+ * tells. */
 int perp__events_carry(perp__events *events, const double *by, double *to);
 
 /* Steps from now on are not followed; or they are again. */
 void perp__events_pause(perp__events *events, int is_paused);
 
-/* The same for a stretch in the place of that: along one direction, or, with `back`, noted there. NULL when memory is out. And its end. */
+/* The same for a stretch in the place of that: along one direction, or, with `back`, noted there.
+ * NULL when memory is out. And its end. */
 perp__saltation *perp__events_begin_stretch(perp__events *events, const perp__followed *by,
                                             perp__sensitivity *run, perp__backward *back);
 void perp__events_end_stretch(perp__events *events);
@@ -55,27 +59,28 @@ void perp__events_forget(perp__events *events);
 /* That, and nothing was counted. NULL: nothing. */
 void perp__events_restart(perp__events *events);
 
-/* From the states in the workspace at t0 to t1, every point verified. The end is then in the workspace, as a step of backward Euler
- * that ends there with the same slopes. */
+/* From the states in the workspace at t0 to t1, every point verified. The end is then in the
+ * workspace, as a step of backward Euler that ends there with the same slopes. */
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1);
 
-/* From now on steps in which nothing happens are solved as this accuracy needs it, and not judged: for references, of which nothing is printed but what runs differ
- * from them by. */
+/* From now on, steps without events are solved to this accuracy and not judged. For references, of
+ * which only the difference from the runs is printed. */
 void perp__events_be_rough(perp__events *events, double accuracy);
 
-/* From now on a step ends where the first piece of it does, at an event, a table's row, or where a longer one cannot be solved; the time goes to *end. NULL: no more.
- * No events: nothing. */
+/* From now on a step ends where its first piece ends: at an event, at a row of a table, or where a
+ * longer one cannot be solved. The time goes to *end. NULL: no more. Without events: no effect. */
 void perp__events_stop(perp__events *events, double *end);
 
-/* From now on Newton's iteration may begin where the step before led to: fewer iterations, and last bits that depend on what was done before. 0 when memory is
- * out. */
+/* From now on Newton's iteration may start from the extrapolation of the step before. That takes
+ * fewer iterations, and the last bits depend on earlier steps. Returns 0 if memory is out. */
 int perp__events_go_on(perp__events *events);
 
 /* Of a step: all points'. And see perp__run_work. */
 int perp__events_unknowns(const perp__events *events);
 double perp__events_work(const perp__events *events);
 
-/* Does a method that locates events fit the model: does it have what such a method asks for, and few pairs and unknowns? -1: memory is out. */
+/* Does a method that locates events fit the model: are its conditions met, and are there few pairs
+ * and unknowns? Returns -1 if memory is out. */
 int perp__events_fit(const perp_model *model);
 
 /* Such a step is taken in so many parts. */
@@ -84,10 +89,11 @@ enum { PERP__EULER_PARTS = 16 };
 /* Is the next step one that is left to backward Euler, after an earlier one? Counted. */
 int perp__events_wait(perp__events *events);
 
-/* A step cannot be taken: it is left to backward Euler. Counted, and nothing is known of the modes. */
+/* A step cannot be taken: it is left to backward Euler. Counted, and nothing is known of the
+ * modes. */
 void perp__events_leave(perp__events *events);
 
-/* What trying that in vain cost, and the same step by backward Euler, in multiplications. */
+/* The cost of a failed attempt, and that of the same step by backward Euler, in multiplications. */
 void perp__events_weigh(perp__events *events, double trial, double step);
 
 /* How many such steps there were; why and where the first. */

@@ -1,4 +1,5 @@
-/* Internal: steps in parts as long as an accuracy allows (parts.c). All but create do nothing where none was asked for. */
+/* Internal: steps in parts as long as an accuracy allows (parts.c). All but create do nothing where
+ * none was asked for. */
 
 #ifndef PERP_SRC_PARTS_H
 #define PERP_SRC_PARTS_H
@@ -20,15 +21,18 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass);
 /* From the states in the workspace at t0 to t1. */
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1);
 
-/* For a run that locates events and is a reference, from the next restart on: steps are rough where they may be, and it is stopped early where it will cost more than sim->most_work.
- * Derivatives go along its halves, if it has any now. 0: memory is out. */
+/* For a run that locates events and is a reference, from the next restart on. Steps are rough where
+ * they may be. The run is stopped early if it will cost more than sim->most_work. Derivatives go
+ * along its halves, if it has any now. Returns 0 if memory is out. */
 int perp__parts_refer(perp_simulation *sim);
 
-/* From now on what halves lack, as estimated, is added to the last but one of the directions that follow a reference, j, which so is its own error; and with signs by chance to the last: what
- * that comes to where signs say nothing. */
+/* From now on the estimated error of halves is added to direction j, the last but one that follows
+ * a reference, which so is its own error. With random signs it is added to the last: the result if
+ * signs carry no information. */
 void perp__parts_add_to(perp_simulation *sim, int j);
 
-/* The sum of the errors of parts as they were estimated, each of the largest that a state has been. */
+/* The sum of the errors of parts as they were estimated, each of the largest that a state has
+ * been. */
 double perp__parts_error(const perp_simulation *sim);
 
 /* Parts taken that the method left to backward Euler, or a half of them. */

@@ -1,5 +1,5 @@
-/* Internal: all that a run consists of, listed once for every use of a snapshot: to count its bytes, to write them, to look
- * whether they could be read, to read them. */
+/* Internal: all data of a run, listed once for every use of a snapshot: to count its bytes, to
+ * write them, to check whether they can be read, to read them. */
 
 #ifndef PERP_SRC_PASS_H
 #define PERP_SRC_PASS_H
@@ -21,7 +21,8 @@ void perp__pass_longs(perp__pass *pass, long *x, size_t n);
 void perp__pass_ints(perp__pass *pass, int *x, size_t n, int lo, int hi);
 void perp__pass_chars(perp__pass *pass, char *x, size_t n, int lo, int hi);
 
-/* An int that is made of others, such as a pointer's index: what was saved is returned, when saving x. */
+/* An int that is made of others, such as a pointer's index: what was saved is returned, when saving
+ * x. */
 int perp__pass_int(perp__pass *pass, int x, int lo, int hi);
 
 #endif

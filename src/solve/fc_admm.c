@@ -5,8 +5,8 @@
  *     y <- y + r - z
  *     s <- mu |u_T| e_n,   u_T = -rho y_T
  *
- * The proximal term eta keeps the matrix regular; -rho y tends to u + s; s is De Saxce's term, from the
- * last multiplier.
+ * The proximal term eta keeps the matrix regular; -rho y tends to u + s; s is De Saxce's term, from
+ * the last multiplier.
  *
  * One factorisation for as long as rho stays. rho starts spectral, sqrt(1 * lambda_max) with the
  * contacts scaled to diagonal 1, and follows the ratio of the residuals |r - z| and rho |z -

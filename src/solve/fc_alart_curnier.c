@@ -100,8 +100,8 @@ static void multiply_rows(const perp__fc *fc, int i, int j, const double *B, con
             for (int c = a0; c < a1; c++) J[3 * a + b] += B[3 * a + c] * w[3 * c + b];
 }
 
-/* dr := the Newton step from (r, u); 0 when memory is out. The order of elimination is that of the last step where the same
- * contacts are closed. */
+/* dr := the Newton step from (r, u); 0 when memory is out. The order of elimination is that of the
+ * last step where the same contacts are closed. */
 static int newton_step(perp__fc *fc, int is_first, double shift, const double *u, double *dr)
 {
     const double *r = fc->r;
@@ -149,7 +149,8 @@ static double size_of(const double *x)
     return fabs(x[0]) + fabs(x[1]) + fabs(x[2]);
 }
 
-/* The size of the terms in the sums of the map at r: below its rounding no step makes the map smaller. */
+/* The size of the terms in the sums of the map at r: below its rounding no step makes the map
+ * smaller. */
 static double terms_of(const perp__fc *fc)
 {
     double sum = 0;
@@ -169,8 +170,9 @@ static double terms_of(const perp__fc *fc)
     return sqrt(sum);
 }
 
-/* How many values the line search remembers; factors of the shift, shift at which to give up. Chosen on the stored problems and 8 variants of each (bench_friction --vary): between half
- * and twice these little changes. */
+/* How many values the line search remembers; factors of the shift, shift at which to give up.
+ * Chosen on the stored problems and 8 variants of each (bench_friction --vary): between half and
+ * twice these little changes. */
 enum { MEMORY = 5 };
 static const double SHIFT_UP = 10, SHIFT_DOWN = 0.3, SHIFT_LEAST = 1e-13, SHIFT_MOST = 10,
                     STEP_SHORT = 0.1, SHIFT_SHORT = 3;

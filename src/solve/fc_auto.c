@@ -15,10 +15,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Measured on the stored problems and 8 variants of each: without the first sweeps the tower of 570
- * takes four times longer, with 30 the capsules take twice as long; 30 sweeps between Newton's runs
- * make the rock pile four times slower than 10, and so do other starts before iteration 13000. Of the pile and 30 variants
- * 21 are solved with 50 steps and 5 sweeps more in each round, 22 with 1 more, 24 with 70 steps and 1 more. */
+/* Measured on the stored problems and 8 variants of each. Without the first sweeps the tower of 570
+ * takes four times longer; with 30 the capsules take twice as long. 30 sweeps between Newton's runs
+ * make the rock pile four times slower than 10, and so do other starts before iteration 13000. Of
+ * the pile and 30 variants 21 are solved with 50 steps and 5 sweeps more in each round, 22 with 1
+ * more, 24 with 70 steps and 1 more. */
 enum {
     FIRST = 10,
     SWEEPS = 10,
@@ -37,7 +38,8 @@ enum {
     FROM_NEAR = 12    /* and from those that are near */
 };
 
-/* What Newton comes to from a guess may have met rounding so near to what it aims at, if that is enough. */
+/* What Newton comes to from a guess may have met rounding so near to what it aims at, if that is
+ * enough. */
 static const double CLOSE = 10;
 
 /* Newton's shift from here. */
@@ -61,8 +63,9 @@ static int newton_from_here(perp__fc *fc, int limit, double shift, int most)
     return fc->best_residual <= fc->target || fc->out_of_memory;
 }
 
-/* From a guess Newton goes first, which stays near it, and then from interior points: from where they are settled for a few steps, from where they are slow, from
- * where they end. Sweeps would spoil it. 1: it is done. */
+/* From a guess Newton goes first, which stays near it, and then from interior points. It starts
+ * from where they are settled for a few steps, from where they are slow, and from where they end.
+ * Sweeps would spoil the guess. Returns 1 if it is done. */
 static int step_from_guess(perp__fc *fc, int limit)
 {
     int has_room = limit - fc->iterations > WARM + IPM_STEPS;
@@ -85,7 +88,8 @@ static int step_from_guess(perp__fc *fc, int limit)
     return fc->best_residual <= fc->target;
 }
 
-/* Sweeps and Newton in turn from here, interior points and proximal, until `limit` iterations are done. */
+/* Sweeps and Newton in turn from here, interior points and proximal, until `limit` iterations are
+ * done. */
 static void cascade(perp__fc *fc, int limit)
 {
     size_t bytes = (size_t)fc->n * sizeof(double);
@@ -128,8 +132,9 @@ static void cascade(perp__fc *fc, int limit)
     }
 }
 
-/* Near the point where a guess has led every way may end in the same place. Others: Newton from the guess with the shift of any start, all from no
- * forces, Newton from there. 1: it is done. */
+/* Near the point where a guess has led every way may end in the same place. Others: Newton from the
+ * guess with the shift of any start, all from no forces, Newton from there. Returns 1: it is
+ * done. */
 static int start_anew(perp__fc *fc, const double *guess, int limit)
 {
     for (int way = 0; way < 3; way++) {

@@ -63,7 +63,8 @@ static slide slide_of(const perp__fc_local *l, const double *q, double mu)
     return s;
 }
 
-/* g, and in `step` Newton's step for |N_T|/N_n = mu written mu N_n/|N_T| - 1 = 0, which is nearly linear: with W = I it is. */
+/* g, and in `step` Newton's step for |N_T|/N_n = mu. It is written mu N_n/|N_T| - 1 = 0, which is
+ * nearly linear, and linear with W = I. */
 static double slide_value(const slide *s, double x, double *step)
 {
     double ta = s->a0 + s->a1 * x, tb = s->b0 + s->b1 * x, tt = ta * ta + tb * tb, t = sqrt(tt);

@@ -48,8 +48,8 @@ double perp__fc_sweeps(perp__fc *fc, int limit)
     for (int k = 1; k <= limit && residual > fc->target; k++) {
         double change = sqrt(sweep(fc, omega));
         fc->iterations++;
-        /* the residual costs a sweep: look when the change of r has fallen as far as the residual
-         * has to; the first change belongs to the first residual */
+        /* The residual costs a sweep: it is checked when the change of r has fallen as far as the
+         * residual must. The first change belongs to the first residual. */
         if (k == 1 && change > 0) at = 0.7 * change * fc->target / residual;
         if (--check > 0 && k < limit && !(change < at)) continue;
         residual = perp__fc_residual(fc);

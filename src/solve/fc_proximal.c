@@ -26,7 +26,8 @@ static void shifted(perp__fc *fc, double alpha, const double *center, const doub
         }
 }
 
-/* Inner solve by sweeps on the shifted problem; afterwards W and q are restored bit for bit from copies. */
+/* Inner solve by sweeps on the shifted problem; afterwards W and q are restored bit for bit from
+ * copies. */
 static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int limit)
 {
     double *diagonal = perp__fc_work(fc, 6), *q = perp__fc_work(fc, 7);

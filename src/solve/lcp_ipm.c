@@ -1,20 +1,20 @@
-/* ipm - infeasible primal-dual interior point with predictor and corrector (Mehrotra 1992; Kojima et
- * al. 1991 for monotone problems).
+/* ipm - infeasible primal-dual interior point with predictor and corrector (Mehrotra 1992; Kojima
+ * et al. 1991 for monotone problems).
  *
  * 1. z, w > 0; a Newton step on w = M z + q, z_i w_i = sigma mu:
  *
  *     (M + diag(w/z)) dz = -(M z + q - w) + (sigma mu - z w)/z
  *
- * 2. First with sigma = 0; the length it reaches sets sigma, and its second-order term is put
- * right in a second solve with the same factors.
- * 3. Steps stop at max(0.995, 1 - mu) of the way to the boundary, so that the end is quadratic. From mu = 1e-12 on the
- * driver computes the solution from the basis of those i whose z_i is larger than w_i. Where that does not hold the
- * second attempt goes on to what rounding allows.
- * 4. Where the solutions are unbounded there is no path to follow. The third attempt is a proximal point
- * iteration: M + d I, q - d z_k, with d = 1e-6 of the largest diagonal entry, a few times.
+ * 2. First with sigma = 0; the length it reaches sets sigma, and its second-order term is put right
+ *    in a second solve with the same factors.
+ * 3. Steps stop at max(0.995, 1 - mu) of the way to the boundary, so that the end is quadratic.
+ *    From mu = 1e-12 on the driver computes the solution from the basis of those i whose z_i is
+ *    larger than w_i. Where that does not hold the second attempt goes on to what rounding allows.
+ * 4. Where the solutions are unbounded there is no path to follow. The third attempt is a proximal
+ *    point iteration: M + d I, q - d z_k, with d = 1e-6 of the largest diagonal entry, a few times.
  *
- * Succeeds for positive semidefinite M when a solution exists, in 10-40 steps whatever n. Cost: one LU
- * (2 n^3/3) a step. */
+ * Succeeds for positive semidefinite M when a solution exists, in 10-40 steps whatever n. Cost: one
+ * LU (2 n^3/3) a step. */
 
 #include "base/tol.h"
 #include "linalg/dense.h"
@@ -83,7 +83,8 @@ static double step_length(const point *p, double share)
     return length;
 }
 
-/* From the point at hand along the path until mu is `gap`, or nothing moves; 0 when numbers run away. */
+/* From the point at hand along the path until mu is `gap`, or nothing moves; 0 when numbers run
+ * away. */
 static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, double gap, int limit,
                        int *iterations)
 {

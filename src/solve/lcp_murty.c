@@ -23,7 +23,7 @@ static size_t murty_ints(int n)
     return 0;
 }
 
-/* Exchange w_r and z_r. 0 where the pivot vanishes against its column. */
+/* Exchange w_r and z_r. Returns 0 where the pivot vanishes against its column. */
 static int exchange(int n, double *D, double *q, int r)
 {
     double *restrict pc = D + (size_t)r * (size_t)n, p = pc[r], largest = 0;

@@ -6,9 +6,9 @@
  * everything: for symmetric positive definite M the Jacobi iteration contracts below 2/lambda_max
  * and diverges above; perp_rho lists the choices. Adaptive as in fc_prox.c (Khobotov 1987).
  *
- * Linear convergence, hundreds to thousands of iterations. With the adaptive rho and n <= 64 the driver tries the
- * direct solve on the basis on the way, after two and five digits. Cost: n^2 each. Schindler, Nguyen & Trinkle
- * 2011. */
+ * Linear convergence, hundreds to thousands of iterations. With the adaptive rho and n <= 64 the
+ * driver tries the direct solve on the basis on the way, after two and five digits. Cost: n^2 each.
+ * Schindler, Nguyen & Trinkle 2011. */
 
 #include "base/tol.h"
 #include "solve/solver.h"
@@ -85,7 +85,8 @@ static void gauss_seidel(const perp_lcp *lcp, double *z, double *restrict w, con
     }
 }
 
-/* |w(z+) - w(z)| rho / |z+ - z|, in the norm that goes with rho: above 1 the step was too long for M. */
+/* |w(z+) - w(z)| rho / |z+ - z|, in the norm that goes with rho: above 1 the step was too long for
+ * M. */
 static double stretch(const perp_lcp *lcp, const double *z, const double *w, const double *next,
                       const double *wnext, const double *rho, double factor)
 {
@@ -97,8 +98,9 @@ static double stretch(const perp_lcp *lcp, const double *z, const double *w, con
     return change_z > 0 ? factor * sqrt(change_w / change_z) : 0;
 }
 
-/* Of the attempts all but the last end early, for the driver to try the basis; each goes on where the one before ended. Of large
- * problems a direct solve costs as much as many iterations: they have one attempt. */
+/* Of the attempts all but the last end early, for the driver to try the basis; each goes on where
+ * the one before ended. Of large problems a direct solve costs as much as many iterations: they
+ * have one attempt. */
 enum { ATTEMPTS = 3, TRY_UP_TO = 64 };
 
 static void begin(perp_lcp_solver *s, const perp_lcp *lcp)

@@ -23,8 +23,8 @@ static size_t no_ints(int n)
     return 0;
 }
 
-/* Sweeps end where no row moves by more than `enough` beside what it has seen, |q_i| and the largest |M_ii z_i|: these change with
- * the units as the moves do. */
+/* Sweeps end when no row changes by more than `enough` relative to its largest values so far, |q_i|
+ * and |M_ii z_i|. These scale with the units as the changes do. */
 static perp_outcome sweep(perp_lcp_solver *s, const perp_lcp *lcp, double omega, int *iterations)
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000, moves = 1;

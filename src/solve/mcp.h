@@ -38,8 +38,9 @@ struct perp_mcp_solver {
     int is_semismooth;
 };
 
-/* mcp_verdict.c: the error of solver->z, each condition on its own scale, which is solved where that is at most options.tol.
- * Bare z_i at a bound but for rounding are put there if that solves it. Evaluates F and J. */
+/* mcp_verdict.c: the error of solver->z, each condition on its own scale, which is solved where
+ * that is at most options.tol. Bare z_i at a bound but for rounding are put there if that solves
+ * it. Evaluates F and J. */
 double perp__mcp_judge(perp_mcp_solver *solver);
 /* Is no violation at solver->z more than rounding, so that no method can do better? */
 int perp__mcp_is_at_rounding(perp_mcp_solver *solver);
@@ -49,7 +50,8 @@ typedef int (*perp__mcp_steps)(perp_mcp_solver *solver);
 perp_status perp__mcp_solve_by(perp_mcp_solver *solver, const perp_mcp *problem,
                                perp__mcp_steps steps, double *z, double *w, perp_mcp_info *info);
 
-/* LU of diag(dz) + diag(dw) J, sparse where there is a sparse LU; x := its inverse times x. 0: singular. (mcp_newton.c) */
+/* LU of diag(dz) + diag(dw) J, sparse where there is a sparse LU; x := its inverse times x. Returns
+ * 0: singular. (mcp_newton.c) */
 int perp__mcp_factor(perp_mcp_solver *solver, const double *dz, const double *dw);
 void perp__mcp_solve_factored(perp_mcp_solver *solver, double *x);
 

@@ -1,12 +1,13 @@
 /* Semismooth Newton on an equation that holds exactly at the solutions of a complementarity problem
- * lo <= z <= hi perp w(z): what lcp_newton.c and the mcp methods share. */
+ * lo <= z <= hi perp w(z). Shared by lcp_newton.c and the mcp methods. */
 
 #ifndef PERP_SRC_NEWTON_H
 #define PERP_SRC_NEWTON_H
 
 typedef enum perp__ncp {
     PERP__NCP_MIN, /* z - mid(lo, z - w, hi) */
-    PERP__NCP_FB /* Fischer-Burmeister: a + b - sqrt(a^2 + b^2), nested for two bounds (Billups 1995) */
+    /* Fischer-Burmeister: a + b - sqrt(a^2 + b^2), nested for two bounds (Billups 1995) */
+    PERP__NCP_FB
 } perp__ncp;
 
 /* The problem, as operations on the derivative J of w at the last linearize. */
@@ -25,8 +26,8 @@ typedef struct perp__newton_problem {
 /* doubles of workspace for n */
 #define PERP__NEWTON_WORK 7
 
-/* Iterate from z (in, out) until the natural residual is at most `target`, `limit` steps are done, or
- * nothing gets better. Returns the steps done. z stays finite. */
+/* Iterate from z (in, out) until the natural residual is at most `target`, `limit` steps are done,
+ * or nothing gets better. Returns the steps done. z stays finite. */
 int perp__newton_solve(const perp__newton_problem *problem, perp__ncp kind, double target,
                        int limit, double *z, double *work);
 

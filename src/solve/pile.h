@@ -10,8 +10,9 @@
 
 #include <stddef.h>
 
-/* The bodies of a part of a pile that other ranks have, too (pile_ranks.c). A rank has a share of each of them, and the velocity of the body is the
- * mean of theirs. NULL everywhere: there is one process. */
+/* The bodies of a part of a pile that other ranks have, too (pile_ranks.c). A rank has a share of
+ * each of them, and the velocity of the body is the mean of theirs. NULL everywhere: there is one
+ * process. */
 typedef struct perp__pile_halo {
     const perp__petsc *petsc;
     int n, *body;                   /* n: which */
@@ -32,7 +33,8 @@ typedef struct perp__pile_part {
     void *context;
 } perp__pile_part;
 
-/* The blocks of contacts are in units of their own, powers of two: the largest diagonal entry is from 1/2 to 1. */
+/* The blocks of contacts are in units of their own, powers of two: the largest diagonal entry is
+ * from 1/2 to 1. */
 typedef struct perp__pile {
     const perp_pile *p; /* the caller's */
     perp_pile own; /* the same, with its contacts in the order of colours, in which they are read */
@@ -43,16 +45,17 @@ typedef struct perp__pile {
     double *unit;      /* nc; 0: nothing moves the contact */
     char *moves;       /* nbody: its inverse mass is not 0 */
     char *is_diagonal; /* nbody */
-    int ncolour, *first,
-        *order; /* colour c has the places first[c] .. first[c + 1] - 1; order: the contact at a place */
+    /* colour c has the places first[c] .. first[c + 1] - 1; order: the contact at a place */
+    int ncolour, *first, *order;
     int is_serial; /* the contacts of the last colour share bodies */
     const perp__pile_halo *halo;
 } perp__pile;
 
 /* What a verdict needs beside the problem, from the caller's arrays alone. */
 typedef struct perp__pile_scales {
-    double *
-        data; /* nc: the size of J velocity + bias where it acts: its own, or what bodies carry here from other contacts */
+    /* nc: the size of J velocity + bias where it acts: its own, or what bodies carry here from
+     * other contacts */
+    double * data;
     double *normal;   /* nc: the same of normal rows alone */
     double *diagonal; /* nc: the largest entry of the diagonal of W */
     double *sum;      /* nbody x 2k: J' r, |J'| |r| */
@@ -61,11 +64,12 @@ typedef struct perp__pile_scales {
     const perp__pile_halo *halo;
 } perp__pile_scales;
 
-/* part: whose pile it is; nullable. 0: memory, which the arena remembers. */
+/* part: whose pile it is; nullable. Returns 0: memory, which the arena remembers. */
 int perp__pile_scales_create(perp__pile_scales *scales, const perp_pile *p,
                              const perp__pile_part *part, perp__arena *arena);
 
-/* Moves r into the cones, and judges each contact there: the largest error (of all ranks), and whose it is in *worst, -1: none of these. Sets u. */
+/* Moves r into the cones, and judges each contact there: the largest error (of all ranks), and
+ * whose it is in *worst, -1: none of these. Sets u. */
 double perp__pile_judge(perp__pile_scales *scales, const perp_pile *p, double tol, double *r,
                         int *worst);
 
@@ -78,10 +82,10 @@ static inline const double *perp__pile_jacobian(const perp_pile *p, int i, int s
     return p->jacobian + (2 * (size_t)i + (size_t)side) * (size_t)(p->dimension * p->dof);
 }
 
-/* Groups of contacts that share no body that moves. 0: memory. */
+/* Groups of contacts that share no body that moves. Returns 0: memory. */
 int perp__pile_colour(perp__pile *s, perp__arena *arena);
 
-/* Let `own` be the problem in the order of the colours. 0: memory. */
+/* Let `own` be the problem in the order of the colours. Returns 0: memory. */
 int perp__pile_reorder(perp__pile *s, perp__arena *arena);
 
 /* v from r, anew. */
@@ -110,17 +114,20 @@ void perp__pile_directions_forget(perp__pile_directions *a);
 /* Is every entry of the problem and of r finite, and every body there? */
 int perp__pile_is_sound(const perp_pile *p, const double *r);
 
-/* This rank's part of a solve, all ranks at once; options.progress is not called. info.error: that of the whole. */
+/* This rank's part of a solve, all ranks at once; options.progress is not called. info.error: that
+ * of the whole. */
 perp_status perp__pile_solve_part(const perp__pile_part *part, const perp_pile_options *options,
                                   double *r, perp_pile_info *info);
 
-/* Of each place its sum over the ranks; x: nbody x k velocities by shares, or nbody x 2k. All NULL-safe: nothing to be done without a halo. */
+/* Of each place its sum over the ranks; x: nbody x k velocities by shares, or nbody x 2k. All
+ * NULL-safe: nothing to be done without a halo. */
 void perp__pile_meet(const perp__pile_halo *halo, int k, double *v);
 void perp__pile_sum_terms(const perp__pile_halo *halo, int k, double *x);
 double perp__pile_sum(const perp__pile_halo *halo, double x);
 double perp__pile_most(const perp__pile_halo *halo, double x);
 
-/* pile_ranks.c: as perp_pile_solve, by all ranks, of which the others serve. keep: now and then what was found so far; nullable. */
+/* pile_ranks.c: as perp_pile_solve, by all ranks; the others serve rank 0. keep: gets the best
+ * answer so far at intervals; nullable. */
 typedef void (*perp__pile_keep)(void *context, int iterations, const double *r, const double *v);
 perp_status perp__pile_solve_ranks(const perp__petsc *petsc, const perp_pile *p,
                                    const perp_pile_options *options, perp__pile_keep keep,

@@ -1,6 +1,8 @@
-/* Nonsmooth nonlinear conjugate gradients over sweeps (Silcowitz, Niebe and Erleben 2010): what a sweep changes is the descent g; with Fletcher and
- * Reeves' share beta = |g|^2 / |g before|^2 of the last direction p, r += beta p and p = beta p + g. Where descent grows, beta > 1, it begins anew.
- * Velocities are affine in impulses and go the same way. |g|^2 is that of the contacts' own masses, added up in pieces, so that threads change no bit. */
+/* Nonsmooth nonlinear conjugate gradients over sweeps (Silcowitz, Niebe and Erleben 2010). The
+ * change by a sweep is the descent g. With Fletcher and Reeves' share beta = |g|^2 / |g before|^2
+ * of the last direction p, r += beta p and p = beta p + g. If the descent grows, beta > 1, the
+ * method restarts. Velocities are affine in impulses and are updated the same way. |g|^2 is that of
+ * the contacts' own masses, summed in pieces, so that threads change no bit. */
 
 #include "base/parallel.h"
 #include "solve/pile.h"

@@ -1,5 +1,6 @@
-/* Nonsmooth Gauss-Seidel over a contact graph (Jean and Moreau 1992), colour after colour: the contacts of a colour share no body, so
- * threads may take them in any order and the numbers are the same. */
+/* Nonsmooth Gauss-Seidel over a contact graph (Jean and Moreau 1992), colour after colour. The
+ * contacts of a colour share no body, so threads may take them in any order and the numbers are the
+ * same. */
 
 #include "base/parallel.h"
 #include "solve/fc.h"
@@ -9,9 +10,10 @@
 
 enum { COLOURS = 64, PIECE = 512 }; /* bits of a word; contacts that a thread takes at once */
 
-/* Colours --------------------------------------------------------------------------------------- */
+/* Colours -------------------------------------------------------------------------------------- */
 
-/* The first colour that neither body has yet; the last, which is done one by one, where they have all. */
+/* The first colour that neither body has yet; the last, which is done one by one, where they have
+ * all. */
 static int choose(const perp__pile *s, unsigned long long *used, int i)
 {
     unsigned long long taken = 0;
@@ -57,7 +59,7 @@ int perp__pile_colour(perp__pile *s, perp__arena *arena)
     return 1;
 }
 
-/* One contact ----------------------------------------------------------------------------------- */
+/* One contact ---------------------------------------------------------------------------------- */
 
 /* u += J v of one side. */
 static inline void add_velocity(int d, int k, const double *J, const double *v, double *u)
@@ -66,7 +68,8 @@ static inline void add_velocity(int d, int k, const double *J, const double *v, 
         for (int j = 0; j < k; j++) u[a] += J[j] * v[j];
 }
 
-/* v += inv(M) J' x of one side. A body that nothing moves has no colours: several threads may be at it. */
+/* v += inv(M) J' x of one side. A body that nothing moves has no colours: several threads may be at
+ * it. */
 static inline void push(const perp__pile *s, int d, int k, int b, const double *J, const double *x)
 {
     double impulse[PERP_PILE_MAX_DOF] = {0}, *v = s->v + (size_t)b * (size_t)k;
@@ -82,7 +85,7 @@ static inline void push(const perp__pile *s, int d, int k, int b, const double *
         for (int j = 0; j < k; j++) v[i] += m[j] * impulse[j];
 }
 
-/* Solve contact i with the velocities of its bodies as they are. */
+/* Solves contact i with the present velocities of its bodies. */
 static inline void solve_contact(const perp__pile *s, int d, int k, int i)
 {
     const perp_pile *p = &s->own;
@@ -108,7 +111,7 @@ static inline void solve_contact(const perp__pile *s, int d, int k, int i)
     if (body[1] >= 0) push(s, d, k, body[1], J + d * k, old);
 }
 
-/* Sweeps ---------------------------------------------------------------------------------------- */
+/* Sweeps --------------------------------------------------------------------------------------- */
 
 typedef struct piece_of {
     const perp__pile *s;
