@@ -1,5 +1,5 @@
-/* The lanes of batch.c, which includes this once for every instruction set: ISA is the suffix of the names, TARGET the attribute of
- * the functions. No result depends on it. */
+/* The lanes of batch.c, which includes this once for every instruction set: ISA is the suffix of
+ * the names, TARGET the attribute of the functions. No result depends on it. */
 
 #define JOIN_(name, isa)    name##_##isa
 #define JOIN(name, isa)     JOIN_(name, isa)
@@ -27,8 +27,9 @@ typedef struct K(lanes) {
     double tol;
 } K(lanes);
 
-/* The principal pivots of all lanes, x = q - D y: of the pair i, x_i is basic and y_i is not. It begins with x = w,
- * y = z. Of each pivot its row r (hot[r]) and its column e divided by the pivot are kept, e_r = 1/pivot, and not D. */
+/* The principal pivots of all lanes, x = q - D y: of the pair i, x_i is basic and y_i is not. It
+ * begins with x = w, y = z. Of each pivot its row r (hot[r]) and its column e divided by the pivot
+ * are kept, e_r = 1/pivot, and not D. */
 typedef struct K(pivots) {
     _Alignas(64) VEC e[SMALL][SMALL], q[SMALL];
     CLAIM hot[SMALL][SMALL];
@@ -36,8 +37,9 @@ typedef struct K(pivots) {
     int count;
 } K(pivots);
 
-/* hot[i] becomes true in the living lanes whose least value, if negative, is in row i: as least_value of lemke_kernel.h finds it, by
- * the row's number in the last bits. Elsewhere the least becomes all ones, which no key is. Which lanes have one, as bits. */
+/* hot[i] becomes true in the living lanes whose least value, if negative, is in row i: as
+ * least_value of lemke_kernel.h finds it, by the row's number in the last bits. Elsewhere the least
+ * becomes all ones, which no key is. Returns the lanes that have one, as bits. */
 INLINE unsigned K(choose)(const K(pivots) * d, int n, CLAIM *hot, CLAIM *is_hot)
 {
     enum { NUMBERS = 15 };
@@ -64,8 +66,9 @@ INLINE void K(of_row)(int n, const CLAIM *hot, const VEC *x, int stride, VEC *ou
     for (int r = 1; r < n; r++) *out = PICK(hot[r], x[r * stride], *out);
 }
 
-/* The next pivot: x_r and y_r change sides in every lane that has a hot row r; as in lemke_kernel.h, and rounded alike. Where the
- * pivot is not positive the lane dies. Lanes without a hot row get e = 0, which changes nothing. 0 where no lane has one. */
+/* The next pivot: x_r and y_r change sides in every lane that has a hot row r; as in
+ * lemke_kernel.h, and rounded alike. Where the pivot is not positive the lane dies. Lanes without a
+ * hot row get e = 0, which changes nothing. Returns 0 where no lane has one. */
 INLINE int K(pivot)(const K(lanes) * v, K(pivots) * d, int n)
 {
     const VEC zero = (VEC){0}, one = zero + 1;
@@ -111,8 +114,9 @@ INLINE void K(look_at_row)(const K(lanes) * v, int n, int i, VEC *off, VEC *S)
     *S = s;
 }
 
-/* Where a row is left open by its own data: does it hold by what the others give it, too? One with data that rounding may hide is not
- * judged here. A row without terms, none of which has underflowed, is 0 = 0. */
+/* If a row is left open by its own data: does it hold by the data of the others? One with data that
+ * rounding may hide is not judged here. A row without terms, none of which has underflowed, is 0 =
+ * 0. */
 TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM *is_good)
 {
     const double noise = (PERP__LCP_NOISE + 1) * ((n + 4) * (DBL_EPSILON / 2));
@@ -143,7 +147,8 @@ TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM 
     *is_good = holds;
 }
 
-/* In which lanes does each row hold, as in verdict.c? With a number that is not finite none does. */
+/* In which lanes does each row hold, as in verdict.c? With a number that is not finite none
+ * does. */
 INLINE void K(judge)(const K(lanes) * v, int n, CLAIM *is_good)
 {
     const VEC zero = (VEC){0};
@@ -160,7 +165,8 @@ INLINE void K(judge)(const K(lanes) * v, int n, CLAIM *is_good)
     if (BITS(holds) != ALL) K(judge_by_data)(v, n, is_good);
 }
 
-/* z from the values of the pairs that have changed sides, and the lanes that it answers, as bits. None where one went back. */
+/* z from the values of the pairs that have changed sides, and the lanes that it answers, as bits.
+ * None where one went back. */
 INLINE unsigned K(end)(K(lanes) * v, const K(pivots) * d, int n)
 {
     const VEC zero = (VEC){0};
@@ -179,8 +185,8 @@ INLINE unsigned K(end)(K(lanes) * v, const K(pivots) * d, int n)
     return BITS(holds);
 }
 
-/* size entries of each lane's problem; from one to the next is entry, from the problem to the next is next. Lanes behind the last
- * of many repeat it. */
+/* size entries of each lane's problem; from one to the next is entry, from the problem to the next
+ * is next. Lanes behind the last of many repeat it. */
 INLINE void K(gather)(int size, const double *source, size_t entry, size_t next, int many, VEC *out)
 {
     const double *of[LANES], *row[LANES];

@@ -1,16 +1,17 @@
-/* Do rows determine their unknowns (docs/adr/106-lost-data.md)? What the verdicts on linear and nonlinear problems, which factor in their own
- * ways, ask alike. */
+/* Do rows determine their unknowns (docs/adr/106-lost-data.md)? What the verdicts on linear and
+ * nonlinear problems, which factor in their own ways, ask alike. */
 
 #ifndef PERP_SRC_DETERMINED_H
 #define PERP_SRC_DETERMINED_H
 
 #include <stdint.h>
 
-/* Whatever signs the rounding of rows has, in so many tries, it may move rows by so much of their terms. */
+/* Rounding of rows, with any signs in so many tries, may move rows by this share of their terms. */
 enum { PERP__SIGN_TRIALS = 6 };
 #define PERP__MOST_MOVED 1e-4
 
-/* `off` with the sign that row i has in a trial: all alike, alternating, and as drawn, row after row, from *draw. */
+/* `off` with the sign that row i has in a trial: all alike, alternating, and as drawn, row after
+ * row, from *draw. */
 static inline double perp__with_sign(int trial, int i, double off, uint32_t *draw)
 {
     *draw = *draw * 1664525u + 1013904223u;

@@ -1,9 +1,10 @@
-/* A proof that no z >= 0 has M z + q >= 0 (Farkas): u >= 0 with M'u <= 0, q'u < 0. It holds without rounding, for the
- * numbers as given, or it is none: the signs of the sums are those of exact ones.
+/* A proof that no z >= 0 has M z + q >= 0 (Farkas): u >= 0 with M'u <= 0, q'u < 0. It holds without
+ * rounding, for the numbers as given, or it is none: the signs of the sums are those of exact ones.
  *
- * Candidates, in the order of their cost: a row that no z >= 0 can make nonnegative; the ray of z; and u = nearest - q, where
- * nearest is the point of the cone { w - M z : w, z >= 0 } closest to q, by nonnegative least squares (Lawson & Hanson 1974,
- * chapter 23). Each is tried as it is, with its ratios rounded to fractions, and pushed off the sums that should be 0. */
+ * Candidates, in the order of their cost: a row that no z >= 0 can make nonnegative; the ray of z;
+ * and u = nearest - q, where nearest is the point of the cone { w - M z : w, z >= 0 } closest to q,
+ * by nonnegative least squares (Lawson & Hanson 1974, chapter 23). Each is tried as it is, with its
+ * ratios rounded to fractions, and pushed off the sums that should be 0. */
 
 #include "base/tol.h"
 #include "base/twice.h"
@@ -14,20 +15,23 @@
 #include <math.h>
 #include <string.h>
 
-/* Fractions: a ratio is one when it is as near to it as RATIO, a convergent, the rounding of a solve; its denominator is at most
- * MOST_DENOMINATOR, and the product of all at most MOST_COMMON, so that integers stay far below 2^53. */
+/* Fractions. A ratio is one if it is within RATIO, the rounding of a solve, of a convergent. Its
+ * denominator is at most MOST_DENOMINATOR, and the product of all at most MOST_COMMON, so that
+ * integers stay far below 2^53. */
 static const double RATIO = 1e-9, MOST_DENOMINATOR = 1e7, MOST_COMMON = 1e12;
 
-/* Nearest point: a generator that gains less is not taken, entries below NOTHING beside the largest are 0, and the push off the
- * sums that should be 0 is PUSH of the largest: it costs that much of q'u, and covers the rounding of ten digits. */
+/* Nearest point. A generator that gains less is not taken; entries below NOTHING relative to the
+ * largest are 0. The push off the sums that should be 0 is PUSH of the largest: it costs that much
+ * of q'u, and covers the rounding of ten digits. */
 static const double GAIN = 1e-12, NOTHING = 1e-11, PUSH = 1e-6;
 
-/* A nearest point that is off by less than the root of this is the target. */
+/* A nearest point within the root of this equals the target. */
 static const double OFF = 1e-12;
 
-/* Exact signs ------------------------------------------------------------------------------------ */
+/* Exact signs ---------------------------------------------------------------------------------- */
 
-/* A sum of doubles without rounding, as parts that do not overlap (Shewchuk 1997): 2098 bits need 40 of them. */
+/* A sum of doubles without rounding, in terms that do not overlap (Shewchuk 1997): 2098 bits need
+ * 40 of them. */
 enum { PARTS = 48 };
 typedef struct exact {
     double part[PARTS];
@@ -57,7 +61,7 @@ static void add_product(exact *e, double a, double b)
     add(e, p);
 }
 
-/* Sign of the sum; *sign is not set where it is not known. */
+/* Sign of the sum; *sign is not set if it is not known. */
 static int sign_of(const exact *e, int *sign)
 {
     double leading = e->many > 0 ? e->part[e->many - 1] : 0;
@@ -104,7 +108,7 @@ int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
     return 1;
 }
 
-/* Candidates ------------------------------------------------------------------------------------- */
+/* Candidates ----------------------------------------------------------------------------------- */
 
 /* The fraction near x > 0 of least denominator, up to `most`; 0 where none is within RATIO x. */
 static double denominator_of(double x, double most)
@@ -134,7 +138,8 @@ static double common_divisor(double a, double b)
     return a;
 }
 
-/* u with its ratios to u_base as fractions, times the common denominator: integers. 0 where that is too large. */
+/* u with its ratios to u_base as fractions, times the common denominator: integers. Returns 0 where
+ * that is too large. */
 static int round_to_integers(int n, const double *u, double base, double *out)
 {
     double common = 1;
@@ -185,15 +190,16 @@ static int row_proves(perp_lcp_solver *s, const perp_lcp *lcp, int i)
     return 1;
 }
 
-/* Nonnegative least squares ---------------------------------------------------------------------- */
+/* Nonnegative least squares -------------------------------------------------------------------- */
 
-/* The problem with rows and columns scaled near 1, and the point that is to be reached, q or w at some z, to 1. */
+/* The problem with rows and columns scaled near 1, and the point that is to be reached, q or w at
+ * some z, to 1. */
 typedef struct scaled {
     const perp_lcp *lcp;
     const double *target;
     double *R, *C;                /* powers of two; 0: the row is not looked at */
     double unit;                  /* largest |R target| */
-    const unsigned char *is_open; /* nullable: of which z may change either way */
+    const unsigned char *is_open; /* nullable: the z that may change either way */
     int equations;                /* ... and w of these has to be 0 */
 } scaled;
 
@@ -234,8 +240,8 @@ static double given(const scaled *p, int i)
     return p->target[i] * p->R[i] / p->unit;
 }
 
-/* One more generator in the normal equations, which stay factored: L in s->lu.values, what they ask in s->fine. 0 if it depends on
- * those before. */
+/* One more generator in the normal equations, which stay factored: L in s->lu.values, what they ask
+ * in s->fine. Returns 0 if it depends on those before. */
 static int take(perp_lcp_solver *s, const scaled *p, int k, int m)
 {
     int n = p->lcp->n;
@@ -259,7 +265,8 @@ static int take(perp_lcp_solver *s, const scaled *p, int k, int m)
     return 1;
 }
 
-/* Generator r of m leaves: the rows below move up, and rotations of two columns make them a triangle again. */
+/* Generator r of m leaves: the rows below move up, and rotations of two columns make them a
+ * triangle again. */
 static void leave(perp_lcp_solver *s, int n, int m, int r, double *x)
 {
     size_t ld = (size_t)n;
@@ -304,7 +311,8 @@ static void difference(const perp_lcp_solver *s, const scaled *p, int m, const d
     for (int a = 0; a < m; a++) add_generator(p, s->lu.rows[a], x[a], u);
 }
 
-/* u off the generators it should be at right angles to: u += d with g'd = 1e-6 for the columns of -M, e'd = 0 for the units. */
+/* Moves u off the generators to which it should be orthogonal: u += d with g'd = 1e-6 for the
+ * columns of -M, e'd = 0 for the units. */
 static void push(perp_lcp_solver *s, const scaled *p, int m, double *x, double *u)
 {
     int n = p->lcp->n;
@@ -396,7 +404,7 @@ static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
     return perp_lcp_is_infeasible(lcp, s->certificate, 0);
 }
 
-/* A point that rounding breaks ------------------------------------------------------------------- */
+/* A point that rounding breaks ----------------------------------------------------------------- */
 
 static void scale_by_terms(perp_lcp_solver *s, scaled *p)
 {
@@ -419,7 +427,8 @@ static void scale_by_entries(scaled *p)
     perp__equilibrate(p->lcp->n, p->lcp->M, p->lcp->ldm, p->R, p->C);
 }
 
-/* Rows that z leaves far from 0, as s->needy says, are not looked at. 0 where the others leave nothing. */
+/* Rows that z leaves far from 0, as s->needy says, are not looked at. Returns 0 where the others
+ * leave nothing. */
 static int look_near(const perp_lcp_solver *s, scaled *p)
 {
     p->unit = 0;
@@ -451,7 +460,7 @@ static int is_off(perp_lcp_solver *s, const scaled *p)
     return square > OFF;
 }
 
-/* What is left of the target as the target: what is small beside that has its digits then. */
+/* Takes the residual of the target as the target: then small parts of it have their digits. */
 static int look_again(perp_lcp_solver *s, scaled *p)
 {
     double unit = p->unit;
@@ -464,8 +473,8 @@ static int look_again(perp_lcp_solver *s, scaled *p)
     return p->unit > PERP_TINY;
 }
 
-/* Does u prove it, or that of as few rows as it takes (deletion filter, Chinneck and Dravnieks 1991)? These have ratios of integers
- * where M has integers. */
+/* Does u prove it, or that of as few rows as it takes (deletion filter, Chinneck and Dravnieks
+ * 1991)? These have ratios of integers where M has integers. */
 static int rows_prove(perp_lcp_solver *s, scaled *p)
 {
     enum { FILTER_UP_TO = 16 };
@@ -495,7 +504,8 @@ static int is_wide(const perp_lcp_solver *s, const perp_lcp *lcp)
     return -sum > s->options.tol * terms;
 }
 
-/* Rows that z leaves near 0 into s->needy; by how many roundings of its terms is one off at most? */
+/* Rows that z leaves near 0 into s->needy; by how many roundings of its terms is one off at
+ * most? */
 static double find_near(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     double most = 0;

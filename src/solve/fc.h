@@ -17,9 +17,10 @@ typedef struct perp__fc_local {
     double lambda;      /* of the last solution that slid, else 0 */
 } perp__fc_local;
 
-/* Scaled problem, with s = scale and f = force: r_i = f_i r'_i, u'_i = s_i u_i, W'_ij = s_i W_ij f_j, q'_i = s_i q_i; f_i is s_i
- * times powers of two. The cones are unchanged, so a solution of one is a solution of the other. A problem in the
- * plane gets a second tangent with W_t2t2 = W_t1t1, coupled to nothing: its r_t2 is exactly 0. */
+/* Scaled problem, with s = scale and f = force: r_i = f_i r'_i, u'_i = s_i u_i, W'_ij = s_i W_ij
+ * f_j, q'_i = s_i q_i; f_i is s_i times powers of two. The cones are unchanged, so a solution of
+ * one is a solution of the other. A planar problem gets a second tangent with W_t2t2 = W_t1t1,
+ * without coupling: its r_t2 is exactly 0. */
 typedef struct perp__fc {
     int nc, n, nb;         /* contacts, 3 nc, blocks */
     int *start, *col;      /* blocks of row i: start[i] <= k < start[i+1], columns ascending, the
@@ -28,17 +29,18 @@ typedef struct perp__fc {
     double *block;         /* nb x 9, row by row */
     double *q, *mu;        /* 3 nc; nc */
     double *scale, *force; /* nc */
-    double *
-        data; /* nc: the size of q where it acts: |q_i|, or what couplings carry here from other contacts */
+    /* nc: the size of q where it acts: |q_i|, or what couplings carry here from other contacts */
+    double * data;
     double *normal; /* nc: the same of the normal row alone; while a method runs, data */
     double *weight; /* nc: 1/data */
     int *order;     /* nc: of the caller's contacts; not for a component */
-    int *live;      /* nc: the row of a contact that others meet, where it is one alone; else -1 */
+    int *live; /* nc: the row of a contact that couples to others, if it is one alone; else -1 */
     int nlive;      /* how many have one; 0: not used */
     double entries; /* of W that products have to do with, then */
     int *carries;   /* nc: does the impulse move anything? */
-    double
-        tol; /* below this residual each contact is judged, and perp__fc_residual is the error where it is larger */
+    /* below this residual each contact is judged, and perp__fc_residual is the error if it is
+     * larger */
+    double tol;
     double target; /* the methods stop when perp__fc_residual is below this */
     double shift;  /* Newton's first */
     double *r, *u; /* 3 nc: the iterate, and W r + q of it after perp__fc_residual */
@@ -86,67 +88,76 @@ int perp__fc_order(perp__fc *fc, const int *active);
 /* u = W r + q. */
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u);
 
-/* Sets fc->u, returns the natural residual of fc->r: the 2-norm over all contacts, each beside its data; where that is below
- * fc->tol, the largest error of a contact if it is larger, so that a method that believes it is on the safe side of the
- * driver. Keeps the best iterate. */
+/* Sets fc->u, returns the natural residual of fc->r: the 2-norm over all contacts, each relative to
+ * its data. Below fc->tol it is the largest error of a contact if that is larger, so that a method
+ * that uses it is on the safe side of the driver. Keeps the best iterate. */
 double perp__fc_residual(perp__fc *fc);
 
 /* The same where fc->u is set already. */
 double perp__fc_residual_of_u(perp__fc *fc);
 
-/* The largest error of fc->r, where fc->u is set, moved into the cones, as the driver will judge it; of normal rows on their own scales, where that is
- * more than tol: target is asked of contacts. */
+/* The largest error of fc->r, with fc->u set, projected onto the cones, as the driver will judge
+ * it. For normal rows on their own scales if that is more than tol; target is asked of contacts. */
 double perp__fc_error(const perp__fc *fc);
 
-/* Sums of the caller's problem: u = W r + q, S its |terms|, low (nullable) what rounding took from u. */
+/* Sums of the caller's problem: u = W r + q, S its |terms|, low (nullable) what rounding took from
+ * u. */
 typedef struct perp__fc_sums {
     double *u, *S, *low;
 } perp__fc_sums;
 
-/* The verdict: moves r into the cones and judges each contact of the caller's problem there. error[k]: of the contact at place k.
- * Returns the largest. */
+/* The verdict: moves r into the cones and judges each contact of the caller's problem there.
+ * error[k]: of the contact at place k. Returns the largest. */
 double perp__fc_judge(const perp__fc *fc, const perp_fc *problem, double tol, double *r,
                       perp__fc_sums sums, double *error);
 
-/* Of r that holds, u = W r + q: does no r, though, by a proof from normal rows that rounding or a tolerance hides? Then how far these are off beside
- * their own data, more than tol; else 0. */
+/* Of r that holds, u = W r + q: does no r, though, by a proof from normal rows that rounding or a
+ * tolerance hides? Then how far these are off beside their own data, more than tol; else 0. */
 double perp__fc_contradiction(const perp_fc *problem, const double *r, const double *u, double tol);
 
 /* perp_fc_residual where u is known. */
 double perp__fc_residual_of(const perp_fc *problem, const double *r, const double *u);
 
-/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of 50 times the data. Those of a normal row may
- * less: what no impulse can do is hidden by impulses that do nothing (docs/adr/069-normal-rows.md). */
+/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of
+ * 50 times the data. Those of a normal row may less: what no impulse can do is hidden by impulses
+ * that do nothing (docs/adr/069-normal-rows.md). */
 #define PERP_FC_GROWTH        100.0
 #define PERP_FC_NORMAL_GROWTH 32.0
 
-/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
+/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface.
+ * Returns 1 where r was outside. */
 int perp__fc_snap(int d, double mu, double *r);
 
-/* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
+/* The largest of the rows that a contact's conditions speak of: without friction the normal one
+ * alone. */
 double perp__fc_largest_row(int d, double mu, const double *x);
 
-/* The scales of a contact: the terms of u_n, at most PERP_FC_NORMAL_GROWTH times the data of normal rows, and what in u_n may be rounding of
- * the data; the terms of u, at most PERP_FC_GROWTH times the data. */
+/* The scales of a contact. Of u_n: the terms, at most PERP_FC_NORMAL_GROWTH times the data of
+ * normal rows, and the possible rounding of the data in u_n. Of u: the terms, at most
+ * PERP_FC_GROWTH times the data. */
 typedef struct perp__fc_scale {
     double normal, rounding, contact, terms; /* terms: however many times the data */
 } perp__fc_scale;
 
-/* terms: of each row of u; q, normal and data: what is given, of it the normal row's data and the contact's. */
+/* terms: of each row of u; q, normal and data: what is given, of it the normal row's data and the
+ * contact's. */
 perp__fc_scale perp__fc_scale_of(int d, double mu, const double *terms, const double *q,
                                  double normal, double data);
 
-/* Rounding of u, and of its normal row: where either is more than a tenth of what is accepted u decides nothing. */
+/* Rounding of u, and of its normal row: where either is more than a tenth of what is accepted u
+ * decides nothing. */
 static inline int perp__fc_is_rough(const perp__fc_scale *s, double any, double normal, double tol)
 {
     return any > 0.1 * tol * s->contact || normal > 0.1 * tol * s->normal + s->rounding;
 }
 
-/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal. */
+/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its
+ * normals; w: its diagonal. */
 int perp__fc_opens(double w, double r, double u, perp__fc_scale s, double tol);
 
-/* w: the diagonal of W. Forces are judged by what they do to their own u, but no less strictly than to a part of themselves; not at all where
- * they are so large that their last digits are beyond that. */
+/* w: the diagonal of W. Forces are judged by their effect on their own u, but no less strictly than
+ * to a part of themselves; not at all if they are so large that their last digits are beyond
+ * that. */
 double perp__fc_contact_error(int d, double mu, const double *r, const double *u,
                               const perp__fc_scale *s, double w, double tol);
 
@@ -155,7 +166,8 @@ void perp__fc_cone(double mu, const double *x, double *p);
 
 perp__fc_local perp__fc_local_of(const double *W);
 
-/* One contact, as perp__fc_contact; where it slides, Newton ends after a step below `tol` of the root: the error is its square. */
+/* One contact, as perp__fc_contact; where it slides, Newton ends after a step below `tol` of the
+ * root: the error is its square. */
 int perp__fc_local_solve(perp__fc_local *l, const double *q, double mu, double tol, double *r);
 
 /* One contact: find r with u = W r + q and the conditions of perp/friction.h, exactly but for
@@ -163,8 +175,8 @@ int perp__fc_local_solve(perp__fc_local *l, const double *q, double mu, double t
  * when none was found (W not positive definite); r is then a projected step. */
 int perp__fc_contact(const double *W, const double *q, double mu, double *r);
 
-/* The map of Alart and Curnier of one contact at (r, u), and where wanted its derivatives: dF = A dr + B du, 3 x 3 row by row. W: 9 entries row
- * by row. Returns 1 for a closed contact. */
+/* The map of Alart and Curnier of one contact at (r, u), and on request its derivatives: dF = A
+ * dr + B du, 3 x 3 row by row. W: 9 entries row by row. Returns 1 for a closed contact. */
 int perp__fc_map(const double *W, double mu, const double *r, const double *u, double *F, double *A,
                  double *B);
 
@@ -190,12 +202,12 @@ double perp__fc_sweeps(perp__fc *fc, int limit);
 /* The method proximal, for at most `limit` iterations from here. */
 void perp__fc_proximal_steps(perp__fc *fc, int limit);
 
-/* Where interior points leave the rest to Newton: where no contact changes its piece of the map of Alart and Curnier any more; where they are near
- * and no longer come nearer; nowhere. */
+/* When interior points leave the rest to Newton: when no contact changes its piece of the map of
+ * Alart and Curnier any more; when they are near and converge no further; never. */
 typedef enum perp__ipm_end { PERP__IPM_SETTLED, PERP__IPM_SLOW, PERP__IPM_NOWHERE } perp__ipm_end;
 
-/* At most `limit` interior-point steps from start 0, 1, 2, ... (0 has all contacts alike), or from where the last ones ended (-1); the best
- * iterate is kept. 1: they came to `end`. */
+/* At most `limit` interior-point steps from start 0, 1, 2, ... (0 has all contacts alike), or from
+ * where the last ones ended (-1); the best iterate is kept. Returns 1: they came to `end`. */
 int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end);
 
 /* |W|, by power iteration to a thousandth or so; uses work vectors 0 and 1. */

@@ -1,5 +1,7 @@
-/* Do normal rows contradict each other (docs/adr/127-proofs-beside-large-numbers.md)? Where u >= 0 has u'W_nn <= 0, u'W_nt = 0 and u'q_n < 0, n normal
- * and t tangential, no impulses keep all contacts apart, whatever friction does. Found and proved as for linear problems, without rounding. */
+/* Do normal rows contradict each other (docs/adr/127-proofs-beside-large-numbers.md)? If u >= 0 has
+ * u'W_nn <= 0, u'W_nt = 0 and u'q_n < 0, n normal and t tangential, then no impulses keep all
+ * contacts apart, whatever the friction. Found and proved as for linear problems, without
+ * rounding. */
 
 #include "base/twice.h"
 #include "linalg/simd.h"
@@ -12,7 +14,8 @@
 
 enum { MOST = 36 }; /* impulses of a problem that is looked at */
 
-/* The normal rows as a linear problem: tangential ones are empty, tangential impulses have either sign. */
+/* The normal rows as a linear problem: tangential ones are empty, tangential impulses have either
+ * sign. */
 typedef struct normal_rows {
     double M[MOST * MOST], q[MOST], z[MOST];
     perp_lcp lcp;

@@ -7,11 +7,11 @@
  * Each step linearises both (|z_T| included, so the matrix is not symmetric) in the scaling of
  * Nesterov & Todd, dx + V^2 dz = -x + tau inv(z), and solves (P W P + (I - e t') inv(V^2)) dx = ...
  * for all contacts; then 0.95 of the way to the boundary. In a step from a guess twice with one
- * factorisation: for tau = 0, whose length says what tau may be and whose product dx o dz is what the
- * linear system misses, then for both (Mehrotra 1992). Ends with Newton steps of alart-curnier.
+ * factorisation: for tau = 0, whose length says what tau may be and whose product dx o dz is what
+ * the linear system misses, then for both (Mehrotra 1992). Ends with Newton steps of alart-curnier.
  * Fails: where no interior point exists it stops short; friction makes the problem nonconvex. Cost:
- * one factorisation with all contacts a step, 20 to 50 steps.
- * Acary, Armand, Nguyen & Shpakovych 2023. */
+ * one factorisation with all contacts a step, 20 to 50 steps. Acary, Armand, Nguyen & Shpakovych
+ * 2023. */
 
 #include "base/tol.h"
 #include "solve/fc.h"
@@ -22,11 +22,13 @@
 enum { STEPS = 60, POLISH = 50, IDLE_STEPS = 4 };
 static const double SHORT = 0.5;
 
-/* Where so many steps after each other are shorter, the path turns back: the others of a start of many are in vain. */
+/* If so many steps in a row are shorter, the path turns back: the other steps of a start with many
+ * are in vain. */
 static const double IDLE = 0.1;
 
-/* So many times the tolerance, and below, it is Newton's turn where two steps have not halved the residual: what is left is of |z_T| where z_T is nearly
- * 0, which one of Newton's steps takes and sixty of these do not. */
+/* Within so many times the tolerance it is Newton's turn if two steps have not halved the residual.
+ * The rest is of |z_T| with z_T nearly 0; one of Newton's steps removes it and sixty of these do
+ * not. */
 static const double NEARLY = 1e4;
 
 /* Above this residual contacts that keep their pieces tell nothing. */
@@ -38,7 +40,8 @@ static double det(const double *x)
     return (x[0] - t) * (x[0] + t);
 }
 
-/* The scaling point w of Nesterov and Todd, and f, with inv(V^2) = f (2 w w' - J), J = diag(1, -1, -1). */
+/* The scaling point w of Nesterov and Todd, and f, with inv(V^2) = f (2 w w' - J), J = diag(1, -1,
+ * -1). */
 static double scaling_point(const double *x, const double *z, double *w)
 {
     double dx = sqrt(det(x)), dz = sqrt(det(z)), dot = 0;
@@ -66,7 +69,8 @@ static void reflect(const double *v, const double *a, int through, double *out)
     for (int k = 1; k < 3; k++) out[k] = s * 2 * v[k] * dot + a[k];
 }
 
-/* rc less V inv(L) (inv(V) dx o V dz), L the product with l = V z: what the linear system misses of the step. */
+/* rc less V inv(L) (inv(V) dx o V dz), L the product with l = V z: what the linear system misses of
+ * the step. */
 static void correct(const double *x, const double *z, const double *dx, const double *dz,
                     double *rc)
 {
@@ -103,7 +107,9 @@ static double step_length(const double *x, const double *d)
     return step;
 }
 
-/* The system of a step: inv(V^2) and (I - e t') inv(V^2) of each contact, 9 nc each; p = z - PWPx - Pq - |z_T| e. */
+/* The system of a step: inv(V^2) and (I - e t') inv(V^2) of each contact, 9 nc each; p = z - PWPx -
+ * Pq
+ * - |z_T| e. */
 typedef struct step {
     double *h, *nh, *p;
     double *dx, *dz, *rc; /* dx + V^2 dz = rc */
@@ -164,7 +170,8 @@ static double find_step(perp__fc *fc, const double *x, const double *z, step *s)
     return length;
 }
 
-/* Of the gap what a step aims at: by the length of the last; or the square of what the step to 0 would leave of it, within these. */
+/* The target of a step as a share of the gap: by the length of the last step; or the square of the
+ * share that the step to 0 would leave, within these. */
 static double sigma_of(double length)
 {
     if (length > 0.9) return 0.1;
@@ -173,7 +180,7 @@ static double sigma_of(double length)
 }
 static const double SIGMA_LEAST = 1e-3, SIGMA_MOST = 0.8;
 
-/* So much of the way to the boundary a step goes, without and with correction. */
+/* The share of the way to the boundary of a step, without and with correction. */
 static const double INSIDE = 0.95, INSIDE_CORRECTED = 0.99;
 
 /* One step from (x, z) towards less tau; its length. length: of the last. */

@@ -1,5 +1,6 @@
-/* Residual and verdict of friction problems: each contact is judged on scales of its own (docs/adr/008-verdicts.md), the terms of
- * its rows, S_i = |q_i| + sum |W_ij| |r_j|, and the data D_i, which these may exceed without bound where W is singular. */
+/* Residual and verdict of friction problems. Each contact is judged on scales of its own
+ * (docs/adr/008-verdicts.md): the terms of its rows, S_i = |q_i| + sum |W_ij| |r_j|, and the data
+ * D_i, which these may exceed without bound if W is singular. */
 
 #include "base/holds.h"
 #include "base/tol.h"
@@ -254,7 +255,8 @@ double perp__fc_error(const perp__fc *fc)
     return worst;
 }
 
-/* 0 for impulses that are 0 if not for rounding, and for those that move nothing; returns how many of the former. */
+/* 0 for impulses that are 0 if not for rounding, and for those that move nothing; returns how many
+ * of the former. */
 static int open_contacts(const perp__fc *fc, const perp_fc *p, double tol, double *r,
                          perp__fc_sums sums)
 {
@@ -277,8 +279,8 @@ static double rounding_of(const perp__fc *fc, int i)
     return (3 * (fc->start[i + 1] - fc->start[i]) + 4) * (DBL_EPSILON / 2);
 }
 
-/* Judges each contact by its sums; is_fine: they are in twice the precision. Returns 1 where rounding is more than a tenth of what
- * is accepted: then the sums decide nothing. */
+/* Judges each contact by its sums; is_fine: they are in twice the precision. Returns 1 where
+ * rounding is more than a tenth of what is accepted: then the sums decide nothing. */
 static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, const double *r,
                           perp__fc_sums sums, int is_fine, double *error)
 {

@@ -1,5 +1,5 @@
-/* Friction problems: checks, the scaled copy the methods work on, and the driver that solves each connected component on its own
- * and has every answer judged (fc_verdict.c). */
+/* Friction problems: checks, the scaled copy for the methods, and the driver. It solves each
+ * connected component on its own and has every answer judged (fc_verdict.c). */
 
 #include "perp/friction.h"
 
@@ -32,8 +32,9 @@ struct perp_fc_solver {
     perp__fc_sums sums; /* d nc each: of the caller's problem */
     double *error;      /* nc, by place */
     int *next, *count;  /* triplets to rows */
-    /* Contacts that no block joins share nothing: each connected component is solved on its own. Contacts have places, the
-     * components one after the other: component c has the places first[c] .. first[c+1]-1. */
+    /* Contacts that no block joins share nothing: each connected component is solved on its own.
+     * Contacts have places, the components one after the other: component c has the places first[c]
+     * .. first[c+1]-1. */
     int ncomponent, *first, *place, *component; /* place: of contact i; component: of place k */
     int *pending;                               /* of each component: is it to be solved? */
     double products;                            /* multiply-adds of products with W, of a solve */
@@ -158,7 +159,8 @@ perp_status perp_fc_delassus(const perp_fc *problem, double *W, int ldw)
 /* ---- create, destroy
  * ------------------------------------------------------------------------------------------- */
 
-/* Problems of so many contacts at most are compared with the last: beyond, what W makes of them costs little beside the solution. */
+/* Problems of so many contacts at most are compared with the last: beyond, what W makes of them
+ * costs little beside the solution. */
 enum { KEPT = 32 };
 
 static int allocate(perp_fc_solver *s, int is_dense)
@@ -351,7 +353,8 @@ static inline void block_add_any(double *to, const double *from, int d, size_t r
         for (int b = 0; b < d; b++) to[3 * a + b] += from[(size_t)a * rs + (size_t)b * cs];
 }
 
-/* Add a d x d block, strides (rs, cs), to a zeroed 3 x 3 one; the frequent ones have loops of their own. */
+/* Add a d x d block, strides (rs, cs), to a zeroed 3 x 3 one; the frequent ones have loops of their
+ * own. */
 static void block_add(double *to, const double *from, int d, size_t rs, size_t cs)
 {
     if (d == 3 && cs == 1)
@@ -530,7 +533,8 @@ static perp__fc component(const perp_fc_solver *s, int c)
     return fc;
 }
 
-/* Where are the diagonal blocks; does an impulse move anything, that of its own contact or another? */
+/* Where are the diagonal blocks; does an impulse move anything, that of its own contact or
+ * another? */
 static void find_diagonals(perp__fc *fc, int first)
 {
     int all = 1;
@@ -563,8 +567,8 @@ static const double *find_block(const perp__fc *fc, int i, int j)
     return NULL;
 }
 
-/* Powers of two for the columns that make |W_ij| and |W_ji| alike along a tree of the contacts' graph: with them each contact may
- * have its units of velocity and of force. power, queue: nc. */
+/* Powers of two for the columns that balance |W_ij| and |W_ji| along a tree of the contacts' graph:
+ * with them each contact may have its units of velocity and of force. power, queue: nc. */
 static void balance(const perp__fc *fc, int *power, int *queue)
 {
     enum { UNSEEN = -100000 };
@@ -591,8 +595,9 @@ static void balance(const perp__fc *fc, int *power, int *queue)
     }
 }
 
-/* The mean diagonal of a contact, its column times 2^power, or the largest entry of its block; 0 where there is none within the
- * range of double. In the plane the second tangent, which nothing moves, gets a diagonal. */
+/* The mean diagonal of a contact, its column times 2^power, or the largest entry of its block; 0 if
+ * there is none within the range of double. In the plane the second tangent, which has no velocity,
+ * gets a diagonal. */
 static double mean_diagonal(double *w, int d, int power)
 {
     double size = largest_entry(w), sum;
@@ -614,8 +619,9 @@ static double scale_of_coupling(const perp__fc *fc, int i)
     return 0;
 }
 
-/* Scales that make the mean diagonal of every contact 1 (see fc.h). The powers of two take the units, and 1/sqrt does the rest:
- * with units that differ by powers of two all numbers are the same. */
+/* Scales that make the mean diagonal of every contact 1 (see fc.h). The powers of two take the
+ * units, and 1/sqrt does the rest: with units that differ by powers of two all numbers are the
+ * same. */
 static void find_scales(perp__fc *fc, int d, const int *power)
 {
     int exponent = 0;
@@ -667,7 +673,8 @@ static int scale_vectors(perp__fc *fc)
     return all_finite(fc->q, (size_t)fc->n) && all_finite(fc->r, (size_t)fc->n);
 }
 
-/* The largest entry of block k that the conditions of its contacts see: without friction there are no tangents. */
+/* The largest entry of block k that the conditions of its contacts see: without friction there are
+ * no tangents. */
 static double coupling(const perp__fc *fc, int i, int k)
 {
     const double *w = fc->block + 9 * (size_t)k;
@@ -687,8 +694,9 @@ static double normal_coupling(const perp__fc *fc, int i, int k)
     return perp__larger(fabs(w[0]), perp__smaller(mu, 1) * perp__larger(fabs(w[1]), fabs(w[2])));
 }
 
-/* Data of contacts, of which the largest is given: one's own, or another's carried here. A coupling carries what it can make of the largest, and
- * what has come this far goes on undiminished: in a stack only the floor has data, and each box is held by all below. */
+/* Data of contacts, of which the largest is given: the contact's own, or another's carried here. A
+ * coupling carries its share of the largest, and carried data go on undiminished: in a stack only
+ * the floor has data, and each box is held by all below. */
 static inline void carry(const perp__fc *fc, double (*coupled)(const perp__fc *, int, int),
                          double largest, double *data)
 {
@@ -736,7 +744,7 @@ static void find_normal_data(perp__fc *fc)
         fc->normal[i] = perp__larger(fc->normal[i], fabs(fc->q[3 * i]));
 }
 
-/* Rows of joints are contacts of which others meet one row, or so says W. */
+/* Rows of joints are contacts of which one row couples to others, according to W. */
 __attribute__((noinline)) static void find_live(perp__fc *fc)
 {
     enum { MANY = -1, NONE = -2 };
@@ -760,7 +768,8 @@ __attribute__((noinline)) static void find_live(perp__fc *fc)
         }
 }
 
-/* The other two rows of such a contact are nothing but bounds: a normal without friction, or a tangent beside one that is at rest. */
+/* The other two rows of such a contact are nothing but bounds: a normal without friction, or a
+ * tangent beside one that is at rest. */
 static int is_alone_in(const perp__fc *fc, int i, int k)
 {
     const double *w = fc->block + 9 * (size_t)fc->diag[i];
@@ -803,8 +812,8 @@ static int is_as_before(perp_fc_solver *s, const perp_fc *p)
     return 0;
 }
 
-/* What the methods work on; 0 when the problem is beyond the range of double. What W alone says, the order of contacts, their blocks and
- * scales, is that of the last load where W is. */
+/* What the methods work on; 0 when the problem is beyond the range of double. What W alone says,
+ * the order of contacts, their blocks and scales, is that of the last load where W is. */
 static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
 {
     perp__fc *fc = &s->fc;
@@ -928,8 +937,7 @@ double perp__fc_residual_of_u(perp__fc *fc)
 }
 
 /* ---- the driver
- * --------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------------------------------- */
 
 static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
 {
@@ -950,7 +958,8 @@ static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
     return p->nv > s->nv_max || (long long)p->nc * p->nc > s->nb_max ? PERP_ERR_DIM : PERP_OK;
 }
 
-/* How often a method may go on where it was satisfied and the verdict is not; iterations to finish. */
+/* How often a method may go on where it was satisfied and the verdict is not; iterations to
+ * finish. */
 enum { ATTEMPTS = 4, FINISH = 400 };
 
 /* Nothing presses: r = 0. */
@@ -964,7 +973,8 @@ static int separates(perp__fc *fc)
     return 1;
 }
 
-/* One contact, which auto solves exactly (fc_cone.c); if the verdict is against it the sweeps have their turn. */
+/* One contact, which auto solves exactly (fc_cone.c); if the verdict is against it the sweeps have
+ * their turn. */
 static int is_alone(perp__fc *fc, perp_fc_method method, int again)
 {
     if (fc->nc > 1 || method != PERP_FC_AUTO || again) return 0;
@@ -977,8 +987,8 @@ static int is_alone(perp__fc *fc, perp_fc_method method, int again)
     return 1;
 }
 
-/* Every method is finished: from its best point, some rounds of sweeps and Newton's steps find which contacts slide, stick and open,
- * and solve these equations. */
+/* Every method is finished: from its best point, some rounds of sweeps and Newton's steps find
+ * which contacts slide, stick and open, and solve these equations. */
 static void finish(perp__fc *fc, perp_fc_method method)
 {
     double before = fc->best_residual;
@@ -994,7 +1004,8 @@ static void finish(perp__fc *fc, perp_fc_method method)
     if (!(fc->best_residual < before)) fc->used = by;
 }
 
-/* Impulses that fell so far behind the largest that only underflow keeps them from 0, in one unit and not in another. */
+/* Impulses that fell so far behind the largest that only underflow keeps them from 0, in one unit
+ * and not in another. */
 static void drop_underflow(const perp__fc *fc)
 {
     double largest = 0;
@@ -1039,7 +1050,8 @@ static void unload(const perp_fc_solver *s, int d, double *r)
         for (int k = 0; k < d; k++) r[d * fc->order[i] + k] = fc->force[i] * fc->best[3 * i + k];
 }
 
-/* Of each contact first beside its own data, then, where these are too little, beside what others that press make of them. */
+/* Of each contact first beside its own data, then, where these are too little, beside what others
+ * that press make of them. */
 static double judge(perp_fc_solver *s, const perp_fc *view, double *r)
 {
     perp__fc *fc = &s->fc;
@@ -1055,8 +1067,9 @@ static double judge(perp_fc_solver *s, const perp_fc *view, double *r)
     return perp__larger(error, perp__fc_contradiction(view, r, s->sums.u, s->options.tol));
 }
 
-/* Mark the components whose methods took for solved what is not: now they know the data of normal rows, and where these do not tell, rounding
- * does, they aim at a tenth. Returns how many. */
+/* Marks the components whose methods took a wrong answer for solved. Now they know the data of
+ * normal rows; if these do not decide, rounding does, and they aim at a tenth. Returns their
+ * number. */
 static int lower_targets(perp_fc_solver *s, int attempt)
 {
     int many = 0;

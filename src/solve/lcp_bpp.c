@@ -1,14 +1,15 @@
 /* bpp - block principal pivoting (Kostreva 1978; Judice & Pires 1994).
  *
- * 1. For a basis b: M_bb z_b = -q_b, w = q + M z. Infeasible are z_i < 0 in the basis, w_i < 0 outside.
- * 2. All infeasible indices change sides at once, as long as their number falls; it may fail to a few
- * times.
+ * 1. For a basis b: M_bb z_b = -q_b, w = q + M z. Infeasible are z_i < 0 in the basis, w_i < 0
+ *    outside.
+ * 2. All infeasible indices change sides at once, as long as their number falls; it may fail to a
+ *    few times.
  * 3. After that Murty's rule: only the infeasible index of least number changes sides, until the
- * count falls below the best so far. For a P-matrix that ends.
+ *    count falls below the best so far. For a P-matrix that ends.
  * 4. Warm start: the basis of the last solve; where that leads nowhere, from the beginning.
  *
- * Succeeds for P-matrices, usually in 5-15 factorisations whatever n. Fails where a basis on the way
- * is singular. Cost: nb^3/3 (Cholesky, symmetric M_bb) or 2 nb^3/3 (LU) and n nb a step. */
+ * Succeeds for P-matrices, usually in 5-15 factorisations whatever n. Fails where a basis on the
+ * way is singular. Cost: nb^3/3 (Cholesky, symmetric M_bb) or 2 nb^3/3 (LU) and n nb a step. */
 
 #include "base/tol.h"
 #include "linalg/dense.h"
@@ -41,7 +42,7 @@ static int is_symmetric(const double *A, int n)
     return 1;
 }
 
-/* z and w of the basis; 0 where it is singular. */
+/* z and w of the basis. Returns 0 if it is singular. */
 static int solve_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, nb = perp__lcp_gather_basis(s, lcp), ld = nb > 0 ? nb : 1;

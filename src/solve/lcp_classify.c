@@ -17,7 +17,8 @@ static double entry(const perp_lcp *lcp, int i, int j)
     return lcp->M[(size_t)j * (size_t)lcp->ldm + (size_t)i];
 }
 
-/* Out: R M C, or D M D with D = sqrt(R C), which keeps symmetry and definiteness: both exactly, by powers of two. */
+/* Out: R M C, or D M D with D = sqrt(R C), which keeps symmetry and definiteness: both exactly, by
+ * powers of two. */
 static void scale(const perp_lcp *lcp, const double *R, const double *C, int by_congruence,
                   double *out)
 {
@@ -47,7 +48,7 @@ static int definiteness(const perp_lcp *lcp, double tol, double *S)
             if (S[i * n + i] < -tol) return 0;
             if (S[i * n + i] > S[p * n + p]) p = i;
         }
-        if (S[p * n + p] <= tol) { /* what is left must vanish */
+        if (S[p * n + p] <= tol) { /* the rest must vanish */
             for (int i = k; i < n; i++) {
                 for (int j = k; j < n; j++) {
                     if (fabs(S[i * n + j]) > PERP_TOL_SEMIDEFINITE) return 0;
@@ -65,8 +66,8 @@ static int definiteness(const perp_lcp *lcp, double tol, double *S)
     return 2;
 }
 
-/* All principal minors positive? M is P iff M11 > 0, the rest without row and column 1 is P, and
- * the Schur complement of M11 is P (Tsatsomeros and Li 2000). A is n x n, row-major. */
+/* Are all principal minors positive? M is P iff M11 > 0, the rest without row and column 1 is P,
+ * and the Schur complement of M11 is P (Tsatsomeros and Li 2000). A is n x n, row-major. */
 static int is_p(int n, const double *A, double tol)
 {
     if (n == 0) return 1;

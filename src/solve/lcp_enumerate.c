@@ -17,7 +17,8 @@
 
 enum { MOST = PERP_LCP_ENUMERATE_MAX };
 
-/* Below this share of its size a number is 0: sums in twice the precision leave some 1e-32, times a condition number. */
+/* Below this share of its size a number is 0: sums in twice the precision leave some 1e-32, times a
+ * condition number. */
 #define NOISE 1e-19
 
 typedef struct search {
@@ -42,8 +43,9 @@ static double entry(const search *s, int i, int j)
     return s->lcp->M[(size_t)j * (size_t)s->lcp->ldm + (size_t)i];
 }
 
-/* A system while it is eliminated: rows, the right side in column nc, and G, the size of what each entry has been the sum of:
- * an entry that is rounding beside it is 0, whatever the units of its row and column. */
+/* A system during elimination: rows, the right side in column nc, and G, the size of the terms of
+ * each entry. An entry that is rounding relative to it is 0, whatever the units of its row and
+ * column. */
 typedef struct eliminated {
     double A[MOST + 1][MOST + 1], G[MOST + 1][MOST + 1];
     int column[MOST], nr, nc;
@@ -85,8 +87,9 @@ static void subtract(eliminated *e, int i, int k)
     A[k] = 0;
 }
 
-/* solve_rows where every pivot is so large that no rounding could be mistaken for it: elimination with row exchanges. 0 where one is
- * not; rows of directions but for the sum, which is all that tells z = 0 from one. */
+/* solve_rows if every pivot is so large that no rounding could be mistaken for it: elimination with
+ * row exchanges. Returns 0 if one is not. Also for rows of directions except the sum, which alone
+ * excludes z = 0. */
 static int solve_regular(const search *s, const double *w, double *z)
 {
     const double safe = 1e-7;
@@ -120,8 +123,9 @@ static int solve_regular(const search *s, const double *w, double *z)
     return 1;
 }
 
-/* Solve the rows for z_s, M_rs z_s = -w_r, by elimination with complete pivoting; there may be more rows than columns.
- * Returns the rank, where it is full with z_s. A direction has w = 0, and one row more: the sum of z, which is `sum`. */
+/* Solves the rows for z_s, M_rs z_s = -w_r, by elimination with complete pivoting; there may be
+ * more rows than columns. Returns the rank, with z_s if it is full. A direction has w = 0, and one
+ * row more: the sum of z, which is `sum`. */
 static int solve_rows(const search *s, const double *w, double sum, double *z)
 {
     eliminated e;
@@ -169,7 +173,8 @@ static perp_lcp given(const search *s)
     return lcp;
 }
 
-/* What rounding is measured by in z_i: 1, the sum, in a direction; else what would change some row by its terms or data. */
+/* What rounding is measured by in z_i: 1, the sum, in a direction; else what would change some row
+ * by its terms or data. */
 static double size_of(const search *s, int i)
 {
     double size = (double)INFINITY;
@@ -180,9 +185,10 @@ static double size_of(const search *s, int i)
     return isinf(size) ? 1 : size;
 }
 
-/* z_s > 0 (a zero belongs to a smaller support), w_s = 0, w >= 0, judged as every solution is; directions, which have no
- * data, by the terms. Where a row lives on digits that doubles have lost, more rows than unknowns must agree in these too.
- * w: that of z, with what is 0 put to 0. */
+/* z_s > 0 (a zero belongs to a smaller support), w_s = 0, w >= 0, judged as every solution is;
+ * directions, which have no data, by the terms. If a row depends on digits that doubles have lost,
+ * more rows than unknowns must agree in these too. w: that of z, with entries that are 0 set to
+ * 0. */
 static int is_solution(const search *s, double *z, double *w)
 {
     perp_lcp lcp = given(s);
@@ -216,7 +222,8 @@ static int is_solution(const search *s, double *z, double *w)
     return perp__lcp_keeps_data(s->judge, &lcp, z);
 }
 
-/* Has z a negative part, or w, or w_s one at all, that no rounding has made? Rows far below the largest may be nothing but rounding. */
+/* Has z a negative part, or w, or w_s one at all, that no rounding has made? Rows far below the
+ * largest may be nothing but rounding. */
 static int is_hopeless(const search *s, const perp_lcp *lcp, const double *z)
 {
     double S[MOST], w[MOST], largest = 0;
@@ -263,8 +270,8 @@ static void report(search *s, const double *z, const double *w)
     s->stop = s->found(s->context, own_z, own_w, s->rays);
 }
 
-/* The solution of the rows as z + fine, by corrections with w in twice the precision. Returns the rank; *hopeless
- * is 1 where that cannot be a solution of the problem. */
+/* The solution of the rows as z + fine, by corrections with w in twice the precision. Returns the
+ * rank; *hopeless is 1 where that cannot be a solution of the problem. */
 static int solve_exactly(const search *s, double *z, int *hopeless)
 {
     enum { CORRECTIONS = 8 };
@@ -433,7 +440,8 @@ static size_t one_int(int n)
     return 1; /* has all been tried? */
 }
 
-/* The first support that is regular beyond doubt and whose z may be a solution by plain sums: most often it is one. */
+/* The first support that is regular beyond doubt and whose z may be a solution by plain sums: most
+ * often it is one. */
 static int find_regular(search *s, double *z)
 {
     for (unsigned long subset = 0; subset < 1ul << s->n; subset++) {
@@ -468,7 +476,8 @@ static int keep_first(void *context, const double *z, const double *w, int is_ra
     return 1;
 }
 
-/* By plain sums, which the driver judges; where they find nothing, or what does not hold, by all that there is. */
+/* By plain sums, which the driver judges; where they find nothing, or what does not hold, by all
+ * that there is. */
 static perp_outcome enumerate_first(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
                                     int *iterations)
 {

@@ -1,9 +1,10 @@
-/* nlp - the program that the blog post on Coulomb friction solves in every step, for any linear problem:
+/* nlp - the program that the blog post on Coulomb friction solves in every step, for any linear
+ * problem:
  *
  *     minimize sum s_i^2   subject to   s_i - z_i w_i >= 0,   w = M z + q >= 0,   z >= 0,   s >= 0
  *
- * on IPOPT with exact derivatives. A reference for the other methods: thousands of times slower, and it ends in
- * points that are none where M is not monotone. Its library allocates. */
+ * on IPOPT with exact derivatives. A reference for the other methods: thousands of times slower,
+ * and it ends in points that are none where M is not monotone. Its library allocates. */
 
 #include "base/tol.h"
 #include "external/nlp.h"
@@ -20,7 +21,8 @@ typedef struct program {
     int iterations;
 } program;
 
-/* x = (z, s); bounds of x, then of g = (w - q, s - z w); the program's w; multipliers of g and of x. */
+/* x = (z, s); bounds of x, then of g = (w - q, s - z w); w of the program; multipliers of g and of
+ * x. */
 static size_t nlp_doubles(int n)
 {
     return 17 * (size_t)n;

@@ -1,5 +1,6 @@
-/* A problem whose matrix falls into connected components - pairs that share no entry - is solved part by part, each with limits of
- * its own: what stands beside a part changes neither its verdict nor a bit of its numbers. */
+/* A problem whose matrix has several connected components is solved component by component, each
+ * with limits of its own. Components share no entry, so the rest of the problem changes neither the
+ * verdict nor a bit of the numbers of one. */
 
 #include "solve/solver.h"
 
@@ -43,8 +44,8 @@ void perp__lcp_parts_destroy(perp__lcp_parts *p)
     free(p);
 }
 
-/* From each index on to those that its column or row knows and nobody has reached yet, the first reached first. A dense column
- * ends it. */
+/* From each index on to those that its column or row knows and nobody has reached yet, the first
+ * reached first. A dense column ends it. */
 int perp__lcp_parts_find(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, left = n, parts = 0, *part = s->parts->part;

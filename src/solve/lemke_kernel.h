@@ -1,6 +1,6 @@
-/* The loops of lcp_lemke.c, which includes this once for every vector width: ISA is the suffix of the
- * names, TARGET the attribute of the functions. Every loop runs over whole vectors of a padded column
- * (ld rows; those behind n are 0), and no result depends on the width. */
+/* The loops of lcp_lemke.c, which includes this once for every vector width: ISA is the suffix of
+ * the names, TARGET the attribute of the functions. Every loop runs over whole vectors of a padded
+ * column (ld rows; those behind n are 0), and no result depends on the width. */
 
 #define JOIN_(name, isa) name##_##isa
 #define JOIN(name, isa)  JOIN_(name, isa)
@@ -38,8 +38,8 @@ INLINE VEC K(smaller)(VEC a, VEC b)
      : WIDTH == 2 ? PAIR(op, x, 0)                                                                 \
                   : PERP_LANE(x, 0))
 
-/* Few rows: whole vectors are stored, as a load of a vector waits long for a number stored into it. HOT is
- * the mask of row r. */
+/* Few rows: whole vectors are stored, as a load of a vector waits long for a number stored into it.
+ * HOT is the mask of row r. */
 #define HOT(i) (*(const K(mask) *)(hot + MOST_SMALL + (i)-r))
 
 /* A pivot in row r with column e (divided by the pivot p, e_r = 1/p) turns another column x into
@@ -155,9 +155,10 @@ INLINE double K(least_ratio)(const tableau *d, int ld, double smallest, double *
     return REDUCE(lesser_of, least);
 }
 
-/* Of the tied rows (t <= 0) the one that leaves: z0 if it is among them, else the lexicographically smallest
- * of (coefficients of e, e^2, .. in the row)/-pc. The coefficients of e^(k+1) in all rows are a unit vector
- * through the pivots since tie_base; while nothing has left row k, it is the unit vector still: it is row k that is not smallest. */
+/* Of the tied rows (t <= 0) the one that leaves: z0 if it is among them, else the lexicographically
+ * smallest of (coefficients of e, e^2, .. in the row)/-pc. The coefficients of e^(k+1) in all rows
+ * are a unit vector through the pivots since tie_base. As long as nothing has left row k, it is
+ * still the unit vector: then row k is the one that is not smallest. */
 TARGET static int K(break_tie)(tableau *d)
 {
     int n = d->n, ld = d->ld, many = 0;
@@ -195,9 +196,10 @@ TARGET static int K(break_tie)(tableau *d)
     return many > 1 ? smallest_row(d, many) : d->tied[0];
 }
 
-/* The row that blocks the increase of the variable whose column is pc; -1 if none does. z0 is preferred
- * among ties. One sum tells how many rows are tied, which if it is one, and whether any of them has a
- * negligible entry: such a row counts 2^42, any row 2^26 and its number. */
+/* The row that blocks the increase of the variable with column pc; -1 if none does. z0 is preferred
+ * among ties. One sum tells how many rows are tied, which one if it is a single one, and whether
+ * any of them has a negligible entry. Such a row counts 2^42; any row counts 2^26 and its
+ * number. */
 INLINE int K(ratio_test)(tableau *d, int ld)
 {
     const double tied_row = 0x1p26, negligible_row = 0x1p42;
@@ -245,7 +247,8 @@ INLINE void K(pivot)(tableau *d, int ld, int r, int enters)
     d->where[enters] = r;
 }
 
-/* From z0's entering in row r, with its column in pc, to its leaving. On a ray *ray is the variable. */
+/* From z0's entering in row r, with its column in pc, to its leaving. On a ray *ray is the
+ * variable. */
 INLINE perp_outcome K(follow_)(tableau *d, int n, int ld, int r, int limit, int *iterations,
                                int *ray)
 {
@@ -282,7 +285,8 @@ TARGET static perp_outcome K(follow)(tableau *d, int r, int limit, int *iteratio
     return K(follow_)(d, d->n, d->ld, r, limit, iterations, ray);
 }
 
-/* Row of the least of few values, as its number in the last bits of the value says; 0 where none is negative. */
+/* Row of the least of few values, as its number in the last bits of the value says; 0 where none is
+ * negative. */
 INLINE int K(least_value)(int ld, const VEC *q, size_t *r)
 {
     union {
@@ -312,7 +316,8 @@ INLINE void K(sweep)(int ld, double *x, double f, const VEC *e, const K(mask) * 
         AT(x, i) = SELECT(hot_row[k], zero, AT(x, i)) - F * e[k];
 }
 
-/* q of the dictionary in which the pairs of `basic` have changed sides, from that of the problem. */
+/* q of the dictionary in which the pairs of `basic` have changed sides, from that of the
+ * problem. */
 INLINE void K(guess_values)(int n, int ld, const double *D, const double *given, unsigned basic,
                             VEC *q)
 {
@@ -328,8 +333,8 @@ INLINE void K(guess_values)(int n, int ld, const double *D, const double *given,
     }
 }
 
-/* The point and the basis of the values q: z has room for n, and for four where ld is four. A load of a whole vector waits long for
- * numbers stored into it one by one. */
+/* The point and the basis of the values q: z has room for n, and for four where ld is four. A load
+ * of a whole vector waits long for numbers stored into it one by one. */
 INLINE void K(guess_point)(perp_lcp_solver *s, int n, int ld, const VEC *q, unsigned basic)
 {
     VEC zero = {0};
@@ -345,9 +350,10 @@ INLINE void K(guess_point)(perp_lcp_solver *s, int n, int ld, const VEC *q, unsi
     s->has_basis = 1;
 }
 
-/* Principal pivots, each in the row of the least value, until no value is negative. The dictionary is kept in work:
- * q, then the columns of M; is_warm: it is that of the last solve, by SMALL_BASIC. 0 where a pivot is not positive, or there are
- * too many; 2 where a pair changed sides more than once. */
+/* Principal pivots, each in the row of the least value, until no value is negative. The dictionary
+ * is kept in work: q, then the columns of M. is_warm: it is that of the last solve, by SMALL_BASIC.
+ * Returns 0 if a pivot is not positive, or there are too many; 2 if a pair changed sides more than
+ * once. */
 INLINE int K(guess_)(perp_lcp_solver *s, const perp_lcp *lcp, int n, int ld, int is_warm, int limit)
 {
     double *work = s->work, *D = work + ld;

@@ -1,4 +1,5 @@
-/* Nonlinear complementarity problems: the registry, the driver that believes no method, the residual. */
+/* Nonlinear complementarity problems: the registry, the driver that believes no method, the
+ * residual. */
 
 #include "solve/mcp.h"
 #include "base/base.h"
@@ -32,7 +33,7 @@ void perp_mcp_options_fill(perp_mcp_options *options, size_t size)
     perp__options_give(options, size, &own, sizeof own);
 }
 
-/* Life ------------------------------------------------------------------------------------------ */
+/* Life ----------------------------------------------------------------------------------------- */
 
 static int pattern_is_valid(const perp_mcp *p)
 {
@@ -171,7 +172,7 @@ void perp_mcp_solver_destroy(perp_mcp_solver *s)
     free(s);
 }
 
-/* Driver ---------------------------------------------------------------------------------------- */
+/* Driver --------------------------------------------------------------------------------------- */
 
 double perp_mcp_residual(const perp_mcp *p, const double *z, double *w)
 {
@@ -249,7 +250,7 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     return s ? perp__mcp_solve_by(s, p, methods[s->method], z, w, info) : PERP_ERR_ARG;
 }
 
-/* Is z solved? Else it is kept where it is the best point so far. */
+/* Is z solved? Else it is kept if it is the best point so far. */
 static int is_settled(perp_mcp_solver *s, double *least)
 {
     if (perp__mcp_judge(s) <= s->options.tol) return 1;
@@ -261,8 +262,8 @@ static int is_settled(perp_mcp_solver *s, double *least)
     return 0;
 }
 
-/* auto: each method goes on where the one before it ended; then all of them from other points, which are the
- * same every time. */
+/* auto: each method goes on where the one before it ended; then all of them from other points,
+ * which are the same every time. */
 int perp__mcp_auto(perp_mcp_solver *s)
 {
     enum { STARTS = 10 };

@@ -1,12 +1,13 @@
 /* josephy - Newton for complementarity problems (Josephy 1979).
  *
- * 1. At z the function is replaced by F(z) + J (y - z); the mixed linear problem for y goes to auto of
- * perp/lcp.h.
- * 2. From z towards y, halved until the natural residual falls; where it never does, the whole step is
- * taken, a few times at most.
+ * 1. At z the function is replaced by F(z) + J (y - z); the mixed linear problem for y goes to auto
+ *    of perp/lcp.h.
+ * 2. From z towards y, halved until the natural residual falls; where it never does, the whole step
+ *    is taken, a few times at most.
  *
- * Locally quadratic under strong regularity, also at degenerate solutions. Fails where the linear problem has no
- * solution. Cost: one linear problem a step, dense also where J is given sparsely. */
+ * Locally quadratic under strong regularity, also at degenerate solutions. Fails where the linear
+ * problem has no solution. Cost: one linear problem a step, dense also where J is given
+ * sparsely. */
 
 #include "solve/mcp.h"
 
@@ -43,7 +44,7 @@ static int solve_linear(perp_mcp_solver *s)
            info.outcome == PERP_SOLVED;
 }
 
-/* The residual is in the problem's units: where it is small the verdict decides. */
+/* The residual is in the units of the problem: if it is small the verdict decides. */
 static int is_done(perp_mcp_solver *s, double residual)
 {
     return residual <= 0.01 * s->options.tol &&

@@ -1,10 +1,14 @@
-/* multigrid: a linear problem of J each step (Josephy), by active sets with multigrid inside (multigrid.h).
+/* multigrid: a linear problem of J each step (Josephy), by active sets with multigrid inside
+ * (multigrid.h).
  *
- * 1. The problem of level k, A y + q on lo <= y <= hi, begins where that of the next level, P'AP, ended: sides are then wrong in few places.
- * 2. Sweeps of projected Gauss and Seidel; then A y + q = 0 for what is free, and back between the bounds; until no side changes.
+ * 1. The problem of level k, A y + q on lo <= y <= hi, begins where that of the next level, P'AP,
+ *    ended: sides are then wrong in few places.
+ * 2. Sweeps of projected Gauss and Seidel; then A y + q = 0 for what is free, and back between the
+ *    bounds; until no side changes.
  *
- * For J sparse, symmetric and positive definite, best with negative couplings, as of diffusion: time and memory linear in n. What is
- * left unsolved, and all else, goes on as min and fb. (Kornhuber 1994; Hintermueller, Ito and Kunisch 2003.) */
+ * For J sparse, symmetric and positive definite, best with negative couplings, as of diffusion:
+ * time and memory linear in n. What is left unsolved, and all else, goes on as min and fb.
+ * (Kornhuber 1994; Hintermueller, Ito and Kunisch 2003.) */
 
 #include "base/tol.h"
 #include "linalg/multigrid.h"
@@ -83,7 +87,7 @@ static int choose_sides(const bounded *b, int *nfree, double *size)
     return changed;
 }
 
-/* The rows and columns of what is free. 0: memory. */
+/* The rows and columns of what is free. Returns 0: memory. */
 static int restrict_matrix(const bounded *b, int nfree, perp__row_matrix *free_rows)
 {
     const perp__row_matrix *A = b->A;
@@ -135,7 +139,8 @@ static int make_system(const bounded *b, int nfree, free_system *s)
     return s->multigrid != NULL;
 }
 
-/* y moves by what makes r = 0 where it is free, and back between the bounds. 0: not definite. */
+/* Changes y so that r = 0 where it is free, and projects it onto the bounds. Returns 0 if the
+ * matrix is not definite. */
 static int solve_system(const bounded *b, free_system *s, double share)
 {
     int n = b->A->n;
@@ -207,9 +212,10 @@ static int begin_level(const perp__multigrid *m, int k, const bounded *b, int *s
     return result;
 }
 
-/* The method ------------------------------------------------------------------------------------ */
+/* The method ----------------------------------------------------------------------------------- */
 
-/* J by rows where it is symmetric with a positive diagonal. 0: it is not, or not defined at z. */
+/* J by rows if it is symmetric with a positive diagonal. Returns 0 if it is not, or is not defined
+ * at z. */
 static int take_matrix(perp_mcp_solver *s)
 {
     const perp_mcp *p = s->problem;

@@ -1,15 +1,19 @@
-/* When does z solve a nonlinear problem? As a linear one (verdict.c), that of the derivative at z, F = c + J z: the terms of a
- * row are S_i = |c_i| + sum |J_ij z_j|, its own data c_i and what is at a bound. F is the caller's, in doubles, and so large a z that the
- * rounding of a row hides its data may solve anything. A row is decided
+/* When does z solve a nonlinear problem? As a linear one (verdict.c), that of the derivative at z,
+ * F = c + J z: the terms of a row are S_i = |c_i| + sum |J_ij z_j|, its own data c_i and what is at
+ * a bound. F is the caller's, in doubles, and so large a z that the rounding of a row hides its
+ * data may solve anything. A row is decided
  *
- * 1. by its own data, where its rounding is less than tol of them; where w_i is of the right sign beyond rounding;
- * 2. exactly: J is the same at a small point and at z, so that the row is F_i(0) + sum J_ij z_j; in twice the precision, where the J_ij
- *    have so few digits that they can be no rounded ones;
- * 3. the rows determine their unknowns: whatever rounding adds to them, inv(J_bb) moves these by less than 1e-4 of the terms; or
- * 4. of multigrid, which would need factors for that: the row has no data of its own, by the same small point, and its terms are at most 100
- *    times what those of others make of it.
+ * 1. by its own data, where its rounding is less than tol of them; where w_i is of the right sign
+ *    beyond rounding;
+ * 2. exactly: J is the same at a small point and at z, so that the row is F_i(0) + sum J_ij z_j; in
+ *    twice the precision, where the J_ij have so few digits that they can be no rounded ones;
+ * 3. the rows determine their unknowns: whatever rounding adds to them, inv(J_bb) moves these by
+ *    less than 1e-4 of the terms; or
+ * 4. of multigrid, which would need factors for that: the row has no data of its own, by the same
+ *    small point, and its terms are at most 100 times what those of others make of it.
  *
- * Else it is not decided in double precision, and its error is that on the scale of its own data (docs/adr/106-lost-data.md). */
+ * Else it is not decided in double precision, and its error is that on the scale of its own data
+ * (docs/adr/106-lost-data.md). */
 
 #include "base/holds.h"
 #include "base/twice.h"
@@ -57,8 +61,8 @@ static int is_noise(const perp_mcp_solver *s, int i, double c)
     return fabs(c) <= 4 * s->rho[i];
 }
 
-/* c_i = w_i - sum J_ij z_j into trial, the terms, the rounding of F, of J and of their sum, and each row's own data; w and J are those of z.
- * c_i is no datum where it may be rounding alone. */
+/* c_i = w_i - sum J_ij z_j into trial, the terms, the rounding of F, of J and of their sum, and the
+ * own data of each row; w and J are those of z. c_i is no datum if it may be rounding alone. */
 static void find_terms(perp_mcp_solver *s, const double *z)
 {
     const perp_mcp *p = s->problem;
@@ -90,7 +94,8 @@ static void find_terms(perp_mcp_solver *s, const double *z)
     }
 }
 
-/* What would change some row by `amount` of it: of z_j by its terms, or what the data make of it, in its own row if there. */
+/* The change of z_j that changes some row by `amount` of it: of z_j by its terms, or by the data;
+ * in its own row if z_j is there. */
 static double size_of(const perp_mcp_solver *s, int j, const double *amount, int own_first)
 {
     int first, end;
@@ -105,8 +110,9 @@ static double size_of(const perp_mcp_solver *s, int j, const double *amount, int
     return size;
 }
 
-/* One level of columns: their sizes go to the rows; all rows take them at first, then those that have no data yet. Lists these in s->fresh.
- * Returns how many, or 0 where none of a later level has terms. */
+/* One level of columns: their sizes go to the rows; all rows take them at first, then those that
+ * have no data yet. Lists these in s->fresh. Returns how many, or 0 where none of a later level has
+ * terms. */
 static int carry_level(perp_mcp_solver *s, int ncolumn, int is_first)
 {
     int first, end, n = 0, changed = 0;
@@ -153,8 +159,8 @@ static int columns_of_fresh(perp_mcp_solver *s, int nfresh, int level)
     return n;
 }
 
-/* The data of the other rows, carried on from level to level while some row has terms and no data. Only what is beside fresh rows
- * can reach others. */
+/* The data of the other rows, carried on from level to level while some row has terms and no data.
+ * Only what is beside fresh rows can reach others. */
 static void carry_data(perp_mcp_solver *s)
 {
     int n = s->n;
@@ -196,7 +202,8 @@ static int is_right(const perp_mcp_solver *s, int i, const double *z)
     return (at_lo && at_hi) || (at_lo && s->w[i] >= s->rho[i]) || (at_hi && -s->w[i] >= s->rho[i]);
 }
 
-/* F, J and the rounding at the point nearest to 0 within the bounds, y. Returns J there; NULL: it is not known. */
+/* F, J and the rounding at the point nearest to 0 within the bounds, y. Returns J there; NULL: it
+ * is not known. */
 static const double *probe(perp_mcp_solver *s, double *y, double *w, double *rho)
 {
     const perp_mcp *p = s->problem;
@@ -208,7 +215,8 @@ static const double *probe(perp_mcp_solver *s, double *y, double *w, double *rho
     return known ? J : NULL;
 }
 
-/* Row i is the `sum` c + sum J_ij z_j of exact terms, where c is right to rho; datum: |c|, where it is not in own yet. Decides it where that is enough. Returns its error. */
+/* Row i is the `sum` c + sum J_ij z_j of exact terms, with c correct to rho. datum: |c|, if it is
+ * not in own yet. Decides the row if that is enough. Returns its error. */
 static double decide_exactly(perp_mcp_solver *s, int i, const double *z, double datum, double sum,
                              double rho)
 {
@@ -221,7 +229,8 @@ static double decide_exactly(perp_mcp_solver *s, int i, const double *z, double 
     return is_zero ? 0 : beyond / data;
 }
 
-/* 2. and what a small point says about the data of the rows that are open, c in trial. Returns the largest error of what it decides. */
+/* 2. and what a small point says about the data of the rows that are open, c in trial. Returns the
+ *    largest error of what it decides. */
 static double learn_data(perp_mcp_solver *s, const double *z)
 {
     int first, end, n = s->n, *is_exact = s->fresh, *is_affine = s->columns;
@@ -300,7 +309,8 @@ static double largest_move(const perp_mcp_solver *s, const double *d, double *su
     return most;
 }
 
-/* 3. Rounding of any signs: all alike, alternating, and as drawn. Rows are in units of their terms, so that no large one spoils the pivots of others. */
+/* 3. Rounding of any signs: all alike, alternating, and as drawn. Rows are in units of their terms,
+ *    so that no large one spoils the pivots of others. */
 static int is_determined(perp_mcp_solver *s, const double *z)
 {
     int n = s->n;
@@ -328,7 +338,8 @@ static int is_rounding(const perp_mcp_solver *s, int i, const double *z)
     return violation(s->problem, i, z[i], s->w[i]) <= 4 * s->rho[i];
 }
 
-/* The error of the rows that are open: 4, or 3 beside their terms where these are broken by rounding alone. */
+/* The error of the rows that are open: 4, or 3 beside their terms where these are broken by
+ * rounding alone. */
 static double error_of_open(perp_mcp_solver *s, const double *z)
 {
     const double MOST = 100;
@@ -394,7 +405,8 @@ int perp__mcp_is_at_rounding(perp_mcp_solver *s)
     return 1;
 }
 
-/* z with what is not basic on its bound: whose distance from it, on its own scale, is less than that of F_i from 0. */
+/* z with what is not basic on its bound: whose distance from it, on its own scale, is less than
+ * that of F_i from 0. */
 static int snap(perp_mcp_solver *s, double *z)
 {
     int moved = 0;

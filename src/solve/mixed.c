@@ -1,14 +1,14 @@
 /* A problem with bounds stated as a pure one, for the methods that take no bounds.
  *
  * 1. z = z0 + S y: a pair with a lower bound is measured from it (S = 1), one with an upper bound
- * alone downward from that (S = -1), a fixed one is z0 and drops out.
+ *    alone downward from that (S = -1), a fixed one is z0 and drops out.
  * 2. A pair with both bounds gets a second one for its upper side,
  *
  *     0 <= y perp (M z + q) + t >= 0,   0 <= t perp hi - lo - y >= 0,
  *
  * so that M stays positive semidefinite where it is.
- * 3. Free z_F are eliminated by their rows, z_F = -inv(M_FF) (M_FK z_K + q_F). Where M_FF is singular
- * each is split into two nonnegative parts instead, whose rows are w_i and -w_i. */
+ * 3. Free z_F are eliminated by their rows, z_F = -inv(M_FF) (M_FK z_K + q_F). Where M_FF is
+ *    singular each is split into two nonnegative parts instead, whose rows are w_i and -w_i. */
 
 #include "base/tol.h"
 #include "linalg/dense.h"
@@ -64,8 +64,8 @@ static void keep(layout *l, int i, int sign)
     l->sign[a] = sign;
 }
 
-/* Which rows are kept, and from where they are measured. Boxed ones come last, so that their second pairs follow in
- * the same order. */
+/* Which rows are kept, and from where they are measured. Boxed ones come last, so that their second
+ * pairs follow in the same order. */
 static void sort_rows(layout *l, const perp_lcp *lcp)
 {
     l->counts[0] = l->counts[1] = 0;
@@ -89,7 +89,7 @@ static void sort_rows(layout *l, const perp_lcp *lcp)
     }
 }
 
-/* LU of M_FF; 0 where it is too close to singular. */
+/* LU of M_FF. Returns 0 if it is too close to singular. */
 static int factor_free(layout *l, const perp_lcp *lcp)
 {
     int nf = l->counts[1];
@@ -109,8 +109,8 @@ static void solve_free(const layout *l, double *x)
     if (nf > 0) perp__lu_solve(nf, l->factors, nf, l->swap, x);
 }
 
-/* Column of the pure problem that belongs to `column` of M (at the entries' rows), less what goes through the free
- * rows. */
+/* Column of the pure problem that belongs to `column` of M (at the entries' rows), less what goes
+ * through the free rows. */
 static void reduced_column(const layout *l, const perp_lcp *lcp, const double *column, int sign,
                            double *out)
 {

@@ -1,6 +1,7 @@
-/* A linear problem in units of its own, rows R_i and columns C_j times powers of two, so that no choice of units changes what a
- * method does: R_i brings the data of row i (verdict.c) to [1, 2), C_j the largest entry of column j to (1/2, 1]. What no data
- * reach - z_j in rows without any - is 0 in every answer: such a pair becomes w = z. */
+/* A linear problem in units of its own, rows R_i and columns C_j times powers of two. So no choice
+ * of units changes the course of a method. R_i brings the data of row i (verdict.c) to [1, 2), C_j
+ * the largest entry of column j to (1/2, 1]. If no data reach z_j, in rows without any, it is 0 in
+ * every answer: such a pair becomes w = z. */
 
 #include "base/tol.h"
 #include "solve/solver.h"

@@ -1,7 +1,9 @@
-/* A pile over processes. Rank 0 has the whole, divides the graph of its bodies, and sends each rank its contacts with their bodies. Bodies that
- * several ranks touch are split: each rank has a share of the mass, by its part of their contacts, sweeps its own contacts with it (pile_sweep.c), and
- * then the velocity is the mean by shares, which is that of all impulses (mass splitting, Tonge, Benevolenski and Voroshilov 2012; consensus).
- * Rank 0 judges the whole at the end. Piles of one rank are swept as perp_pile_solve does. docs/adr/090-piles-over-processes.md */
+/* A pile over processes. Rank 0 has the whole, partitions the graph of its bodies, and sends each
+ * rank its contacts with their bodies. Bodies of several ranks are split: each rank has a share of
+ * the mass, by its part of their contacts, and sweeps its own contacts with it (pile_sweep.c). Then
+ * the velocity is the mean by shares, which is that of all impulses (mass splitting, Tonge,
+ * Benevolenski and Voroshilov 2012; consensus). Rank 0 judges the whole at the end. Piles of one
+ * rank are swept as perp_pile_solve does. docs/adr/090-piles-over-processes.md */
 
 #include "perp/petsc.h"
 
@@ -13,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Among ranks ------------------------------------------------------------------------------------ */
+/* Among ranks ---------------------------------------------------------------------------------- */
 
-/* Shared bodies' numbers, times `share` where it is there, become their sums over the ranks. */
+/* The numbers of shared bodies, times `share` if given, become their sums over the ranks. */
 static void add_up(const perp__pile_halo *h, perp__halo *halo, size_t width, const double *share,
                    double *x)
 {
@@ -47,7 +49,7 @@ double perp__pile_most(const perp__pile_halo *h, double x)
     return h ? h->petsc->most(x) : x;
 }
 
-/* Parts ----------------------------------------------------------------------------------------- */
+/* Parts ---------------------------------------------------------------------------------------- */
 
 /* What a rank is sent: sizes first, then arrays by them. */
 typedef struct sizes {
@@ -116,7 +118,7 @@ static void move_part(const perp__petsc *petsc, part *p, int to)
     }
 }
 
-/* Shares of masses, by contacts, and the halo's room. 0: memory. */
+/* Shares of masses, by contacts, and the halo's room. Returns 0: memory. */
 static int split_bodies(const perp__petsc *petsc, part *p, perp__arena *arena)
 {
     size_t k = (size_t)p->n.k, square = k * k;
@@ -171,7 +173,7 @@ static perp_status solve_part(const perp__petsc *petsc, part *p, int ok, perp_pi
     return status;
 }
 
-/* Ranks above 0 --------------------------------------------------------------------------------- */
+/* Ranks above 0 -------------------------------------------------------------------------------- */
 
 enum { GO_ON, KEEP, STOP }; /* what rank 0 says between sweeps */
 enum { NO_ROOM = -1 };      /* and in the place of a dimension */
@@ -208,7 +210,7 @@ static void serve_part(const perp__petsc *petsc)
     perp__arena_clear(&arena);
 }
 
-/* Rank 0: dividing ------------------------------------------------------------------------------ */
+/* Rank 0: dividing ----------------------------------------------------------------------------- */
 
 typedef struct whole {
     const perp__petsc *petsc;
@@ -220,9 +222,9 @@ typedef struct whole {
     perp__pile_scales scales;
     int *rank;            /* nc: whose contact it is */
     int *first, *order;   /* those of rank q are order[first[q]] .. in their order */
-    int *ranks;           /* nbody: how many ranks touch it; 0: nothing moves it */
+    int *ranks;           /* nbody: number of ranks with contacts on it; 0: fixed */
     int *number;          /* nbody: of shared ones */
-    int *own;             /* of each rank, how many of them it is the first to touch */
+    int *own;             /* of each rank, the number of bodies for which it is the first */
     int *local;           /* nbody: place in the part that is made, -1: not in it */
     double *found, *room; /* nc x d */
     double next, gap;     /* when it is kept again, and how long that was [s] */
@@ -237,7 +239,7 @@ static int moves(const perp_pile *p, int b)
     return 0;
 }
 
-/* Both bodies of contact i where it is an edge of the graph: both are there and move. */
+/* Both bodies of contact i if it is an edge of the graph: neither is missing or fixed. */
 static int is_edge(const whole *w, int i)
 {
     const int *body = w->p->body + 2 * (size_t)i;
@@ -272,7 +274,8 @@ static void fill_graph(const whole *w, int *start, int *neighbour)
     start[p->nbody] = at;
 }
 
-/* Whose contact i is, by the parts of its bodies: of two, in turns, so that no rank has more of what lies between. */
+/* Whose contact i is, by the parts of its bodies: of two, in turns, so that no rank has more of
+ * what lies between. */
 static int rank_of(const whole *w, const int *part_of, int i)
 {
     const int *body = w->p->body + 2 * (size_t)i;
@@ -307,7 +310,7 @@ static int divide(whole *w)
     return !scratch.failed;
 }
 
-/* Contacts of each rank, and the bodies that several touch, numbered by the first of these. */
+/* Contacts of each rank, and the bodies of several ranks, numbered by the first of these. */
 static void count_shared(whole *w, int *last)
 {
     const perp_pile *p = w->p;
@@ -352,7 +355,7 @@ static int prepare(whole *w)
     return 1;
 }
 
-/* Rank 0: parts --------------------------------------------------------------------------------- */
+/* Rank 0: parts -------------------------------------------------------------------------------- */
 
 /* Sizes of rank q's part; its bodies get their places. */
 static void size_part(whole *w, int q, sizes *n)
@@ -415,7 +418,7 @@ static void fill_part(whole *w, int q, part *to)
     }
 }
 
-/* Rank q's part; 0: memory, and it is told so instead of sizes. */
+/* The part of rank q. Returns 0 if memory is out; the rank is told so instead of sizes. */
 static int make_part(whole *w, int q, part *to, perp__arena *arena)
 {
     size_part(w, q, &to->n);
@@ -453,7 +456,7 @@ static void gather(whole *w, const double *mine, double *r)
     }
 }
 
-/* Rank 0: driver -------------------------------------------------------------------------------- */
+/* Rank 0: driver ------------------------------------------------------------------------------- */
 
 /* Velocities of all bodies at r. */
 static void set_velocities(const whole *w, double *r, double *v)
@@ -463,7 +466,8 @@ static void set_velocities(const whole *w, double *r, double *v)
     perp__pile_velocities(&s);
 }
 
-/* What was found so far is handed to the caller after a second, two more, four more, .. a minute, and so that it takes a twentieth of the time. */
+/* The best answer so far is passed to the caller after a second, two more, four more, .. a minute,
+ * and so that it takes a twentieth of the time. */
 static int direct(void *context, int iterations, double error, const double *r)
 {
     whole *w = context;
@@ -531,7 +535,7 @@ perp_status perp__pile_solve_ranks(const perp__petsc *petsc, const perp_pile *p,
     return status;
 }
 
-/* Public ---------------------------------------------------------------------------------------- */
+/* Public --------------------------------------------------------------------------------------- */
 
 perp_status perp_petsc_begin(int *rank, int *size, perp_diag *diag)
 {

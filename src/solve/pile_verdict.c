@@ -1,5 +1,6 @@
-/* The verdict of a pile: each contact on scales of its own, the terms of its rows summed over bodies, and the data, which these may
- * exceed without bound where forces are not unique (docs/adr/056-piles.md). From the caller's arrays alone. */
+/* The verdict of a pile. Each contact is judged on scales of its own: the terms of its rows summed
+ * over bodies, and the data, which these may exceed without bound if forces are not unique
+ * (docs/adr/056-piles.md). From the caller's arrays alone. */
 
 #include "base/holds.h"
 #include "solve/fc.h"
@@ -26,7 +27,7 @@ static int body_of(const perp_pile *p, int i, int side)
     return p->body[2 * (size_t)i + (size_t)side];
 }
 
-/* Data ------------------------------------------------------------------------------------------ */
+/* Data ----------------------------------------------------------------------------------------- */
 
 /* The largest diagonal entry of J inv(M) J' of one side, of the rows that conditions speak of. */
 static double diagonal_of(const perp_pile *p, int i, int side)
@@ -61,7 +62,8 @@ static double free_velocity(const perp_pile *p, int i, int a, double *terms)
     return u;
 }
 
-/* Its size, of the rows that conditions speak of, or the first `rows` of them; 0 if it is rounding. */
+/* Its size, of the rows that conditions speak of, or the first `rows` of them; 0 if it is
+ * rounding. */
 static double datum(const perp_pile *p, int i, int rows)
 {
     double size[3] = {0}, terms;
@@ -72,14 +74,16 @@ static double datum(const perp_pile *p, int i, int rows)
     return perp__fc_largest_row(rows, p->mu[i], size);
 }
 
-/* What contact i and body b can make of each other's data: at most the body's share in the contact of the largest one. */
+/* What contact i and body b can make of each other's data: at most the body's share in the contact
+ * of the largest one. */
 static double most_carried(const perp__pile_scales *s, const perp_pile *p, int i, int side,
                            double largest)
 {
     return s->diagonal[i] > 0 ? diagonal_of(p, i, side) / s->diagonal[i] * largest : 0;
 }
 
-/* One pass in this order; did it change anything? Data in units in which each contact's diagonal is 1. */
+/* One pass in this order; did it change anything? Data in units in which each contact's diagonal is
+ * 1. */
 static int carry(const perp__pile_scales *s, const perp_pile *p, double *data, double *carried,
                  double largest, int is_backward)
 {
@@ -160,7 +164,7 @@ int perp__pile_scales_create(perp__pile_scales *s, const perp_pile *p, const per
     return !arena->failed;
 }
 
-/* Judging --------------------------------------------------------------------------------------- */
+/* Judging -------------------------------------------------------------------------------------- */
 
 /* J' r and |J'| |r| of all bodies. */
 static void sum_forces(perp__pile_scales *s, const perp_pile *p, const double *r)
@@ -212,7 +216,8 @@ static double beyond(double x, double rounding)
     return x + rounding;
 }
 
-/* u of row a of contact i, without what may be rounding of the data; S: what it is and what impulses add to it. */
+/* u of row a of contact i, without what may be rounding of the data; S: what it is and what
+ * impulses add to it. */
 static void sum_row(perp__pile_scales *s, const perp_pile *p, int i, int a)
 {
     int k = p->dof;
@@ -266,7 +271,8 @@ static int open_contacts(const perp__pile_scales *s, const perp_pile *p, double 
     return opened;
 }
 
-/* Rounding in the sums of a contact's rows, relative to their terms: d for each contact of its busier body, then inv(M) and J. */
+/* Rounding in the sums of a contact's rows, relative to their terms: d for each contact of its
+ * busier body, then inv(M) and J. */
 static double rounding_of(const perp_pile *p, const int *contacts, int i)
 {
     int busy = 0;

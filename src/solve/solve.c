@@ -136,7 +136,8 @@ void perp_lcp_solver_destroy(perp_lcp_solver *s)
 
 /* Driver --------------------------------------------------------------------------------------- */
 
-/* A sum that is finite has no term that is not; one that is not says nothing. x - x is NaN for those that are not finite. */
+/* A finite sum has no term that is not finite; a sum that is not finite decides nothing. x - x is
+ * NaN for numbers that are not finite. */
 static inline PERP_INLINE int few_are_finite(int n, const double *M, const double *q)
 {
     double sum = 0;
@@ -228,7 +229,7 @@ static int is_at_rest(const perp_lcp_solver *s, const perp_lcp *lcp)
     return i == lcp->n && !lcp->lo && !lcp->hi && !s->options.warm_start;
 }
 
-/* What needs no method: a problem that nothing pushes, or one pair alone. 0 where it is not as plain as that. */
+/* Problems that need no method: zero is the answer, or one pair alone. Returns 0 for all others. */
 static int solve_plainly(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
     int pushed = !is_at_rest(s, lcp);
@@ -283,7 +284,8 @@ static int are_four_connected(const double *M, size_t ld)
     return known == 15;
 }
 
-/* Is M seen to be one connected component at little cost? Up to 64 indices by sets of bits; else where the first knows all. */
+/* Is M seen to be one connected component at little cost? Up to 64 indices by sets of bits; else
+ * where the first knows all. */
 static int is_connected(const perp_lcp *lcp)
 {
     int n = lcp->n, i = 1;
@@ -324,13 +326,15 @@ static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, per
     return perp__lcp_parts_solve(s, lcp, info);
 }
 
-/* Small problems at once: the guess by which lemke begins, shown by plain sums, which no number passes that is not finite. Where that
- * does not settle it, nothing is lost: lemke goes on from there. */
+/* Small problems at once: the guess by which lemke begins, shown by plain sums, which no number
+ * passes that is not finite. Where that does not settle it, nothing is lost: lemke goes on from
+ * there. */
 static inline int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int guessed = perp__lemke_guess(s, lcp);
     s->guessed = guessed > 0 ? 1 : -1;
-    /* a pair that went back and forth may have had more pivots than its connected component is granted alone */
+    /* a pair that went back and forth may have had more pivots than its connected component is
+     * granted alone */
     if (guessed == 0 || (guessed == 2 && !is_connected(lcp) && perp__lcp_parts_find(s, lcp) > 1) ||
         !perp__lcp_is_shown(s, lcp))
         return 0;

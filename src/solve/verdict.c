@@ -1,6 +1,8 @@
-/* When does z solve the problem? Each condition is judged on scales of its own (docs/adr/008-verdicts.md): the terms of its row,
- * S_i = |q_i| + sum |M_ij z_j|, and the data, D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|, which z's terms may exceed without bound
- * where M is singular. What plain sums leave open is decided by sums in twice the precision and a direct solve on the basis. */
+/* When does z solve the problem? Each condition is judged on scales of its own
+ * (docs/adr/008-verdicts.md). The first is the terms of its row, S_i = |q_i| + sum |M_ij z_j|. The
+ * second is the data, D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|, which the terms of z may exceed
+ * without bound if M is singular. Cases that plain sums leave open are decided by sums in twice the
+ * precision and a direct solve on the basis. */
 
 #include "base/tol.h"
 #include "base/holds.h"
@@ -14,13 +16,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Plain sums ------------------------------------------------------------------------------------- */
+/* Plain sums ----------------------------------------------------------------------------------- */
 
 /* A judgement by plain sums, without bounds: it holds where excess <= 0. */
 typedef struct judgement {
     double residual, error; /* max |min(z_i, w_i)|; max violation / S_i */
-    double
-        excess; /* max violation + rounding - tol |q_i|; more than 0, or NaN, where plain sums do not settle it */
+    /* max violation + rounding - tol |q_i|; more than 0, or NaN, where plain sums do not settle
+     * it */
+    double excess;
 } judgement;
 
 /* Of w_i, relative to S_i. */
@@ -35,8 +38,8 @@ static double rounding_of_twice(double n)
     return (n + 4) * (n + 4) * (DBL_EPSILON * DBL_EPSILON);
 }
 
-/* w = M z + q, four columns at a time. Everywhere terms are added one after the other, so that those of another connected component,
- * which are 0, change no bit. */
+/* w = M z + q, four columns at a time. Everywhere terms are added one after the other, so that
+ * those of another connected component, which are 0, change no bit. */
 static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double *z,
                                        double *restrict w)
 {
@@ -85,7 +88,7 @@ static inline PERP_INLINE void product_and_terms(const perp_lcp *lcp, int n, con
     }
 }
 
-/* One row into the strands of a judgement, which take the larger. */
+/* One row into the strands of a judgement, which keep the larger value. */
 typedef struct strand {
     double residual, error, excess, sum; /* sum: 0, or NaN where a number is not finite */
 } strand;
@@ -110,7 +113,7 @@ static inline PERP_INLINE judgement judgement_of(strand t)
                        finite ? t.excess : (double)INFINITY};
 }
 
-/* Eight strands, which the compiler lays side by side. open: the excess of each row. */
+/* Eight strands, which the compiler vectorises. open: the excess of each row. */
 static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const double *z, double *w,
                                           double *S, double *restrict open, double tol)
 {
@@ -212,7 +215,8 @@ static inline PERP_INLINE void add_columns(const double *m, size_t ld, const dou
     }
 }
 
-/* n >= 4; the last four may have been among those before. More than 16 columns: those that four zeros multiply are left out. */
+/* n >= 4; the last four may have been among those before. More than 16 columns: those that four
+ * zeros multiply are left out. */
 static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, const double *z,
                                                 double *w, double *S, double *open, double tol)
 {
@@ -411,7 +415,7 @@ static const struct {
 #undef VERSION
 };
 
-/* Residual --------------------------------------------------------------------------------------- */
+/* Residual ------------------------------------------------------------------------------------- */
 
 /* Row i of w, rounded as in product. */
 static double row_of_w(const perp_lcp *lcp, const double *z, int i)
@@ -452,7 +456,7 @@ double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
     return residual;
 }
 
-/* Own scales ------------------------------------------------------------------------------------- */
+/* Own scales ----------------------------------------------------------------------------------- */
 
 /* Is the sum of row i, of terms S, spoilt by terms that underflow? A 0 made so is no 0. */
 static inline int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
@@ -465,8 +469,8 @@ static inline int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
     return 0;
 }
 
-/* How far w_i is from what z_i asks of it: 0 where z_i is inside its bounds, one sign at a bound, anything where they meet.
- * Below 0: by how much it is right. */
+/* How far w_i is from what z_i asks of it: 0 where z_i is inside its bounds, one sign at a bound,
+ * anything where they meet. Below 0: by how much it is right. */
 static inline double distance(const perp_lcp *lcp, int i, double z, double w)
 {
     if (!lcp->lo && !lcp->hi) {
@@ -487,7 +491,8 @@ static inline double violation(const perp_lcp *lcp, int i, double z, double w)
     return d < 0 ? 0 : d;
 }
 
-/* The size that the data give z_j: those of its own row, where that has it, else the least of the rows that do. */
+/* The size that the data give z_j: those of its own row, where that has it, else the least of the
+ * rows that do. */
 static double size_by_data(const perp_lcp *lcp, int j, const double *D)
 {
     const double *column = perp__column(lcp, j);
@@ -500,7 +505,8 @@ static double size_by_data(const perp_lcp *lcp, int j, const double *D)
     return size;
 }
 
-/* Rows that have terms and no data get those of the rows that determine their unknowns, level by level. size: n. */
+/* Rows that have terms and no data get those of the rows that determine their unknowns, level by
+ * level. size: n. */
 static void carry_data(const perp_lcp *lcp, const double *terms, double *D, double *size)
 {
     int changed = 0;
@@ -571,8 +577,9 @@ static int has_data(const perp_lcp *lcp, const double *z, int i)
 /* Times the rounding of a sum: methods' own rounding is less. */
 #define MORE_THAN_ROUNDING 100
 
-/* What a violation of row i that is more than rounding must be small beside, S and D apart: where others' data alone are known of
- * it, the least of what they make of its terms, for what bounds one of these leaves the others free to grow. */
+/* The scale for a violation of row i that is more than rounding, for S and D separately. If only
+ * the data of others are known, it is the least of the row's terms that they imply: a bound on one
+ * of them leaves the others free to grow. */
 static double least_data(const perp_lcp *lcp, const double *z, const double *D, int i)
 {
     double least = (double)INFINITY;
@@ -611,9 +618,10 @@ int perp__lcp_needs_fine(const perp_lcp_solver *s, int n)
     return is_refined && is_coarse;
 }
 
-/* The largest violation of z + fine by sums in twice the precision, which leave w behind: beside the terms of the row, and
- * the data where these are less; where z alone is too coarse, beside the row's own q, or but for rounding. Infinite as soon as a row's
- * own terms show that it is more than `most`. */
+/* The largest violation of z + fine by sums in twice the precision, which leave w in place. It is
+ * relative to the terms of the row, and to the data if these are less; if z alone is too coarse, to
+ * the row's own q, or up to rounding. Infinite as soon as a row's own terms show that it is more
+ * than `most`. */
 static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w,
                              double most)
 {
@@ -674,7 +682,7 @@ static inline int is_beyond(const perp_lcp_solver *s, const perp_lcp *lcp, int i
     return !(fabs(x) <= factor * perp__lcp_size(s, lcp, i));
 }
 
-/* Basis ------------------------------------------------------------------------------------------ */
+/* Basis ---------------------------------------------------------------------------------------- */
 
 void perp__lcp_basis_of_point(perp_lcp_solver *s, const perp_lcp *lcp)
 {
@@ -798,7 +806,8 @@ void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
     for (int k = 0; k < s->lu.n; k++) x[k] *= s->lu.column_scale[k];
 }
 
-/* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved by it. */
+/* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved
+ * by it. */
 static int has_lost_pivot(const perp_lcp_solver *s)
 {
     size_t nb = (size_t)s->lu.n;
@@ -823,7 +832,8 @@ static double largest_of(int n, const double *x)
     return largest;
 }
 
-/* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
+/* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k],
+ * column k is order[k]. */
 static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp, const unsigned char *basis)
 {
     int nb = gather_scaled(s, lcp, basis), r = 0;
@@ -879,14 +889,15 @@ static void solve_to_rank(const perp_lcp_solver *s, double *x, double *y)
         x[s->lu.order[k]] = y[k] * s->lu.column_scale[s->lu.order[k]];
 }
 
-/* Lost data -------------------------------------------------------------------------------------- */
+/* Lost data ------------------------------------------------------------------------------------ */
 
 static int is_between(const perp_lcp *lcp, int i, double z)
 {
     return z > perp__lo(lcp, i) && z < perp__hi(lcp, i);
 }
 
-/* s->part: the rows whose z_i is between its bounds, and which are in one system with a needy one. */
+/* s->part: the rows whose z_i is between its bounds, and which are in one system with a needy
+ * one. */
 static void mark_parts(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     int n = lcp->n, *parent = s->lu.order, *is_wanted = s->lu.swap;
@@ -909,8 +920,8 @@ static void mark_parts(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
     for (int i = 0; i < n; i++) s->part[i] &= is_wanted[perp__find_part(parent, i)] != 0;
 }
 
-/* By how much x, of the unknowns of lu.rows, would move needy rows and those without data at most, relative to their terms; infinite where
- * it might turn a sign that z has right. After find_needy. */
+/* The most by which x, of the unknowns of lu.rows, would move needy rows and those without data,
+ * relative to their terms. Infinite if it might turn a sign that z has right. After find_needy. */
 static double largest_move(const perp_lcp_solver *s, const perp_lcp *lcp, const double *z,
                            const double *x)
 {
@@ -927,7 +938,8 @@ static double largest_move(const perp_lcp_solver *s, const perp_lcp *lcp, const 
     return most;
 }
 
-/* Do the rows that z leaves free determine the terms of needy ones, whatever signs rounding has: all alike, alternating, and as drawn? */
+/* Do the rows that z leaves free determine the terms of needy ones, whatever signs rounding has:
+ * all alike, alternating, and as drawn? */
 static int is_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     double rho = rounding_of_sum(lcp->n), *x = s->correction;
@@ -946,7 +958,8 @@ static int is_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double *
     return is_so;
 }
 
-/* Where is z + fine not shown to hold beside each row's own data, by sums in twice the precision? Into s->needy; returns how many. */
+/* Where is z + fine not shown to hold beside each row's own data, by sums in twice the precision?
+ * Into s->needy; returns how many. */
 static int find_needy(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double strict)
 {
     double rho = rounding_of_twice(lcp->n), *own = s->scratch;
@@ -963,7 +976,8 @@ static int find_needy(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, 
     return many;
 }
 
-/* Without bounds: is row i, off by so much, broken by next to nothing beside its own data? */
+/* Without bounds: is row i, with this residual, violated by next to nothing relative to its own
+ * data? */
 static int is_seen(const perp_lcp_solver *s, const perp_lcp *lcp, int i, double off)
 {
     return off + rounding_of_sum(lcp->n) * s->terms[i] <=
@@ -976,7 +990,8 @@ static int is_noise(const perp_lcp_solver *s, const perp_lcp *lcp, int i, double
     return off <= PERP__LCP_NOISE * rounding_of_sum(lcp->n) * s->terms[i];
 }
 
-/* What is off by `most` of its terms: is it more than little of the data of some row, in its terms? */
+/* A residual of `most` of the terms: is it more than a small part of the data of some row, in its
+ * terms? */
 static int may_hide_data(const perp_lcp_solver *s, const perp_lcp *lcp, double most)
 {
     for (int i = 0; i < lcp->n && most > 0; i++) {
@@ -1023,7 +1038,8 @@ static int are_asked_by(perp_lcp_solver *s, int n, const double *D)
     return !any;
 }
 
-/* Without bounds: are needy rows broken by rounding alone, and their terms asked for by the data of rows with z > 0? After find_needy. */
+/* Without bounds: are needy rows broken by rounding alone, and their terms asked for by the data of
+ * rows with z > 0? After find_needy. */
 static int are_redundant(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     double *D = s->low, most = 0;
@@ -1042,8 +1058,8 @@ static int are_redundant(perp_lcp_solver *s, const perp_lcp *lcp, const double *
     return !may_hide_data(s, lcp, most) || !perp__lcp_is_contradicted(s, lcp, z);
 }
 
-/* With bounds: are they broken by rounding alone, and their terms determined? The data of a row at a bound, whose sign is asked for, decide
- * it whatever determines z. */
+/* With bounds: are they broken by rounding alone, and their terms determined? The data of a row at
+ * a bound, whose sign is asked for, decide it whatever determines z. */
 static int are_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
@@ -1060,9 +1076,10 @@ static int are_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double 
     return regular || is_determined(s, lcp, z);
 }
 
-/* Of z (+ fine, where the basis is regular and gave it) that holds on the scales of terms and of what others' data make of them: does each row
- * hold beside its own data, or, broken by rounding alone, have terms that are determined or, without bounds, asked for? Else z may be so
- * large that nothing is seen of these data (docs/adr/106-lost-data.md, 114-redundant-rows.md). */
+/* For z (+ fine, if the basis is regular and gave it) that holds on the scales of terms and of the
+ * terms that others' data imply. Does each row hold relative to its own data? Or, if it is violated
+ * by rounding alone, are its terms determined or, without bounds, asked for? Else z may be so large
+ * that it hides these data (docs/adr/106-lost-data.md, 114-redundant-rows.md). */
 static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
 {
     if (find_needy(s, lcp, z, regular ? PERP__STRICT : 0) == 0) return 1;
@@ -1082,7 +1099,7 @@ int perp__lcp_keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *
     return keeps_data(s, lcp, z, 1);
 }
 
-/* Finishing -------------------------------------------------------------------------------------- */
+/* Finishing ------------------------------------------------------------------------------------ */
 
 /* z2: what is not basic, on the bound its w points to. */
 static void snap(perp_lcp_solver *s, const perp_lcp *lcp)
@@ -1100,8 +1117,9 @@ static void snap(perp_lcp_solver *s, const perp_lcp *lcp)
     }
 }
 
-/* z2 + fine := the solution on the basis, by corrections with residuals in twice the precision. 1 where these fell to
- * nothing, each beside its own z_i: M_bb is regular then, and z2 is what it gives. */
+/* z2 + fine := the solution on the basis, by corrections with residuals in twice the precision.
+ * Returns 1 if these fell to nothing, each relative to its own z_i: then M_bb is regular, and z2 is
+ * its solution. */
 static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
 {
     enum { ROUNDS = 8 };
@@ -1129,7 +1147,8 @@ static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
     return 0;
 }
 
-/* What the basis got wrong changes sides: z2 outside its bounds, w of the wrong sign. 0 where there is nothing. */
+/* What the basis got wrong changes sides: z2 outside its bounds, w of the wrong sign. Returns 0
+ * where there is nothing. */
 static int mark_wrong(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int many = 0;
@@ -1144,9 +1163,9 @@ static int mark_wrong(perp_lcp_solver *s, const perp_lcp *lcp)
     return many;
 }
 
-/* Is each z_i on the basis right to 1e-9, whatever sums in twice the precision round? With X, the inverse that the factors are,
- * |z - z*| <= |X| (|r| + rho S) + |X M_bb - I| |z - z*| (Krawczyk 1969). That is too much where M_bb is regular only by digits
- * that are lost in the sums. */
+/* Is each z_i on the basis right to 1e-9, whatever sums in twice the precision round? With X, the
+ * inverse that the factors are, |z - z*| <= |X| (|r| + rho S) + |X M_bb - I| |z - z*| (Krawczyk
+ * 1969). That is too much where M_bb is regular only by digits that are lost in the sums. */
 static int is_certain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = s->lu.n;
@@ -1176,7 +1195,8 @@ static int is_certain(perp_lcp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-/* Where rows live on digits that doubles have lost, z2 + fine must hold to such digits in every row, and be certain. */
+/* Where rows live on digits that doubles have lost, z2 + fine must hold to such digits in every
+ * row, and be certain. */
 static int holds_in_lost_digits(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     for (int i = 0; i < lcp->n; i++) {
@@ -1185,7 +1205,8 @@ static int holds_in_lost_digits(perp_lcp_solver *s, const perp_lcp *lcp)
     return is_certain(s, lcp);
 }
 
-/* Moves z2 between its bounds, judges it, and z2 + fine, which it is rounded from, where M_bb is regular. */
+/* Moves z2 between its bounds, judges it, and z2 + fine, which it is rounded from, where M_bb is
+ * regular. */
 static double error_within_bounds(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
 {
     if (!regular) memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
@@ -1224,7 +1245,8 @@ static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
     return 1;
 }
 
-/* From 0 or from the point at hand to the solution on the basis. 1 where M_bb is shown regular. */
+/* From 0 or from the point at hand to the solution on the basis. Returns 1 where M_bb is shown
+ * regular. */
 static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     size_t bytes = (size_t)lcp->n * sizeof(double);
@@ -1243,7 +1265,8 @@ static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
     return 0;
 }
 
-/* From the point at hand: its active set, then the direct solve on it, which may be wrong a few times. */
+/* From the point at hand: its active set, then the direct solve on it, which may be wrong a few
+ * times. */
 static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     enum { ROUNDS = 4 };
@@ -1273,8 +1296,8 @@ static inline int is_plain(perp_lcp_solver *s, const perp_lcp *lcp)
     return kernel[s->isa].judge[which](s, lcp) <= 0;
 }
 
-/* z_i that are lost in the rounding of their own rows, or of their data D if these are given, are 0: a row of nothing but
- * them has no scale. */
+/* z_i that are below the rounding of their own rows, or of their data D if these are given, are 0:
+ * a row of such z_i alone has no scale. */
 static int drop_noise(perp_lcp_solver *s, const perp_lcp *lcp, const double *D)
 {
     int many = 0;
@@ -1289,13 +1312,15 @@ static int drop_noise(perp_lcp_solver *s, const perp_lcp *lcp, const double *D)
     return many;
 }
 
-/* A column that brought a row its data, and the size that they give its unknown: often enough for the next row too. */
+/* A column that brought a row its data, and the size that they give its unknown: often enough for
+ * the next row too. */
 typedef struct giver {
     const double *column;
     double size;
 } giver;
 
-/* D with what the data of other rows make of their unknowns, with z (nullable) if these are not 0, until that is enough. */
+/* D with what the data of other rows make of their unknowns, with z (nullable) if these are not 0,
+ * until that is enough. */
 static double carried_to(const perp_lcp *lcp, int i, double D, const double *data, const double *z,
                          double enough, giver *last)
 {
@@ -1333,8 +1358,8 @@ static int has_entry(const perp_lcp *lcp, int i, int many, const int *columns)
     return 0;
 }
 
-/* Row i, open by its own data: is it broken by rounding alone, and its terms asked for by what others give it? As few of these as it takes. used: -1, or how many z are not 0, in
- * lu.order. */
+/* Row i, open by its own data: is it broken by rounding alone, and its terms asked for by what
+ * others give it? As few of these as it takes. used: -1, or how many z are not 0, in lu.order. */
 static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i, giver *last,
                             int *used, int *hides)
 {
@@ -1374,8 +1399,8 @@ static int rows_hold(perp_lcp_solver *s, const perp_lcp *lcp)
     return !hides || s->takes_rounded || is_rounding(s, lcp);
 }
 
-/* Do all rows hold by what others give them, where rows that have none get some level by level? Less than is found by what follows, at
- * less cost. */
+/* Do all rows hold by what others give them, where rows that have none get some level by level?
+ * Less than is found by what follows, at less cost. */
 static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
@@ -1439,8 +1464,8 @@ int perp__lcp_is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
     return is_shown(s, lcp);
 }
 
-/* x := inv(M_bb) q_b for the nb rows of lu.rows: the pivots lie on the diagonal, so that powers of two in the units change no digit.
- * Where nothing but rounding is left of one, x is 0. */
+/* x := inv(M_bb) q_b for the nb rows of lu.rows. The pivots lie on the diagonal, so that powers of
+ * two in the units change no digit. If nothing but rounding is left of a pivot, x is 0. */
 static void solve_in_order(perp_lcp_solver *s, const perp_lcp *lcp, int nb, double *restrict x)
 {
     size_t ld = (size_t)nb;
@@ -1461,8 +1486,9 @@ static void solve_in_order(perp_lcp_solver *s, const perp_lcp *lcp, int nb, doub
     }
 }
 
-/* Of a point that is no answer (w and the terms are known): is it one with its active set, by plain sums and one direct solve? What w
- * forbids at z_i = 0 is active too. Where not, the point is as it was. */
+/* For a point that is no answer (w and the terms are known): is it one with its active set, by
+ * plain sums and one direct solve? Rows where w excludes z_i = 0 are active too. If not, the point
+ * is unchanged. */
 static int is_shown_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     size_t bytes = (size_t)lcp->n * sizeof *s->z;
@@ -1481,7 +1507,8 @@ static int is_shown_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
     return 0;
 }
 
-/* By plain sums and what the data of other rows give, without bounds; what takes longest comes last. */
+/* By plain sums and what the data of other rows give, without bounds; what takes longest comes
+ * last. */
 static int holds_by_others(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     for (int i = 0; i < lcp->n; i++) {
@@ -1495,7 +1522,8 @@ static int holds_by_others(perp_lcp_solver *s, const perp_lcp *lcp)
     return holds_by_data(s, lcp) && keeps_data_of(s, lcp);
 }
 
-/* What is refused though it is off by little of its terms: by how much of a row's own data at most? */
+/* A point that is refused though its residual is a small part of its terms: the largest residual
+ * relative to a row's own data. */
 static double error_of_data(const perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double error = 0;
