@@ -87,6 +87,15 @@ PERP_API const char *perp_nearest(const char *word, const char *const *words, in
 PERP_API const char *perp_unknown_word(const char *what, const char *word, const char *const *words,
                                        int n, const char *see, char *text, size_t size);
 
+/// Limit the memory that the library allocates, in all threads. Beyond it calls fail with
+/// PERP_ERR_MEMORY. Memory of other libraries is not counted: IPOPT, MUMPS, Clp, HDF5, expat.
+///
+/// @param bytes  the limit; 0: none, the default
+PERP_API void perp_memory_limit(size_t bytes);
+
+/// The bytes that the library has allocated and not freed.
+PERP_API size_t perp_memory_held(void);
+
 /// Version of the library, "major.minor.patch".
 PERP_API const char *perp_version(void);
 

@@ -89,8 +89,8 @@ PERP_API const char *perp_library_name(int i); ///< NULL after the last
 /// user's cache folder ($XDG_CACHE_HOME/perp, ~/.cache/perp; mode 0700). The function makes it if
 /// it is missing or differs.
 ///
-/// @return the path, which the caller frees; NULL: the file is not of the library, no folder
-///         belongs to the user alone, or no memory
+/// @return the path, which the caller frees by free(); NULL: the file is not of the library, no
+///         folder belongs to the user alone, or no memory
 PERP_API char *perp_library_copy(const perp_outline_file *file);
 
 #ifdef __cplusplus

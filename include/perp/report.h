@@ -108,7 +108,7 @@ typedef struct perp_figure {
 PERP_API perp_status perp_figure_write_svg(const perp_figure *figure, const char *path,
                                            perp_diag *diag);
 
-/// The same as text in memory, which the caller frees.
+/// The same as text in memory, which the caller frees by free().
 PERP_API perp_status perp_figure_svg(const perp_figure *figure, char **text, size_t *length);
 
 /// The motion of a system of bodies for the page, frame by frame: poses of bodies, paths of tendons

@@ -9,6 +9,7 @@ Model      a model of the language: simulate, start, copies, plan, identify, che
 lcp, mcp, friction, lcp_batch      arrays in, answer out
 sweep      a model at many points, by processes or on a cluster
 read       a table: a run, a plan, recorded data
+limit_memory, memory_held      what the library may hold, and what it holds [bytes]
 perp.torch, perp.jax      steps, runs and problems as differentiable functions
 
 What cannot be done raises a perp.Error, with file, line and column where there are; what a search came to is a word, `outcome`.
@@ -16,6 +17,8 @@ Every step, plan and answer was verified by code that belongs to no solver.
 """
 
 from ._library import ArgumentError, DataError, Error, FileError, ModelError, NoSolutionError, UnavailableError
+from ._library import limit_memory as limit_memory
+from ._library import memory_held as memory_held
 from ._library import lib as _lib
 from ._library import text as _text
 from ._table import Table, read
@@ -50,7 +53,9 @@ __all__ = [
     "friction",
     "lcp",
     "lcp_batch",
+    "limit_memory",
     "mcp",
+    "memory_held",
     "read",
     "sweep",
 ]

@@ -56,6 +56,19 @@ class NoSolutionError(Error):
     run: Any = None
 
 
+def limit_memory(size: int = 0) -> None:
+    """Let the library hold at most so many bytes, of all threads together; 0: no limit. Beyond it calls raise MemoryError.
+
+    Memory of NumPy and of other libraries is not counted.
+    """
+    lib.perp_memory_limit(size)
+
+
+def memory_held() -> int:
+    """Bytes that the library holds now."""
+    return int(lib.perp_memory_held())
+
+
 _errors: dict[int, type[Error]] = {
     lib.PERP_ERR_ARG: ArgumentError,
     lib.PERP_ERR_DIM: ArgumentError,

@@ -517,3 +517,20 @@ def test_derivatives_go_through_events():
     weight = np.zeros_like(more)
     weight[0, -1, 0] = 1
     assert run.vjp([state, e, u], [weight])[1][0, 0] == pytest.approx(along[0, -1, 0], rel=1e-6)
+
+
+def test_memory_is_limited():
+    gc.collect()
+    before = perp.memory_held()
+    model = perp.Model("state x[2000] = 1\nder(x) = -x\nsimulate to 1 step 0.1\n", "large")
+    assert perp.memory_held() > before + 10000
+    perp.limit_memory(perp.memory_held() + 10000)
+    try:
+        with pytest.raises(MemoryError):
+            model.simulate()
+    finally:
+        perp.limit_memory()
+    assert model.simulate().t[-1] == 1
+    del model
+    gc.collect()
+    assert perp.memory_held() == before

@@ -4,6 +4,8 @@
 #ifndef PERP_SRC_ARENA_H
 #define PERP_SRC_ARENA_H
 
+#include "base/memory.h"
+
 #include <stddef.h>
 
 typedef struct perp__arena_block perp__arena_block;

@@ -3,6 +3,7 @@
 #ifndef PERP_SRC_BASE_H
 #define PERP_SRC_BASE_H
 
+#include "base/memory.h"
 #include "perp/base.h"
 
 #include <assert.h>

@@ -3,6 +3,8 @@
 
 #include "base/input.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

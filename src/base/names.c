@@ -3,6 +3,7 @@
 #include "base/names.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -30,6 +30,16 @@ static char *join(const char *a, size_t n, const char *b)
     return out;
 }
 
+/* realpath in memory of our own; NULL: errno says why. */
+static char *resolve(const char *path)
+{
+    char *found = realpath(path, NULL), *own = found ? join("", 0, found) : NULL;
+    int error = errno;
+    (free)(found);
+    errno = error;
+    return own;
+}
+
 /* "FOLDER/NAME", where the folder is that of `path`: the bytes up to and with its last slash. */
 static char *beside(const char *path, const char *name)
 {
@@ -41,7 +51,7 @@ static char *beside(const char *path, const char *name)
 static char *real_path_of_new(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = beside(path, "."), *real = folder ? realpath(folder, NULL) : NULL;
+    char *folder = beside(path, "."), *real = folder ? resolve(folder) : NULL;
     char *start = real ? join(real, strlen(real) > 1 ? strlen(real) : 0, "/") : NULL;
     char *out = start ? join(start, strlen(start), name) : NULL;
     free(folder);
@@ -55,7 +65,7 @@ char *perp__real_path(const char *path)
     char *at = join("", 0, path);
     for (int i = 0; at && i < MOST_LINKS; i++) {
         char target[4096], *next;
-        next = realpath(at, NULL);
+        next = resolve(at);
         if (next || errno != ENOENT) {
             free(at);
             return next;

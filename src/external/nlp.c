@@ -1,5 +1,6 @@
 /* IPOPT's C interface, loaded when it is first asked for. */
 
+#include "base/memory.h"
 #include "base/tol.h"
 #include "external/nlp.h"
 

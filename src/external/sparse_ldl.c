@@ -3,6 +3,8 @@
 
 #include "external/sparse_ldl.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 #ifdef PERP_HAVE_MUMPS

@@ -3,6 +3,8 @@
  * sweep of Gauss and Seidel down and one up. */
 
 #include "linalg/multigrid.h"
+
+#include "base/memory.h"
 #include "base/tol.h"
 #include "linalg/dense.h"
 

@@ -42,7 +42,8 @@ char *perp_library_copy(const perp_outline_file *file)
     int n = snprintf(path, room, "%s/lib-%s", folder, perp_version());
     int ok = mkdir(path, 0700) == 0 || errno == EEXIST;
     snprintf(path + n, room - (size_t)n, "/%s", name);
-    if (ok && (is_there(path, file) || write_copy(path, file))) return path;
+    if (ok && (is_there(path, file) || write_copy(path, file)))
+        return perp__hand_over(path);
     free(path);
     return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "model/tape.h"
 
+#include "base/memory.h"
 #include "linalg/simd.h"
 
 #include <math.h>

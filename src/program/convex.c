@@ -3,6 +3,7 @@
 
 #include "program/convex.h"
 
+#include "base/memory.h"
 #include "linalg/dense.h"
 
 #include <float.h>

@@ -2,6 +2,8 @@
 
 #include "report/effects.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

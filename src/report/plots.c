@@ -179,7 +179,7 @@ perp_status perp__plots_svg(const perp__view *v, const perp_report_options *o, i
         else if (v->nruns == 1)
             title = v->name[0];
         perp_figure figure = {.title = title, .panels = p.panels, .npanels = p.npanels};
-        status = perp_figure_svg(&figure, &out->at, &out->length);
+        status = perp__figure_put(out, &figure);
     }
     for (int r = 0; r < v->nruns && modes; r++) perp__modes_clear(&modes[r]);
     free(modes);

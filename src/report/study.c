@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "perp/report.h"
 #include "report/effects.h"
+#include "report/view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -273,12 +274,7 @@ static perp_status put_figure(study *s, perp__text *out)
     if (s->arena.failed) return PERP_ERR_MEMORY;
     perp_figure figure = {
         .panels = panel, .npanels = n, .columns = columns, .width = PANEL * columns + 40};
-    char *svg = NULL;
-    size_t length = 0;
-    perp_status status = perp_figure_svg(&figure, &svg, &length);
-    if (status == PERP_OK) perp__text_bytes(out, svg, length);
-    free(svg);
-    return status;
+    return perp__figure_put(out, &figure);
 }
 
 /* Parallel coordinates ------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "base/tol.h"
 #include "base/text.h"
 #include "report/ticks.h"
+#include "report/view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -590,19 +591,25 @@ static void draw_figure(perp__text *out, const perp_figure *figure)
     perp__text_put(out, "</svg>\n");
 }
 
+perp_status perp__figure_put(perp__text *out, const perp_figure *figure)
+{
+    if (!figure_is_valid(figure)) return PERP_ERR_ARG;
+    draw_figure(out, figure);
+    return out->failed ? PERP_ERR_MEMORY : PERP_OK;
+}
+
 perp_status perp_figure_svg(const perp_figure *figure, char **text, size_t *length)
 {
     if (!text) return PERP_ERR_ARG;
     *text = NULL;
     if (length) *length = 0;
-    if (!figure_is_valid(figure)) return PERP_ERR_ARG;
     perp__text out = {0};
-    draw_figure(&out, figure);
-    if (out.failed) {
+    perp_status status = perp__figure_put(&out, figure);
+    if (status != PERP_OK) {
         perp__text_clear(&out);
-        return PERP_ERR_MEMORY;
+        return status;
     }
-    *text = out.at;
+    *text = perp__hand_over(out.at);
     if (length) *length = out.length;
     return PERP_OK;
 }
@@ -611,7 +618,7 @@ perp_status perp_figure_write_svg(const perp_figure *figure, const char *path, p
 {
     if (!path) return PERP_ERR_ARG;
     perp__text out = {0};
-    perp_status status = perp_figure_svg(figure, &out.at, &out.length);
+    perp_status status = perp__figure_put(&out, figure);
     if (status == PERP_OK) status = perp__text_write(&out, path, diag);
     perp__text_clear(&out);
     return status;

@@ -2,6 +2,8 @@
 
 #include "report/thin.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -40,6 +40,9 @@ void perp__view_clear(perp__view *view);
 perp_status perp__plots_svg(const perp__view *view, const perp_report_options *options,
                             int with_modes, perp__text *out);
 
+/* svg.c: append the figure as SVG. PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY. */
+perp_status perp__figure_put(perp__text *out, const perp_figure *figure);
+
 /* Values of shown column k of a run; NULL if it has none. */
 const double *perp__view_values(const perp__view *view, int run, int k);
 const double *perp__view_times(const perp__view *view, int run);

@@ -2,6 +2,8 @@
 
 #include "simulate/records.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 

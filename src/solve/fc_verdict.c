@@ -3,6 +3,7 @@
  * D_i, which these may exceed without bound if W is singular. */
 
 #include "base/holds.h"
+#include "base/memory.h"
 #include "base/tol.h"
 #include "base/twice.h"
 #include "solve/fc.h"

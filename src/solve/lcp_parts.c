@@ -4,6 +4,8 @@
 
 #include "solve/solver.h"
 
+#include "base/memory.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,7 @@
  * time and memory linear in n. What is left unsolved, and all else, goes on as min and fb.
  * (Kornhuber 1994; Hintermueller, Ito and Kunisch 2003.) */
 
+#include "base/memory.h"
 #include "base/tol.h"
 #include "linalg/multigrid.h"
 #include "solve/mcp.h"

@@ -2,6 +2,8 @@
 
 #include "export/fmu/instance.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

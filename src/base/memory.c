@@ -1,0 +1,96 @@
+/* Allocations with a count of what is held, in bytes as the C library gives them. */
+
+#define PERP_PLAIN_MEMORY
+#include "base/memory.h"
+
+#include "perp/base.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#ifdef __APPLE__
+#include <malloc/malloc.h>
+#define USABLE(memory) malloc_size(memory)
+#else
+#include <malloc.h>
+#define USABLE(memory) malloc_usable_size(memory)
+#endif
+
+static atomic_size_t held, limit; /* limit 0: none */
+
+void perp_memory_limit(size_t bytes)
+{
+    atomic_store(&limit, bytes);
+}
+
+size_t perp_memory_held(void)
+{
+    return atomic_load(&held);
+}
+
+static void give_back(size_t size)
+{
+    atomic_fetch_sub_explicit(&held, size, memory_order_relaxed);
+}
+
+/* Where there is a limit, bytes are counted before they are taken: threads together stay within it.
+ * How many were counted, at *reserved. */
+static int reserve(size_t size, size_t *reserved)
+{
+    size_t most = atomic_load_explicit(&limit, memory_order_relaxed);
+    *reserved = 0;
+    if (!most) return 1;
+    size_t before = atomic_fetch_add_explicit(&held, size, memory_order_relaxed);
+    *reserved = size;
+    if (before <= most && size <= most - before) return 1;
+    give_back(size);
+    errno = ENOMEM;
+    return 0;
+}
+
+/* Count what was given instead of what was reserved. */
+static void *settle(void *memory, size_t reserved)
+{
+    size_t given = memory ? USABLE(memory) : 0;
+    atomic_fetch_add_explicit(&held, given - reserved, memory_order_relaxed);
+    return memory;
+}
+
+void *perp__malloc(size_t size)
+{
+    size_t reserved;
+    return reserve(size, &reserved) ? settle(malloc(size), reserved) : NULL;
+}
+
+void *perp__calloc(size_t n, size_t size)
+{
+    size_t reserved;
+    if (size && n > SIZE_MAX / size) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return reserve(n * size, &reserved) ? settle(calloc(n, size), reserved) : NULL;
+}
+
+void *perp__realloc(void *memory, size_t size)
+{
+    size_t before = memory ? USABLE(memory) : 0, reserved;
+    if (!reserve(size > before ? size - before : 0, &reserved)) return NULL;
+    void *moved = realloc(memory, size);
+    if (moved) return settle(moved, before + reserved);
+    give_back(reserved);
+    return NULL;
+}
+
+void perp__free(void *memory)
+{
+    if (memory) give_back(USABLE(memory));
+    free(memory);
+}
+
+void *perp__hand_over(void *memory)
+{
+    if (memory) give_back(USABLE(memory));
+    return memory;
+}
