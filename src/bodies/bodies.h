@@ -141,10 +141,17 @@ typedef struct perp__costs {
     double place, carry, velocities, inverse, mass, factor, solve; /* solve: with one factor */
 } perp__costs;
 
+/* Where a list has a pair of numbers: a hash table of places in it, from 1; 0: none. */
+typedef struct perp__pair_index {
+    int *place;
+    int size; /* a power of two, or 0 */
+} perp__pair_index;
+
 typedef struct perp__filter {
-    perp_contact_material *rule;   /* of each shape; NULL: all have the usual one */
-    perp__named_pair *pair;        /* sorted */
-    int (*apart)[2];               /* bodies, sorted */
+    perp_contact_material *rule; /* of each shape; NULL: all have the usual one */
+    perp__named_pair *pair;
+    int (*apart)[2]; /* bodies */
+    perp__pair_index of_pair, of_apart;
     perp__excluded_pair *excluded; /* sorted */
     int npair, cpair, napart, capart, nexcluded, cexcluded;
 } perp__filter;
@@ -172,6 +179,8 @@ struct perp_bodies {
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
     int *up;        /* the next that dry friction does not hold in this step */
     int *body_of;   /* the body of a velocity */
+    int *above; /* the number of velocities above one, up its tree */
+    size_t *mass_row; /* the begin of a row of M, whose entries are those above, and its own */
     double *last;   /* q, v where the step in hand, or its part, began */
     double *begun;  /* where a step in parts began */
     double
@@ -181,6 +190,7 @@ struct perp_bodies {
     int is_placed; /* the bodies are `here` */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
         *over;         /* M: then its factors L, D of L' D L; 1/D */
+    double *again;     /* room for another M */
     double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
     perp_contact *touch,
         *before; /* of the state as it is, or of a step that was refused; of the last step */
@@ -206,6 +216,12 @@ struct perp_bodies {
     double time;
 };
 
+/* Where M, or its factor L, has row k and column j, which is k or above it. */
+static inline size_t perp__mass_entry(const perp_bodies *b, int k, int j)
+{
+    return b->mass_row[k] + (size_t)b->above[j];
+}
+
 static inline int perp__is_midpoint(const perp_bodies *b)
 {
     return b->o.method == PERP_BODIES_MIDPOINT;
@@ -224,9 +240,9 @@ void perp__bodies_carry(perp_bodies *b, const double *v);
 /* tau = M a + c(q, v); a NULL: 0. With force (nullable): six on each body, taken off: the moment
  * about its origin and the force, world axes. */
 void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, double *tau);
-/* On and below the diagonal, where the tree has no zeros; what else is there stays. */
+/* On and below the diagonal, where the tree has no zeros: entries by perp__mass_entry. */
 void perp__bodies_mass(perp_bodies *b, double *M);
-/* All of it. */
+/* All of it, nv x nv. */
 void perp__bodies_full_mass(perp_bodies *b, double *M);
 /* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal; of a velocity that is held D is
  * infinite. 0: M is not positive. */

@@ -156,9 +156,7 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     l->lever = perp__length3(l->own.h);
     memcpy(l->R, one, sizeof one);
     set_motions(l);
-    int up = -1; /* the last velocity of the nearest body above that moves */
-    for (int p = is->parent; p && up < 0; p = b->link[p].is.parent)
-        if (b->link[p].nv) up = b->link[p].v + b->link[p].nv - 1;
+    int up = b->link[is->parent].tip;
     for (int k = 0; k < l->nv; k++) {
         b->parent_of[b->nv + k] = b->up[b->nv + k] = k ? b->nv + k - 1 : up;
         b->body_of[b->nv + k] = i;
@@ -175,6 +173,21 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     b->nv += l->nv;
 }
 
+/* The mass matrix: entries where the tree has no zeros. */
+static int allocate_mass(perp_bodies *b)
+{
+    size_t n = 0;
+    for (int k = 0; k < b->nv; k++) {
+        int up = b->parent_of[k];
+        b->above[k] = up < 0 ? 0 : b->above[up] + 1;
+        b->mass_row[k] = n;
+        n += (size_t)b->above[k] + 1;
+    }
+    PERP_TAKE(&b->arena, b->M, n + 1);
+    PERP_TAKE(&b->arena, b->again, n + 1);
+    return !b->arena.failed;
+}
+
 /* What the recursions of dynamics.c multiply and add, by bodies, their velocities and those above each. */
 static void count_costs(perp_bodies *b)
 {
@@ -185,8 +198,7 @@ static void count_costs(perp_bodies *b)
                           .velocities = 24 * bodies + 3 * b->nv,
                           .inverse = 90 * bodies + 6 * b->nv};
     for (int k = 0; k < b->nv; k++) {
-        int above = 0;
-        for (int i = b->parent_of[k]; i >= 0; i = b->parent_of[i]) above++;
+        int above = b->above[k];
         cost->mass += 21 + 3 * (above + 1);
         cost->factor += 0.5 * above * (above + 3);
         cost->solve += above;
@@ -220,7 +232,8 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->scale, nv + 1);
     PERP_TAKE(a, b->size, nbody + 1);
     PERP_TAKE(a, b->load, 6 * (nbody + 1));
-    PERP_TAKE(a, b->M, (size_t)nv * (size_t)nv + 1);
+    PERP_TAKE(a, b->above, nv + 1);
+    PERP_TAKE(a, b->mass_row, nv + 1);
     PERP_TAKE(a, b->D, nv + 1);
     PERP_TAKE(a, b->over, nv + 1);
     PERP_TAKE(a, b->joints.law, nbody + 1);
@@ -260,6 +273,7 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
     memcpy(b->link[0].R, one, sizeof one);
     b->link[0].tip = -1;
     for (int i = 0; i < nbody; i++) add_body(b, i + 1, &body[i]);
+    if (!allocate_mass(b)) return PERP_ERR_MEMORY;
     count_costs(b);
     for (int i = 0; i < nshape; i++) {
         b->shape[i] = shape[i];

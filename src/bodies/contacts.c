@@ -52,7 +52,6 @@ static void reduce(perp_bodies *b, const perp__contact_rows *row)
 {
     int pairs = 0;
     perp__entry *e = b->c.entry + row->first;
-    size_t nv = (size_t)b->nv;
     for (int i = 0; i < row->n; i++) memcpy(e[i].Y, e[i].J, sizeof e[i].Y);
     for (int k = row->n - 1; k >= 0; k--) {
         int j = b->up[e[k].at];
@@ -60,7 +59,7 @@ static void reduce(perp_bodies *b, const perp__contact_rows *row)
         memcpy(y, e[k].Y, sizeof y);
         for (int i = k - 1; i >= 0 && j >= 0; i--) {
             if (e[i].at != j) continue; /* of the other body's chain */
-            double l = b->M[(size_t)e[k].at + (size_t)j * nv];
+            double l = b->M[perp__mass_entry(b, e[k].at, j)];
             for (int d = 0; d < 3 && l != 0; d++) e[i].Y[d] -= l * y[d];
             j = b->up[j];
             pairs++;

@@ -196,7 +196,6 @@ static void unit_force(const perp__link *l, int k, double *f)
 
 void perp__bodies_mass(perp_bodies *b, double *M)
 {
-    size_t nv = (size_t)b->nv;
     b->work += b->cost.mass;
     for (int i = 0; i < b->n; i++) b->link[i].whole = b->link[i].own;
     for (int i = b->n - 1; i > 0; i--) {
@@ -204,10 +203,10 @@ void perp__bodies_mass(perp_bodies *b, double *M)
         if (l->is.parent) inertia_up(l, &b->link[l->is.parent].whole);
         for (int k = 0; k < l->nv; k++) {
             double f[6], moment[3], force[3];
-            size_t row = (size_t)(l->v + k);
+            double *row = M + b->mass_row[l->v + k];
             unit_force(l, k, f);
             for (int j = 0; j <= k; j++)
-                M[row + (size_t)(l->v + j) * nv] = along(l, j, f) + (j == k ? l->is.armature : 0);
+                row[b->above[l->v + j]] = along(l, j, f) + (j == k ? l->is.armature : 0);
             if (!l->is.parent) continue;
             perp__rotate3(l->R, f, moment); /* in world axes, in which those above it move, too */
             perp__rotate3(l->R, f + 3, force);
@@ -218,7 +217,7 @@ void perp__bodies_mass(perp_bodies *b, double *M)
                 perp__cross3(from, force, about);
                 perp__move3(about, 1, moment, about);
                 for (int j = 0; j < up->nv; j++)
-                    M[row + (size_t)(up->v + j) * nv] =
+                    row[b->above[up->v + j]] =
                         perp__dot3(up->world[j], up->is_shift[j] ? force : about);
             }
         }
@@ -229,26 +228,27 @@ void perp__bodies_full_mass(perp_bodies *b, double *M)
 {
     size_t nv = (size_t)b->nv;
     memset(M, 0, nv * nv * sizeof *M);
-    perp__bodies_mass(b, M);
-    for (size_t j = 0; j < nv; j++)
-        for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];
+    perp__bodies_mass(b, b->again);
+    for (int k = 0; k < b->nv; k++)
+        for (int j = k; j >= 0; j = b->parent_of[j])
+            M[(size_t)k + (size_t)j * nv] = M[(size_t)j + (size_t)k * nv] =
+                b->again[perp__mass_entry(b, k, j)];
 }
 
 int perp__bodies_factor(perp_bodies *b, double *M, double *D)
 {
-    size_t nv = (size_t)b->nv;
     const int *parent = b->up;
     b->work += b->cost.factor;
     for (int k = b->nv - 1; k >= 0; k--) {
-        D[k] = perp__joints_hold(b, k) ? (double)INFINITY : M[(size_t)k + (size_t)k * nv];
+        double *row = M + b->mass_row[k];
+        D[k] = perp__joints_hold(b, k) ? (double)INFINITY : row[b->above[k]];
         b->over[k] = 1 / D[k];
         if (isinf(D[k])) continue;
         if (!(D[k] > 0)) return 0;
         for (int i = parent[k]; i >= 0; i = parent[i]) {
-            double a = M[(size_t)k + (size_t)i * nv] * b->over[k];
-            for (int j = i; j >= 0; j = parent[j])
-                M[(size_t)i + (size_t)j * nv] -= M[(size_t)k + (size_t)j * nv] * a;
-            M[(size_t)k + (size_t)i * nv] = a;
+            double a = row[b->above[i]] * b->over[k], *of = M + b->mass_row[i];
+            for (int j = i; j >= 0; j = parent[j]) of[b->above[j]] -= row[b->above[j]] * a;
+            row[b->above[i]] = a;
         }
     }
     return 1;
@@ -256,21 +256,19 @@ int perp__bodies_factor(perp_bodies *b, double *M, double *D)
 
 void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x)
 {
-    size_t nv = (size_t)b->nv;
     b->work += b->cost.solve;
     for (int k = 0; k < b->nv; k++) {
         x[k] /= D[k];
         for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
-            x[k] -= L[(size_t)k + (size_t)j * nv] * x[j];
+            x[k] -= L[perp__mass_entry(b, k, j)] * x[j];
     }
 }
 
 void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x)
 {
-    size_t nv = (size_t)b->nv;
     b->work += b->cost.solve;
     for (int k = b->nv - 1; k >= 0; k--)
         for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
-            x[j] -= L[(size_t)k + (size_t)j * nv] * x[k];
+            x[j] -= L[perp__mass_entry(b, k, j)] * x[k];
     perp__bodies_solve_down(b, L, D, x);
 }

@@ -291,7 +291,7 @@ int perp__equality_state(perp_bodies *b)
         for (int k = b->nv - 1; k >= 0; k--) {
             double y = e->Y[i * nv + (size_t)k];
             for (int j = y == 0 || isinf(b->D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
-                e->Y[i * nv + (size_t)j] -= b->M[(size_t)k + (size_t)j * nv] * y;
+                e->Y[i * nv + (size_t)j] -= b->M[perp__mass_entry(b, k, j)] * y;
         }
     set_units(b);
     factorise(b);

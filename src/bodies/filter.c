@@ -1,8 +1,11 @@
-/* Which shapes may touch, and with which friction: by the bodies that they are of, by rules of shapes, by pairs that are named. */
+/* Which shapes may touch, and with which friction: by the bodies that they are of, by rules of
+ * shapes, by pairs that are named. */
 
 #include "bodies/bodies.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 static const perp_contact_material usual = {.type = 1, .affinity = 1, .dimension = 6};
@@ -39,19 +42,55 @@ perp_status perp_bodies_set_contact_material(perp_bodies *b, int shape,
     return PERP_OK;
 }
 
-/* Both lists are sorted by their two numbers, the smaller first. */
-static int by_numbers(const void *x, const void *y)
+/* Pairs of numbers, the smaller first, at the begin of each entry of a list of `size` bytes an
+ * entry. */
+
+static const int *entry(const void *list, int k, size_t size)
 {
-    const int *a = x, *b = y;
-    return a[0] != b[0] ? (a[0] > b[0]) - (a[0] < b[0]) : (a[1] > b[1]) - (a[1] < b[1]);
+    return (const int *)(const void *)((const char *)list + (size_t)k * size);
 }
 
-static const perp__named_pair *named(const perp_bodies *b, int i, int j)
+/* Where the pair is, or would be. */
+static int *place_of(const perp__pair_index *index, const void *list, size_t size, const int key[2])
+{
+    uint64_t both = (uint64_t)(uint32_t)key[0] << 32 | (uint32_t)key[1];
+    size_t last = (size_t)index->size - 1,
+           i = (size_t)(both * UINT64_C(0x9e3779b97f4a7c15) >> 32) & last;
+    for (; index->place[i]; i = (i + 1) & last) {
+        const int *is = entry(list, index->place[i] - 1, size);
+        if (is[0] == key[0] && is[1] == key[1]) break;
+    }
+    return &index->place[i];
+}
+
+/* -1: it is not there. */
+static int find_pair(const perp__pair_index *index, const void *list, size_t size, int i, int j)
 {
     const int key[2] = {i < j ? i : j, i < j ? j : i};
-    if (!b->filter.npair) return NULL;
-    return bsearch(key, b->filter.pair, (size_t)b->filter.npair, sizeof *b->filter.pair,
-                   by_numbers);
+    return index->size ? *place_of(index, list, size, key) - 1 : -1;
+}
+
+/* Room for n pairs, twice as many places at least. */
+static int make_room(perp__pair_index *index, const void *list, size_t size, int n)
+{
+    if (n < index->size / 2) return 1;
+    perp__pair_index larger = {.size = index->size ? 2 * index->size : 64};
+    if (index->size > INT_MAX / 2) return 0;
+    larger.place = calloc((size_t)larger.size, sizeof *larger.place);
+    if (!larger.place) return 0;
+    for (int k = 0; k < index->size; k++)
+        if (index->place[k])
+            *place_of(&larger, list, size, entry(list, index->place[k] - 1, size)) =
+                index->place[k];
+    free(index->place);
+    *index = larger;
+    return 1;
+}
+
+static perp__named_pair *named(const perp_bodies *b, int i, int j)
+{
+    int k = find_pair(&b->filter.of_pair, b->filter.pair, sizeof *b->filter.pair, i, j);
+    return k < 0 ? NULL : &b->filter.pair[k];
 }
 
 perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double mu)
@@ -61,39 +100,50 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
         (perp__is_ground(&b->shape[shape0]) && perp__is_ground(&b->shape[shape1])))
         return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
-    perp__named_pair *old = (perp__named_pair *)named(b, shape0, shape1);
+    perp__named_pair *old = named(b, shape0, shape1);
     perp__bodies_look_again(b);
     if (old) {
         old->mu[0] = mu;
         return PERP_OK;
     }
-    if (!perp__grow(&f->pair, &f->cpair, f->npair + 1, sizeof *f->pair)) return PERP_ERR_MEMORY;
+    if (!perp__grow(&f->pair, &f->cpair, f->npair + 1, sizeof *f->pair) ||
+        !make_room(&f->of_pair, f->pair, sizeof *f->pair, f->npair))
+        return PERP_ERR_MEMORY;
     int swap = shape0 > shape1;
-    f->pair[f->npair++] =
-        (perp__named_pair){{swap ? shape1 : shape0, swap ? shape0 : shape1}, {mu}};
-    qsort(f->pair, (size_t)f->npair, sizeof *f->pair, by_numbers);
+    perp__named_pair *is = &f->pair[f->npair++];
+    *is = (perp__named_pair){{swap ? shape1 : shape0, swap ? shape0 : shape1}, {mu}};
+    *place_of(&f->of_pair, f->pair, sizeof *is, is->shape) = f->npair;
     return PERP_OK;
 }
 
 perp_status perp_bodies_set_pair_friction(perp_bodies *b, int shape0, int shape1, double spin,
                                           double roll)
 {
-    perp__named_pair *pair = b ? (perp__named_pair *)named(b, shape0, shape1) : NULL;
+    perp__named_pair *pair = b ? named(b, shape0, shape1) : NULL;
     if (!pair || !(spin >= 0) || !(roll >= 0) || !isfinite(spin + roll)) return PERP_ERR_ARG;
     perp__bodies_look_again(b);
     pair->mu[1] = spin, pair->mu[2] = roll;
     return PERP_OK;
 }
 
+static int are_apart(const perp_bodies *b, int x, int y)
+{
+    return find_pair(&b->filter.of_apart, b->filter.apart, sizeof *b->filter.apart, x, y) >= 0;
+}
+
 perp_status perp_bodies_exclude_contacts(perp_bodies *b, int body0, int body1)
 {
     if (!b || body0 < 0 || body1 < 0 || body0 >= b->n || body1 >= b->n) return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
-    if (!perp__grow(&f->apart, &f->capart, f->napart + 1, sizeof *f->apart)) return PERP_ERR_MEMORY;
     perp__bodies_look_again(b);
-    f->apart[f->napart][0] = body0 < body1 ? body0 : body1;
-    f->apart[f->napart++][1] = body0 < body1 ? body1 : body0;
-    qsort(f->apart, (size_t)f->napart, sizeof *f->apart, by_numbers);
+    if (are_apart(b, body0, body1)) return PERP_OK;
+    if (!perp__grow(&f->apart, &f->capart, f->napart + 1, sizeof *f->apart) ||
+        !make_room(&f->of_apart, f->apart, sizeof *f->apart, f->napart))
+        return PERP_ERR_MEMORY;
+    int *is = f->apart[f->napart++];
+    is[0] = body0 < body1 ? body0 : body1;
+    is[1] = body0 < body1 ? body1 : body0;
+    *place_of(&f->of_apart, f->apart, sizeof *f->apart, is) = f->napart;
     return PERP_OK;
 }
 
@@ -104,16 +154,16 @@ static int root_of(const perp_bodies *b, int body)
     return body;
 }
 
-static int are_apart(const perp_bodies *b, int x, int y)
-{
-    const int key[2] = {x < y ? x : y, x < y ? y : x};
-    return b->filter.napart && bsearch(key, b->filter.apart, (size_t)b->filter.napart,
-                                       sizeof *b->filter.apart, by_numbers);
-}
-
 int perp__bodies_is_named(const perp_bodies *b, int i, int j)
 {
     return named(b, i, j) != NULL;
+}
+
+/* By their two numbers, the smaller first. */
+static int by_numbers(const void *x, const void *y)
+{
+    const int *a = x, *b = y;
+    return a[0] != b[0] ? (a[0] > b[0]) - (a[0] < b[0]) : (a[1] > b[1]) - (a[1] < b[1]);
 }
 
 static int is_excluded(const perp_bodies *b, int i, int j)
@@ -175,6 +225,8 @@ void perp__filter_destroy(perp_bodies *b)
 {
     free(b->filter.rule);
     free(b->filter.pair);
+    free(b->filter.of_pair.place);
     free(b->filter.apart);
+    free(b->filter.of_apart.place);
     free(b->filter.excluded);
 }

@@ -384,7 +384,7 @@ static void set_late(perp_bodies *b)
         const perp__line *line = &j->pull[i].line;
         s[b->link[a->body].v] += h * a->gear * a->gear * (line->kv + h * line->kp);
     }
-    for (int k = 0; k < b->nv; k++) s[k] /= s[k] + b->M[(size_t)k * ((size_t)b->nv + 1)];
+    for (int k = 0; k < b->nv; k++) s[k] /= s[k] + b->M[perp__mass_entry(b, k, k)];
 }
 
 void perp__joints_begin(perp_bodies *b)

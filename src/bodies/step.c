@@ -12,26 +12,29 @@
 /* A velocity that dry friction holds changes by -v: what that asks of the others, from the mass matrix, in b->next. */
 static void stop_held(perp_bodies *b)
 {
-    size_t nv = (size_t)b->nv;
-    for (size_t k = 0; k < nv; k++) {
-        int above = b->parent_of[k], is_held = perp__joints_hold(b, (int)k);
+    int stops = 0;
+    for (int k = 0; k < b->nv; k++) {
+        int above = b->parent_of[k];
         b->up[k] = above < 0 ? -1 : perp__joints_hold(b, above) ? b->up[above] : above;
-        if (!is_held || b->v[k] == 0) continue;
-        for (size_t j = 0; j < nv; j++)
-            b->next[j] += (j < k ? b->M[k + j * nv] : b->M[j + k * nv]) * b->v[k];
+        stops |= perp__joints_hold(b, k) && b->v[k] != 0;
     }
+    for (int k = 0; k < b->nv && stops; k++)
+        for (int j = k; j >= 0; j = b->parent_of[j]) {
+            double m = b->M[perp__mass_entry(b, k, j)];
+            if (perp__joints_hold(b, k)) b->next[j] += m * b->v[k];
+            if (j < k && perp__joints_hold(b, j)) b->next[k] += m * b->v[j];
+        }
 }
 
 /* Velocities at the end of the step without contacts. 0: M is not positive. */
 static int move_freely(perp_bodies *b)
 {
-    size_t nv = (size_t)b->nv;
     double h = b->o.step;
     perp__bodies_mass(b, b->M);
     perp__joints_begin(b);
     for (int k = 0; k < b->nv; k++) {
         double implicit = b->joints.implicit[k];
-        b->M[(size_t)k * (nv + 1)] += implicit;
+        b->M[perp__mass_entry(b, k, k)] += implicit;
         b->next[k] = h * (b->joints.push[k] - b->bias[k]) - implicit * b->v[k];
     }
     stop_held(b);

@@ -191,6 +191,40 @@ static void look_at_sections(mjcf *m)
     }
 }
 
+static void read_all(mjcf *m)
+{
+    perp__robot_reader *r = m->r;
+    perp__xml_node *root = m->root;
+    const char *name = perp__xml_get(root, "model");
+    if (name) r->to->is.name = perp__arena_string(&r->to->arena, name, strlen(name));
+    mjcf_include(m, root);
+    look_at_sections(m);
+    each(m, "compiler", read_compiler);
+    for (perp__xml_node *node = root->child; node; node = node->next)
+        if (mjcf_is(node, "worldbody")) mjcf_replicate(m, node);
+    each(m, "option", read_option);
+    mjcf_read_classes(m);
+    each(m, "asset", read_asset);
+    each(m, "worldbody", mjcf_read_world);
+    mjcf_scale_mass(m);
+    if (r->status == PERP_OK && !r->to->is.nbody)
+        perp__robot_refuse(r, root, NULL, "there is no body in <worldbody>");
+    if (r->status == PERP_ERR_MEMORY || !m->nbody) return;
+    if (r->status == PERP_OK) mjcf_keep_parents(m);
+    each_child(m, "contact", mjcf_read_contact);
+    mjcf_add_shapes(m);
+    each_child(m, "contact", mjcf_take_contact);
+    each_child(m, "tendon", mjcf_read_tendon);
+    each_child(m, "equality", mjcf_read_equality);
+    each_child(m, "actuator", mjcf_read_actuator);
+    mjcf_bound_joints(m);
+    mjcf_damp(m);
+    mjcf_check_names(m);
+    each_child(m, "keyframe", mjcf_read_key);
+    if (m->no_gravity) memset(r->to->is.options.gravity, 0, sizeof r->to->is.options.gravity);
+    if (m->no_spring && m->no_damper) r->to->is.options.density = r->to->is.options.viscosity = 0;
+}
+
 void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root)
 {
     mjcf m = {.r = r,
@@ -201,32 +235,8 @@ void perp__read_mjcf(perp__robot_reader *r, perp__xml_node *root)
               .group_low = 0,
               .group_high = 5,
               .eulerseq = "xyz"};
-    const char *name = perp__xml_get(root, "model");
-    if (name) r->to->is.name = perp__arena_string(&r->to->arena, name, strlen(name));
-    mjcf_include(&m, root);
-    look_at_sections(&m);
-    each(&m, "compiler", read_compiler);
-    for (perp__xml_node *node = root->child; node; node = node->next)
-        if (mjcf_is(node, "worldbody")) mjcf_replicate(&m, node);
-    each(&m, "option", read_option);
-    mjcf_read_classes(&m);
-    each(&m, "asset", read_asset);
-    each(&m, "worldbody", mjcf_read_world);
-    mjcf_scale_mass(&m);
-    if (r->status == PERP_OK && !r->to->is.nbody)
-        perp__robot_refuse(r, root, NULL, "there is no body in <worldbody>");
-    if (r->status == PERP_ERR_MEMORY || !m.nbody) return;
-    if (r->status == PERP_OK) mjcf_keep_parents(&m);
-    each_child(&m, "contact", mjcf_read_contact);
-    mjcf_add_shapes(&m);
-    each_child(&m, "contact", mjcf_take_contact);
-    each_child(&m, "tendon", mjcf_read_tendon);
-    each_child(&m, "equality", mjcf_read_equality);
-    each_child(&m, "actuator", mjcf_read_actuator);
-    mjcf_bound_joints(&m);
-    mjcf_damp(&m);
-    mjcf_check_names(&m);
-    each_child(&m, "keyframe", mjcf_read_key);
-    if (m.no_gravity) memset(r->to->is.options.gravity, 0, sizeof r->to->is.options.gravity);
-    if (m.no_spring && m.no_damper) r->to->is.options.density = r->to->is.options.viscosity = 0;
+    mjcf_index *const index[] = {&m.of_class, &m.of_body, &m.of_joint,  &m.of_site,    &m.of_mesh,
+                                 &m.of_field, &m.of_geom, &m.of_tendon, &m.of_included};
+    read_all(&m);
+    for (size_t i = 0; i < sizeof index / sizeof *index; i++) perp__names_clear(&index[i]->names);
 }

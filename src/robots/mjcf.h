@@ -3,15 +3,16 @@
 #ifndef PERP_SRC_ROBOTS_MJCF_H
 #define PERP_SRC_ROBOTS_MJCF_H
 
+#include "base/names.h"
 #include "robots/robots.h"
 
 typedef struct mjcf_class {
     const char *name;
     int parent; /* -1: it is the first, `main` */
-    /* how many elements that had when this one began: what comes later is not inherited */
+    /* how many defaults that had when this one began: what comes later is not inherited */
     int nparent;
-    perp__xml_node **node; /* its <default> elements, several for main */
-    int nnode, cnode;
+    perp__xml_node **node; /* the elements of its <default>, but for further classes */
+    int nnode, cnode, is_begun;
 } mjcf_class;
 
 /* How each thing begins that is called by its name. */
@@ -99,6 +100,12 @@ typedef struct mjcf_geom {
     int shape; /* of the robot; -1: none */
 } mjcf_geom;
 
+/* Where a list has a name, of its first n entries. */
+typedef struct mjcf_index {
+    perp__names names;
+    int n;
+} mjcf_index;
+
 typedef struct mjcf {
     perp__robot_reader *r;
     perp__xml_node *root;
@@ -126,6 +133,8 @@ typedef struct mjcf {
         ngeom, cgeom, ntendon, ctendon, ndrive, cdrive, nratio, cratio, cspringref;
     const char **included;
     int nincluded, cincluded, ncopied; /* ncopied: elements of copies */
+    mjcf_index of_class, of_body, of_joint, of_site, of_mesh, of_field, of_geom, of_tendon,
+        of_included;
 } mjcf;
 
 /* One more in a list of m, zeroed; NULL: memory is out, and said so. */
@@ -175,12 +184,18 @@ int mjcf_turn_z(const double *z, double *R);
 void mjcf_read_rotation(mjcf *m, const perp__xml_node *node, double *R);
 void mjcf_read_pose(mjcf *m, const perp__xml_node *node, perp__pose *pose);
 
-/* The index of what an attribute names in a list of `size` bytes each, whose first member is its
- * name; -1, and said: none. */
-int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const void *list, int n,
-              size_t size, const char *what);
+/* The first entry of a list that has the name, -1: none, or no memory. The list has n entries of
+ * `size` bytes, whose first member is the name. */
+int mjcf_index_of(mjcf *m, mjcf_index *index, const void *list, int n, size_t size,
+                  const char *name);
+#define MJCF_INDEX_OF(m, list, name)                                                               \
+    mjcf_index_of(m, &(m)->of_##list, (m)->list, (m)->n##list, sizeof *(m)->list, name)
+/* The index of what an attribute names; -1, and said: none. */
+int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const char *what,
+              int index);
 #define MJCF_FIND(m, node, attribute, list)                                                        \
-    mjcf_find(m, node, attribute, (m)->list, (m)->n##list, sizeof *(m)->list, #list)
+    mjcf_find(m, node, attribute, #list,                                                           \
+              MJCF_INDEX_OF(m, list, perp__xml_get(node, attribute)))
 
 /* mjcf_bodies.c, mjcf_geoms.c */
 void mjcf_read_world(mjcf *m, const perp__xml_node *node);

@@ -430,13 +430,25 @@ static int root_of(const mjcf *m, int body)
  * one that the kernel checks. So bodies fixed to the two exclude each other by name. */
 void mjcf_keep_parents(mjcf *m)
 {
+    int *first, *next; /* bodies by their root, in rising order; 0: no more */
+    PERP_TAKE(&m->r->to->arena, first, m->nbody);
+    PERP_TAKE(&m->r->to->arena, next, m->nbody);
+    if (!first || !next) {
+        perp__robot_no_memory(m->r);
+        return;
+    }
+    for (int y = m->nbody - 1; y > 0; y--) {
+        int root = root_of(m, y);
+        next[y] = first[root];
+        first[root] = y;
+    }
     for (int x = 1; x < m->nbody; x++) {
         int root = root_of(m, x), parent = m->body[root].parent;
         if (!root || m->r->to->body[m->body[root].link - 1].parent == m->body[parent].link)
             continue;
         parent = root_of(m, parent);
-        for (int y = 1; y < m->nbody && parent; y++)
-            if (root_of(m, y) == parent) perp__add_exclude(m->r, m->body[x].link, m->body[y].link);
+        for (int y = parent ? first[parent] : 0; y; y = next[y])
+            perp__add_exclude(m->r, m->body[x].link, m->body[y].link);
     }
 }
 

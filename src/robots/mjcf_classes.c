@@ -164,13 +164,6 @@ void mjcf_check(mjcf *m, const perp__xml_node *node)
 
 /* Classes -------------------------------------------------------------------------------------- */
 
-static int find_class(const mjcf *m, const char *name)
-{
-    for (int i = 0; i < m->nclass; i++)
-        if (strcmp(m->class[i].name, name) == 0) return i;
-    return -1;
-}
-
 static void add_node(mjcf *m, int class, perp__xml_node *node)
 {
     mjcf_class *c = &m->class[class];
@@ -205,17 +198,18 @@ static void read_class(mjcf *m, perp__xml_node *node, int parent)
         perp__robot_refuse(m->r, node, NULL, "default: class is missing");
         return;
     }
-    int k = name ? find_class(m, name) : 0;
+    int k = name ? MJCF_INDEX_OF(m, class, name) : 0;
     if (parent >= 0 && k >= 0) {
         perp__robot_refuse(m->r, node, "class", "class '%.60s' is there already", name);
         return;
     }
     if (k < 0 && parent < 0) { /* the first may be called otherwise than main */
-        if (m->class[0].nnode)
+        if (m->class[0].is_begun)
             perp__robot_refuse(m->r, node, "class", "the outermost class is '%.60s'",
                                m->class[0].name);
         m->class[0].name = name;
-        k = 0;
+        perp__names_clear(&m->of_class.names);
+        m->of_class.n = k = 0;
     }
     if (k < 0) {
         mjcf_class *class = MJCF_ADD(m, class);
@@ -224,7 +218,9 @@ static void read_class(mjcf *m, perp__xml_node *node, int parent)
             .name = name, .parent = parent, .nparent = parent < 0 ? 0 : m->class[parent].nnode};
         k = m->nclass - 1;
     }
-    add_node(m, k, node);
+    m->class[k].is_begun = 1;
+    for (perp__xml_node *child = node->child; child; child = child->next)
+        if (!mjcf_is(child, "default")) add_node(m, k, child);
     check_defaults(m, node);
     for (perp__xml_node *child = node->child; child; child = child->next)
         if (mjcf_is(child, "default") && m->r->status != PERP_ERR_MEMORY) read_class(m, child, k);
@@ -245,7 +241,7 @@ int mjcf_class_of(mjcf *m, const perp__xml_node *node, int inherited)
                    mjcf_is(node, "body") || mjcf_is(node, "frame") ? "childclass" : "class",
                *name = perp__xml_get(node, attribute);
     if (!name) return inherited;
-    int k = find_class(m, name);
+    int k = MJCF_INDEX_OF(m, class, name);
     if (k < 0) perp__robot_refuse(m->r, node, attribute, "there is no class '%.60s'", name);
     return k < 0 ? inherited : k;
 }
@@ -288,8 +284,7 @@ static void resolve_class(mjcf *m, const perp__xml_node *node, int class, int nn
     const mjcf_class *c = &m->class[class];
     resolve_class(m, node, c->parent, c->nparent, apply, to);
     for (int i = 0; i < nnode; i++)
-        for (const perp__xml_node *child = c->node[i]->child; child; child = child->next)
-            if (is_alike(child, node)) apply(m, child, to);
+        if (is_alike(c->node[i], node)) apply(m, c->node[i], to);
 }
 
 void mjcf_resolve(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply, void *to)
@@ -411,20 +406,30 @@ void mjcf_read_pose(mjcf *m, const perp__xml_node *node, perp__pose *pose)
     mjcf_read_rotation(m, node, pose->R);
 }
 
-int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const void *list, int n,
-              size_t size, const char *what)
+int mjcf_index_of(mjcf *m, mjcf_index *index, const void *list, int n, size_t size,
+                  const char *name)
 {
-    const char *wanted = perp__xml_get(node, attribute), *name;
-    if (!wanted) {
-        perp__robot_refuse(m->r, node, NULL, "%s: %s is missing", node->name, attribute);
+    perp__names *names = &index->names;
+    for (; name && index->n < n; index->n++) {
+        const char *next;
+        memcpy(&next, (const char *)list + (size_t)index->n * size, sizeof next);
+        if (!next || perp__names_find(names, next) >= 0) continue;
+        if (perp__names_add(names, next, index->n)) continue;
+        perp__robot_no_memory(m->r);
         return -1;
     }
-    for (int i = 0; i < n; i++) {
-        memcpy(&name, (const char *)list + (size_t)i * size, sizeof name);
-        if (name && strcmp(name, wanted) == 0) return i;
-    }
-    perp__robot_refuse(m->r, node, attribute, "there is no %s '%.60s'", what, wanted);
-    return -1;
+    return name ? perp__names_find(names, name) : -1;
+}
+
+int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const char *what,
+              int index)
+{
+    const char *wanted = perp__xml_get(node, attribute);
+    if (!wanted)
+        perp__robot_refuse(m->r, node, NULL, "%s: %s is missing", node->name, attribute);
+    else if (index < 0)
+        perp__robot_refuse(m->r, node, attribute, "there is no %s '%.60s'", what, wanted);
+    return index;
 }
 
 static int by_name(const void *a, const void *b)

@@ -157,9 +157,8 @@ static void scale(const mjcf_field *f, double *x)
 
 const perp_field *mjcf_field_of(mjcf *m, const mjcf_geom *g)
 {
-    mjcf_field *f = NULL;
-    for (int i = 0; i < m->nfield && g->hfield && !f; i++)
-        if (m->field[i].name && strcmp(m->field[i].name, g->hfield) == 0) f = &m->field[i];
+    int k = MJCF_INDEX_OF(m, field, g->hfield);
+    mjcf_field *f = k < 0 ? NULL : &m->field[k];
     if (!f) {
         perp__robot_refuse(m->r, g->node, g->hfield ? "hfield" : NULL,
                            "geom: there is no height field '%.60s'", g->hfield ? g->hfield : "");

@@ -310,8 +310,8 @@ void mjcf_read_geom(mjcf *m, const perp__xml_node *node, int body, const perp__p
 /* The name of a mesh may come from a class. */
 static int find_mesh(mjcf *m, const mjcf_geom *g)
 {
-    for (int i = 0; i < m->nmesh; i++)
-        if (g->mesh && m->mesh[i].name && strcmp(m->mesh[i].name, g->mesh) == 0) return i;
+    int k = MJCF_INDEX_OF(m, mesh, g->mesh);
+    if (k >= 0) return k;
     perp__robot_refuse(m->r, g->node, g->mesh ? "mesh" : NULL, "geom: there is no mesh '%.60s'",
                        g->mesh ? g->mesh : "");
     return -1;

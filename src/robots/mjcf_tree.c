@@ -28,11 +28,10 @@ static perp__xml_node *included(mjcf *m, const perp__xml_node *node)
         return NULL;
     }
     const char *path = include_path(m, node, file);
-    for (int i = 0; path && i < m->nincluded; i++)
-        if (strcmp(m->included[i], path) == 0) {
-            perp__robot_refuse(m->r, node, "file", "%s is included already", path);
-            return NULL;
-        }
+    if (MJCF_INDEX_OF(m, included, path) >= 0) {
+        perp__robot_refuse(m->r, node, "file", "%s is included already", path);
+        return NULL;
+    }
     const char **slot = path ? MJCF_ADD(m, included) : NULL;
     if (!slot) return NULL;
     *slot = path;

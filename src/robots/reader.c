@@ -31,6 +31,7 @@ int perp__robot_refuse(perp__robot_reader *r, const perp__xml_node *node, const 
 {
     char text[SAID];
     va_list args;
+    if (r->status == PERP_ERR_MEMORY) return 0; /* what is missing may be so for that */
     va_start(args, format);
     perp__vformat(text, sizeof text, format, args);
     va_end(args);
@@ -48,11 +49,11 @@ void perp__robot_ignore(perp__robot_reader *r, const perp__xml_node *node, const
     perp__vformat(text, sizeof text, format, args);
     va_end(args);
     perp_robot *to = r->to;
-    for (int i = 0; i < to->nnote; i++)
-        if (strcmp(to->note[i].what, text) == 0) {
-            to->note[i].count++;
-            return;
-        }
+    int k = perp__names_find(&r->notes, text);
+    if (k >= 0) {
+        to->note[k].count++;
+        return;
+    }
     perp__place place = perp__xml_place(node, attribute);
     if (!perp__arena_grow(&to->arena, &to->note, &to->cnote, to->nnote + 1, sizeof *to->note)) {
         perp__robot_no_memory(r);
@@ -64,7 +65,7 @@ void perp__robot_ignore(perp__robot_reader *r, const perp__xml_node *node, const
                                .column = place.column,
                                .what = perp__arena_string(&to->arena, text, strlen(text)),
                                .count = 1};
-    if (!note.file || !note.what)
+    if (!note.file || !note.what || !perp__names_add(&r->notes, note.what, to->nnote))
         perp__robot_no_memory(r);
     else
         to->note[to->nnote++] = note;
@@ -224,6 +225,7 @@ static perp_status read_robot(const char *path, const char *text, size_t length,
     if (r.status == PERP_OK && r.to->arena.failed) perp__robot_no_memory(&r);
     for (int i = 0; i < r.ntext; i++) free(r.text[i]);
     free(r.text);
+    perp__names_clear(&r.notes);
     perp_diag_clear(&own);
     if (r.status == PERP_OK) perp__robot_put_parts(r.to);
     if (r.status == PERP_OK)

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/names.h"
 #include "external/xml.h"
 #include "perp/robots.h"
 
@@ -56,6 +57,7 @@ typedef struct perp__robot_reader {
     int nwrong;  /* how many things are */
     char **text; /* of files, freed at the end */
     int ntext, ctext;
+    perp__names notes; /* what is ignored: places in the list of the robot */
 } perp__robot_reader;
 
 /* A pose: row by row, in what it hangs on. */

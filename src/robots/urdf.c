@@ -12,6 +12,7 @@ typedef struct link {
     const char *name;
     const perp__xml_node *node;
     int joint; /* whose child it is; -1 */
+    int first, last; /* joints below it, in the order of the file; -1 */
     int body;  /* of the robot, from 1 on; 0: not yet */
 } link;
 
@@ -19,6 +20,7 @@ typedef struct joint {
     const char *name;
     const perp__xml_node *node;
     int parent, child; /* links */
+    int next;          /* joint of the same parent; -1 */
 } joint;
 
 typedef struct urdf {
@@ -27,6 +29,7 @@ typedef struct urdf {
     link *link;
     joint *joint;
     int nlink, clink, njoint, cjoint;
+    perp__names links, joints; /* the first of each name */
 } urdf;
 
 /* Elements ------------------------------------------------------------------------------------- */
@@ -311,13 +314,6 @@ static int add_joint(urdf *u, const joint *j, int parent_body)
     return index + 1;
 }
 
-static int find_joint(const urdf *u, const char *name)
-{
-    for (int i = 0; i < u->njoint; i++)
-        if (u->joint[i].name && strcmp(u->joint[i].name, name) == 0) return i;
-    return -1;
-}
-
 static int is_single(const urdf *u, int k)
 {
     int body = u->link[u->joint[k].child].body;
@@ -330,7 +326,7 @@ static void read_mimic(urdf *u, int k)
     const perp__xml_node *mimic = child_of(u->joint[k].node, "mimic");
     const char *name = mimic ? perp__xml_get(mimic, "joint") : NULL;
     if (!mimic) return;
-    int other = name ? find_joint(u, name) : -1;
+    int other = name ? perp__names_find(&u->joints, name) : -1;
     if (other < 0 || other == k || !is_single(u, other) || !is_single(u, k)) {
         perp__robot_refuse(u->r, mimic, name ? "joint" : NULL,
                            "mimic: another joint that turns or slides is expected");
@@ -351,8 +347,8 @@ static int find_link(urdf *u, const perp__xml_node *joint_node, const char *side
 {
     const perp__xml_node *node = child_of(joint_node, side);
     const char *name = node ? perp__xml_get(node, "link") : NULL;
-    for (int i = 0; i < u->nlink && name; i++)
-        if (strcmp(u->link[i].name, name) == 0) return i;
+    int k = name ? perp__names_find(&u->links, name) : -1;
+    if (k >= 0) return k;
     if (name)
         perp__robot_refuse(u->r, node, "link", "there is no link '%.60s'", name);
     else
@@ -367,13 +363,14 @@ static void collect_link(urdf *u, const perp__xml_node *node)
         perp__robot_refuse(u->r, node, NULL, "link: name is missing");
         return;
     }
-    for (int i = 0; i < u->nlink; i++)
-        if (strcmp(u->link[i].name, name) == 0) {
-            perp__robot_refuse(u->r, node, "name", "link '%.60s' is there already", name);
-            return;
-        }
-    if (perp__arena_grow(&u->r->to->arena, &u->link, &u->clink, u->nlink + 1, sizeof *u->link))
-        u->link[u->nlink++] = (link){.name = name, .node = node, .joint = -1};
+    if (perp__names_find(&u->links, name) >= 0) {
+        perp__robot_refuse(u->r, node, "name", "link '%.60s' is there already", name);
+        return;
+    }
+    if (perp__arena_grow(&u->r->to->arena, &u->link, &u->clink, u->nlink + 1, sizeof *u->link) &&
+        perp__names_add(&u->links, name, u->nlink))
+        u->link[u->nlink++] =
+            (link){.name = name, .node = node, .joint = -1, .first = -1, .last = -1};
     else
         perp__robot_no_memory(u->r);
 }
@@ -391,8 +388,18 @@ static void collect_joint(urdf *u, const perp__xml_node *node)
         perp__robot_no_memory(u->r);
         return;
     }
-    u->link[child].joint = u->njoint;
-    u->joint[u->njoint++] = (joint){perp__xml_get(node, "name"), node, parent, child};
+    const char *name = perp__xml_get(node, "name");
+    link *above = &u->link[parent];
+    int k = u->njoint++;
+    u->joint[k] = (joint){name, node, parent, child, -1};
+    u->link[child].joint = k;
+    if (above->last >= 0)
+        u->joint[above->last].next = k;
+    else
+        above->first = k;
+    above->last = k;
+    if (name && perp__names_find(&u->joints, name) < 0 && !perp__names_add(&u->joints, name, k))
+        perp__robot_no_memory(u->r);
 }
 
 /* A link whose parent is there, then those below it, in the order of the file; depth is bounded as
@@ -403,9 +410,9 @@ static void add_below(urdf *u, int link_index, int depth)
         perp__robot_refuse(u->r, u->link[link_index].node, NULL, "links are nested too deeply");
         return;
     }
-    for (int k = 0; k < u->njoint && u->r->status != PERP_ERR_MEMORY; k++) {
+    for (int k = u->link[link_index].first; k >= 0 && u->r->status != PERP_ERR_MEMORY;
+         k = u->joint[k].next) {
         const joint *j = &u->joint[k];
-        if (j->parent != link_index) continue;
         int body = add_joint(u, j, u->link[link_index].body);
         if (!body) return;
         u->link[j->child].body = body;
@@ -453,7 +460,8 @@ void perp__read_urdf(perp__robot_reader *r, perp__xml_node *root)
         if (is(c, "link")) collect_link(&u, c);
     for (const perp__xml_node *c = root->child; c && r->status != PERP_ERR_MEMORY; c = c->next)
         if (is(c, "joint")) collect_joint(&u, c);
-    if (r->status != PERP_OK) return;
-    add_tree(&u);
+    if (r->status == PERP_OK) add_tree(&u);
     for (int k = 0; k < u.njoint && r->status == PERP_OK; k++) read_mimic(&u, k);
+    perp__names_clear(&u.links);
+    perp__names_clear(&u.joints);
 }
