@@ -16,8 +16,8 @@ typedef struct request {
     perp_identify_options o;
     char names[4096]; /* of `estimate`, which o.parameter points at */
     cli_list data, set, folder;
-    int quiet, as_json, rank, ranks; /* rank 0 prints and writes */
-    int waits_for;                   /* the shard of the last waiting message */
+    int quiet, as_json, resume, rank, ranks; /* rank 0 prints and writes */
+    int waits_for;                           /* the shard of the last waiting message */
     double interrupted;              /* when */
     cJSON *json;
 } request;
@@ -86,6 +86,9 @@ static const cli_option options[] = {
      "the same time and see the same REPORT.json.shards, a folder by which they share the work; "
      "the first writes the result, which is that of one process",
      INTO(shard)},
+    {"resume", NULL,
+     "with --shard: take the place of a process that is dead; it does the work again that was done",
+     INTO(resume)},
     {"o", "REPORT.json",
      "write the whole result; - is standard output (the text then goes to standard error)",
      INTO(out), .is_output = 1},
@@ -371,7 +374,9 @@ static int wait_for_shard(void *context, int shard, double seconds)
     const double UNTIL_SAID = 10, LONGEST = 5;
     request *r = context;
     if (seconds > UNTIL_SAID && r->waits_for != shard + 1) {
-        cli_say("perp identify: shard %s waits for %d/%d\n", r->shard, shard + 1, r->ranks);
+        cli_say("perp identify: shard %s waits for %d/%d; where that process is dead, begin it "
+                "again with --resume\n",
+                r->shard, shard + 1, r->ranks);
         r->waits_for = shard + 1;
     }
     if (!cli_is_interrupted()) return 0;
@@ -383,6 +388,10 @@ static int wait_for_shard(void *context, int shard, double seconds)
 static int join(request *r, perp_diag *diag)
 {
     char folder[CLI_PATH_ROOM];
+    if (r->resume && !r->shard) {
+        cli_say("perp identify: --resume needs --shard I/N\n");
+        return CLI_USAGE;
+    }
     if (!r->shard) return cli_join_ranks("identify", "", &r->rank, &r->ranks, diag);
     int code = cli_read_shard("identify", r->shard, &r->rank, &r->ranks);
     if (code != CLI_DONE || r->ranks == 1) return code;
@@ -396,7 +405,7 @@ static int join(request *r, perp_diag *diag)
         return CLI_FILE;
     }
     return cli_exit_code(
-        perp_ranks_join_folder(folder, r->rank, r->ranks, wait_for_shard, r, diag));
+        perp_ranks_join_folder(folder, r->rank, r->ranks, r->resume, wait_for_shard, r, diag));
 }
 
 static int identify(perp_model *model, const perp_dataset *data, request *r, perp_diag *diag)
@@ -428,6 +437,7 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
         perp_ranks_abort(CLI_FILE); /* the others would wait */
     }
     if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
+    if (status == PERP_ERR_UNAVAILABLE && r->ranks > 1) return CLI_FILE;
     if (status != PERP_OK) return exit_code(diag, status);
     FILE *out = cli_text_stream(r->out, r->report);
     if (!r->quiet) print_text(out, model, data, &o, &a);

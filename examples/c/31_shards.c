@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     perp_identify_options options;
     perp_identification answer = {.size = sizeof answer};
     perp_status status = PERP_OK;
-    if (shards > 1) status = perp_ranks_join_folder(argv[3], shard, shards, waits, NULL, &diag);
+    if (shards > 1) status = perp_ranks_join_folder(argv[3], shard, shards, 0, waits, NULL, &diag);
     int good = status == PERP_OK &&
                perp_model_load("examples/identify/block.perp", &model, &diag) == PERP_OK &&
                perp_dataset_create(&data) == PERP_OK &&

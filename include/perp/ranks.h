@@ -41,14 +41,20 @@ typedef int (*perp_ranks_wait)(void *context, int shard, double seconds);
 /// They exchange messages as files there, and the folder is removed at the end. This is for
 /// perp_identify. The shards of a sweep need not run at the same time.
 ///
+/// The files grow by 8 bytes for each number that a process sends. With `resume` a new process
+/// replaces a dead one. The others wait for it, or are resumed as well. It repeats the work of the
+/// dead one.
+///
 /// @param folder   on a file system that all of them share; made if it is missing
 /// @param shard    this process's number, 0 .. shards - 1, which is its rank
+/// @param resume   not 0: replace a dead process with this number, or begin if there was none
 /// @param wait     nullable: wait on; if it stops waiting, shared work ends with
 ///         PERP_ERR_UNAVAILABLE
 /// @param context  passed to wait
 /// @return PERP_OK; PERP_ERR_ARG (NULL, numbers out of range, joined before); PERP_ERR_FILE (diag
-///         says why: the folder cannot be written, or this shard has begun there before)
-PERP_API perp_status perp_ranks_join_folder(const char *folder, int shard, int shards,
+///         says why: the folder cannot be written, this shard is at work, or without `resume` it
+///         has begun there before); PERP_ERR_MEMORY
+PERP_API perp_status perp_ranks_join_folder(const char *folder, int shard, int shards, int resume,
                                             perp_ranks_wait wait, void *context, perp_diag *diag);
 
 /// Called by each process: the largest of their values. Without a join it is the own value. With it

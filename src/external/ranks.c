@@ -74,11 +74,11 @@ perp_status perp_ranks_join(int *my_rank, int *count, perp_diag *diag)
     return PERP_OK;
 }
 
-perp_status perp_ranks_join_folder(const char *folder, int shard, int shards, perp_ranks_wait wait,
-                                   void *context, perp_diag *diag)
+perp_status perp_ranks_join_folder(const char *folder, int shard, int shards, int resume,
+                                   perp_ranks_wait wait, void *context, perp_diag *diag)
 {
     if (!folder || !folder[0] || shard < 0 || shard >= shards || is_joined) return PERP_ERR_ARG;
-    perp_status status = perp__folder_begin(folder, shard, shards, wait, context, diag);
+    perp_status status = perp__folder_begin(folder, shard, shards, resume, wait, context, diag);
     if (status != PERP_OK) return status;
     speech = perp__speech_of_folder;
     rank = shard;
@@ -98,6 +98,12 @@ void perp_ranks_leave(void)
 void perp_ranks_abort(int exit_code)
 {
     if (is_joined) speech.abort(exit_code);
+}
+
+const char *perp__ranks_fault(void)
+{
+    const char *text = speech.fault ? speech.fault() : "";
+    return text[0] ? text : "another process has ended";
 }
 
 static perp_status is_done(int ok)

@@ -15,12 +15,16 @@ typedef struct perp__speech {
     int (*receive)(int from, void *bytes, int n);
     int (*gather)(double *values, const int *count, const int *begin);
     int (*most)(int *value);
+    const char *(*fault)(void); /* nullable; "": another process has ended */
 } perp__speech;
 
 /* ranks_folder.c: by files in a folder, to all others alone. */
 extern const perp__speech perp__speech_of_folder;
-perp_status perp__folder_begin(const char *path, int shard, int shards, perp_ranks_wait wait,
-                               void *context, perp_diag *diag);
+perp_status perp__folder_begin(const char *path, int shard, int shards, int resume,
+                               perp_ranks_wait wait, void *context, perp_diag *diag);
+
+/* Why another process cannot be reached any more. */
+const char *perp__ranks_fault(void);
 
 /* This process's number, and how many have joined: 0 of 1 before. */
 int perp__rank(void);

@@ -376,6 +376,8 @@ static perp_status exchange(perp__predictor *p)
     for (int k = 0; k < s->np && p->jacobian && status == PERP_OK; k++)
         status = perp__ranks_gather(p->jacobian + k * n, p->of_values);
     for (int r = 0; r < s->nrun && status == PERP_OK; r++) p->status[r] = (perp_status)p->shared[r];
+    if (status == PERP_ERR_UNAVAILABLE && !perp_diag_text(s->diag)[0])
+        perp__refuse(s->diag, status, perp__in(NULL), "%s\n", perp__ranks_fault());
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* Under a launcher of several processes a command shares its work with them or is refused; it never does all of it in each. */
+/* Under a launcher of several processes a command shares its work with them or is refused; it
+ * never does all of it in each. */
 
 #include "cli.h"
 #include "unit.h"
@@ -6,6 +7,7 @@
 #include "perp/perp.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +86,7 @@ static void need_mpi(void)
 
 static int shell(const char *format, ...)
 {
-    char command[4096];
+    char command[1 << 15];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(command, sizeof command, format, arguments);
@@ -100,8 +102,8 @@ static const char *fresh(const char *name, char path[1024])
     return path;
 }
 
-/* Lines of a section of docs/clusters.md in a folder, with fewer points and this command: what ssh would do elsewhere is done here, and sbatch's
- * tasks one after the other. */
+/* Lines of a section of docs/clusters.md in a folder, with fewer points and this command: what
+ * ssh would do elsewhere is done here, and sbatch's tasks one after the other. */
 static const char *const section_of =
     "cd '%s' && mkdir bin && ln -s '%s' bin/perp && PATH=$PWD/bin:$PATH && "
     "printf '#!/bin/sh\\nshift; exec sh -c \"$*\"\\n' > bin/ssh && chmod +x bin/ssh && "
@@ -163,7 +165,8 @@ static void a_rank_that_dies_ends_the_run_with_what_is_saved(void **state)
     (void)state;
     char whole[1024], cut[1024];
     need_mpi();
-    /* On a busy machine the run may be over before it is killed, or the launcher kill the others before they have their turn to say something: then again. */
+    /* On a busy machine the run may be over before it is killed, or the launcher kill the others
+     * before they have their turn to say something: then again. */
     int code = 0, is_said = 0;
     for (int tries = 0; (code == 0 || !is_said) && tries < 5; tries++) {
         fresh("cut", cut);
@@ -207,7 +210,8 @@ static void processes_that_cannot_share_are_refused(void **state)
 
 /* Identification over many recordings ----------------------------------------------------------- */
 
-/* Recordings of x' = -k x with noise, of different length, so that the shares of processes are not the same. */
+/* Recordings of x' = -k x with noise, of different length, so that the shares of processes are
+ * not the same. */
 static void write_recordings(const char *folder)
 {
     unsigned seed = 7;
@@ -255,7 +259,8 @@ static void compare_with_one(const char *path)
         0);
 }
 
-/* Three shards at once, the second with these options more; what each says is in said.I. Returns the largest exit code. */
+/* Three shards at once, the second with these options more; what each says is in said.I. Returns
+ * the largest exit code. */
 static int identify_in_shards(const char *out, const char *more)
 {
     int code = shell("for i in 1 2 3; do m=; [ $i != 2 ] || m='%s'; '%s' identify '%s' --data '%s' "
@@ -295,6 +300,99 @@ static void shards_that_differ_end(void **state)
                runs, out);
 }
 
+/* The shell's words that begin shard I of 3 with these options more; what it says goes to
+ * said.I. */
+static const char *shard(int i, const char *out, const char *more, char room[4096])
+{
+    snprintf(room, 4096,
+             "'%s' identify '%s' --data '%s' --threads 1 -o '%s' --shard %d/3 %s >>'%s.%d' 2>&1",
+             PERP_CLI, decay, runs, out, i, more, cli_path("said"), i);
+    return room;
+}
+
+static int die_at_the_seventh(void *context, const perp_identify_progress *progress)
+{
+    (void)context;
+    if (progress->evaluations >= 7) raise(SIGKILL);
+    return 0;
+}
+
+/* Shard 2 of 3 of the command's run, which dies within it: this program as `test_ranks --die
+ * FOLDER MODEL RUNS`. */
+static int die(char **given)
+{
+    perp_model *model;
+    perp_dataset *data;
+    perp_identify_options o;
+    perp_identification answer = {.size = sizeof answer};
+    int ok = perp_ranks_join_folder(given[0], 1, 3, 0, NULL, NULL, NULL) == PERP_OK &&
+             perp_model_load(given[1], &model, NULL) == PERP_OK &&
+             perp_dataset_create(&data) == PERP_OK &&
+             perp_dataset_read(data, given[2], NULL) == PERP_OK && perp_ranks_most(0) == 0 &&
+             perp_identify_options_default(model, &o, NULL) == PERP_OK;
+    if (!ok) return 1;
+    o.ranks = o.threads = 1, o.progress = die_at_the_seventh;
+    perp_identify(model, data, &o, &answer, NULL);
+    return 2; /* it should be dead */
+}
+
+static const char *program; /* this one */
+
+/* The second shard dies. The others wait, until `then` has been done. */
+static int with_a_dead_shard(const char *out, const char *then)
+{
+    char one[4096], three[4096];
+    return WEXITSTATUS(shell("rm -rf '%s' '%s.shards' '%s'.?; %s & p=$!; %s & q=$!; '%s' --die "
+                             "'%s.shards' '%s' '%s'; [ $? = 137 ] || exit 99; %s; wait $p && "
+                             "wait $q",
+                             out, out, cli_path("said"), shard(1, out, "", one),
+                             shard(3, out, "", three), program, out, decay, runs, then));
+}
+
+static void a_dead_shard_is_replaced(void **state)
+{
+    (void)state;
+    char out[1024], resumed[4096], then[8192];
+    identify_in_one();
+    snprintf(out, sizeof out, "%s", cli_path("taken.json"));
+    assert_int_equal(with_a_dead_shard(out, shard(2, out, "--resume", resumed)), 0);
+    compare_with_one(out);
+    assert_int_equal(shell("test ! -e '%s.shards'", out), 0);
+
+    /* A byte of its words is not as it was written: they count up to there. */
+    snprintf(then, sizeof then,
+             "printf x | dd of='%s.shards/words-2-of-3' bs=1 seek=300 conv=notrunc 2>/dev/null; "
+             "printf torn >>'%s.shards/words-2-of-3'; %s",
+             out, out, resumed);
+    assert_int_equal(with_a_dead_shard(out, then), 0);
+    compare_with_one(out);
+
+    /* All are dead. */
+    char one[4096], three[4096];
+    snprintf(then, sizeof then, "kill -9 $p $q; wait $p $q 2>/dev/null; %s & p=$!; %s & q=$!; %s",
+             shard(1, out, "--resume", one), shard(3, out, "--resume", three), resumed);
+    assert_int_equal(with_a_dead_shard(out, then), 0);
+    compare_with_one(out);
+}
+
+/* Another start: its words are others than those that the dead one said. The others go on to
+ * wait for the right one. */
+static void what_is_no_dead_shard_is_not_replaced(void **state)
+{
+    (void)state;
+    char out[1024], resumed[4096], other[4096], living[4096], then[16384];
+    identify_in_one();
+    snprintf(out, sizeof out, "%s", cli_path("held.json"));
+    snprintf(then, sizeof then, "! %s || exit 98; ! %s || exit 97; %s",
+             shard(2, out, "--resume --set k=3", other), shard(1, out, "--resume", living),
+             shard(2, out, "--resume", resumed));
+    assert_int_equal(with_a_dead_shard(out, then), 0);
+    compare_with_one(out);
+    assert_int_equal(shell("grep -q 'came to other numbers' '%s.2'", cli_path("said")), 0);
+    assert_int_equal(shell("grep -q '1 of 3 is at work' '%s.1'", cli_path("said")), 0);
+    cli_expect(1, NULL, "--resume needs --shard", "identify '%s' --data '%s' --resume", decay, runs);
+}
+
 static void ranks_and_one_process_identify_the_same(void **state)
 {
     (void)state;
@@ -316,8 +414,10 @@ static void ranks_and_one_process_identify_the_same(void **state)
     assert_int_equal(shell("grep -q 'implicit is for one process' '%s'", cli_path("said")), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    program = argv[0];
+    if (argc == 5 && strcmp(argv[1], "--die") == 0) return die(argv + 2);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launcher_is_known_by_what_it_says),
         cmocka_unit_test(commands_of_one_process_are_refused_under_a_launcher),
@@ -329,6 +429,8 @@ int main(void)
         cmocka_unit_test(ranks_and_one_process_identify_the_same),
         cmocka_unit_test(shards_of_a_folder_and_one_process_identify_the_same),
         cmocka_unit_test(shards_that_differ_end),
+        cmocka_unit_test(a_dead_shard_is_replaced),
+        cmocka_unit_test(what_is_no_dead_shard_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
