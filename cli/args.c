@@ -80,6 +80,11 @@ int cli_exit_code(perp_status status)
     }
 }
 
+int cli_file_code(perp_status status)
+{
+    return status == PERP_ERR_UNAVAILABLE ? CLI_FILE : cli_exit_code(status);
+}
+
 /* "NAME=VALUE"; the name is the caller's to free. */
 static int read_setting(const char *command, const char *setting, char **name, double *value)
 {

@@ -198,6 +198,8 @@ perp_integrator cli_recommend(const perp_model *model);
 /* The exit code for a failed call. That memory ran out is kept, and said when the command ends,
  * whatever it ends with. */
 int cli_exit_code(perp_status status);
+/* The exit code for reading a file: the library that reads it may be missing, as the file may. */
+int cli_file_code(perp_status status);
 int cli_is_out_of_memory(void);
 
 #endif

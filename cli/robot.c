@@ -247,7 +247,7 @@ int cli_check_robot(const cli_args *args, const char *file, int as_json)
     if (code != CLI_DONE) return code;
     cJSON *json = as_json ? cli_json_begin("check") : NULL;
     perp_status status = load(file, NULL, &robot, &bodies, &diag);
-    code = cli_exit_code(status);
+    code = cli_file_code(status);
     if (status == PERP_OK) {
         perp_robot_parts p = *perp_robot_get_parts(robot);
         counts n = count(&p, bodies);
@@ -622,7 +622,7 @@ int cli_simulate_robot(const cli_robot_run *run)
         r.step = o.step;
         status = perp_robot_create_bodies(robot, &o, &bodies, &diag);
     }
-    code = cli_exit_code(status);
+    code = cli_file_code(status);
     if (code == CLI_DONE && !(own.to > 0 && own.to / r.step < 1e15)) {
         cli_say("perp simulate: --to: a time > 0 is expected\n");
         code = CLI_USAGE;

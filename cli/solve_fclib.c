@@ -195,7 +195,7 @@ int solve_fclib(const char *path, const char *method, const cli_contact_options 
                 path, method);
         return CLI_USAGE;
     }
-    int code = cli_exit_code(perp_fclib_read(path, &file, diag)), is_taken = 0;
+    int code = cli_file_code(perp_fclib_read(path, &file, diag)), is_taken = 0;
     const perp_fclib_problem *p = file ? perp_fclib_problem_of(file) : NULL;
     const char *name = p && p->title && *p->title ? p->title : path;
     if (code == CLI_DONE && given->warm && !perp_fclib_impulses(file)) {
