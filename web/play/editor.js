@@ -122,13 +122,14 @@ export class Editor {
                 .map(m => [place(line, m.column), place(line, m.column + Math.max(1, m.length)), m]);
         for (const [from, to] of [...colored, ...under]) ends.add(from).add(Math.min(to, line.length));
         const cuts = [...ends].sort((a, b) => a - b);
-        for (let k = 0; k + 1 < cuts.length; k++) {
+        for (let k = 0, c = 0; k + 1 < cuts.length; k++) {
+            while (c < colored.length && colored[c][1] <= cuts[k]) c++; // they follow each other
             const span = document.createElement('span'),
                 inside = ([from, to]) => from <= cuts[k] && cuts[k + 1] <= to,
-                color = colored.find(inside),
+                color = colored[c] && inside(colored[c]) ? colored[c][2] : '',
                 mark = under.find(inside);
             span.textContent = line.slice(cuts[k], cuts[k + 1]);
-            span.className = [color?.[2], mark && (mark[2].isError ? 'wrong' : 'doubtful')].filter(Boolean).join(' ');
+            span.className = [color, mark && (mark[2].isError ? 'wrong' : 'doubtful')].filter(Boolean).join(' ');
             host.append(span);
         }
         if (!line) host.append('\u200b');

@@ -441,6 +441,14 @@ await test('long texts are plain, and edited', async () => {
     await other.close();
 });
 
+// 200 bytes of an address that are one line of 131072 numbers.
+await test('a long line is coloured', async () => {
+    const packed = deflateRawSync(Buffer.from('1 '.repeat(131072))).toString('base64url'),
+        other = await start('#m=' + packed, {mayFail: true});
+    await other.waitForFunction(() => document.querySelectorAll('#paint .number').length === 131072);
+    await other.close();
+});
+
 await test('a reload keeps the text', async () => {
     await drawnAgain(page, () => write(page, short + '# kept\n'));
     await page.waitForTimeout(1000);
