@@ -114,7 +114,7 @@ static void fail_each(const story *s, int every)
     if (status != PERP_OK) fail_msg("%s", perp_diag_text(&said));
     perp_diag_clear(&said);
     it.keep = 0;
-    every *= NEXT_FAILURE;
+    every *= (int)next_failure();
     for (told t = {.reached = 1}; t.reached; k += every) {
         t = tell(k, identify_it, &it);
         if (t.status == PERP_OK && !it.same) fail_msg("allocation %ld failed: another answer", k);

@@ -103,7 +103,7 @@ static void fail_each(const char *model_text, perp_plan_outcome expected)
     task it = {model_text, expected};
     long k = 1;
     for (told t = {.reached = 1}; t.reached || t.status != PERP_OK;
-         k += NEXT_FAILURE) { /* or only a message was lost */
+         k += next_failure()) { /* or only a message was lost */
         t = tell(k, plan_it, &it);
         assert_true(k < 100000);
     }
