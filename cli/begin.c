@@ -26,7 +26,8 @@ static int is_number(const char *text, double *x)
     return end > text && !*end && isfinite(*x);
 }
 
-/* FILE or FILE:T, T a number; in start->file, and *at, NaN: the last row. 0 when memory is out. */
+/* FILE or FILE:T, T a number; in start->file, and *at, NaN: the last row. Returns 0 when memory is
+ * out. */
 static int split(const char *from, cli_start *start, double *at)
 {
     struct stat found;

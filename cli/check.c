@@ -229,7 +229,7 @@ static void print_matrix(const perp_check_report *r)
     }
     if (r->active == 0) {
         printf("M at the initial state: empty, %s\n",
-               r->cones ? "all friction is in round cones" : "there is no pair");
+               r->cones ? "all friction is in exact cones" : "there is no pair");
         return;
     }
     printf("M at the initial state (%d x %d): symmetric %s, positive definite %s, semidefinite %s, "

@@ -167,8 +167,8 @@ typedef struct cli_budget {
     double seconds, megabytes; /* of the clock; of address space */
 } cli_budget;
 
-/* From now on the end of the time is a signal like the others, and is reported. 0: the system does
- * not limit memory so. */
+/* From now on the end of the time is a signal like the others, and is reported. Returns 0: the
+ * system does not limit memory so. */
 int cli_keep_to(const cli_budget *budget);
 
 /* The name of a result, at `room`, or `path` itself. That of a run that stopped early is

@@ -56,7 +56,7 @@ const cli_command cli_command_export = {
         "simulators import: its text, what it\n"
         "uses, and one library that runs it; nothing is compiled. Every step is verified as by "
         "perp simulate; one without a\n"
-        "verified solution ends with Discard, and the importer is told the pair at fault.\n"
+        "verified solution ends with Discard, and the importer gets the pair at fault.\n"
         "Or, with the word c before the file, as C99 for anything that has a compiler: a source, a "
         "header, and a program "
         "that runs\n"

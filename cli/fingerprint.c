@@ -22,7 +22,7 @@ static uint64_t take_bytes(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-/* Of the file's bytes. 0 if the file cannot be read, or is none. */
+/* Of the file's bytes. Returns 0 if the file cannot be read, or is none. */
 int cli_fingerprint(const char *path, char text[17])
 {
     unsigned char bytes[1 << 14];

@@ -15,7 +15,7 @@ int cli_fingerprint(const char *path, char text[17]);
 void cli_fingerprint_data(const perp_dataset *data, char text[17]);
 
 /* The present path of a file that a run names: beside the CSV file, a regular file with the hash
- * that the run has for it. 0: there is none. */
+ * that the run has for it. Returns 0: there is none. */
 int cli_find_file(const perp_trajectory *run, const char *csv, const char *path, char *found,
                   size_t size);
 

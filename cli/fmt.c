@@ -33,7 +33,7 @@ const cli_command cli_command_fmt = {
              "sums spaced out, products and what is in an index tight. Only blanks change; "
              "comments and lines "
              "stay, and what is\n"
-             "in that style already is not touched.",
+             "in that style does not change.",
     .notes = "examples:\n"
              "  perp fmt block.perp\n"
              "  perp fmt block.perp --check\n"

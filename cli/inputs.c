@@ -13,7 +13,7 @@ typedef struct table_setting {
 } table_setting;
 
 /* A colon belongs to the file's name where a folder or the name of an existing file goes on behind
- * it. 0 when memory is out. */
+ * it. Returns 0 when memory is out. */
 static int split_setting(const char *setting, table_setting *s)
 {
     size_t size = strlen(setting) + 1;

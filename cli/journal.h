@@ -48,8 +48,8 @@ perp_status cli_journal_write(cli_journal *journal, const char *path, cJSON *hea
  * given here. */
 perp_status cli_journal_add(cli_journal *journal, const perp_sweep_result *result);
 
-/* The job with this number, in ascending order of calls. 1: found; 0: it is not in the journal; -1:
- * the journal is damaged (reported), or memory is out. */
+/* The job with this number, in ascending order of calls. Returns 1: found; 0: it is not in the
+ * journal; -1: the journal is damaged (reported), or memory is out. */
 int cli_journal_find(cli_journal *journal, long long job, cli_job *found);
 
 void cli_journal_close(cli_journal *journal);

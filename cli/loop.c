@@ -322,7 +322,7 @@ void cli_loop_print(const cli_loop *u, FILE *out)
     fprintf(out, "noise: simulated by %s, %d steps in one of the plan's\n",
             perp_integrator_name(u->by), FINER);
     for (int closed = 0; closed < 2; closed++) {
-        fprintf(out, "%s, %d of %d runs with noise went through; at the end off by at most",
+        fprintf(out, "%s, %d of %d runs with noise went through; largest error at the end",
                 how[closed], u->ended[closed], u->runs);
         for (int i = 0; i < u->ns; i++)
             fprintf(out, "%s %s %.3g", i ? "," : "", state_name(u, i), u->off[closed][i]);

@@ -323,7 +323,7 @@ static int step_into(const perp_outline *outline, size_t byte, const char *word,
     return 0;
 }
 
-/* The prefix of the names that the path leads to, "train[1].". 0: to none. */
+/* The prefix of the names that the path leads to, "train[1].". Returns 0: to none. */
 static int follow(const perp_outline *outline, const char *s, size_t from, size_t to, size_t byte,
                   char *within)
 {

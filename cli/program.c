@@ -168,7 +168,7 @@ static int print_ampl_help(void)
 }
 
 /* What a solver is asked beside a stub: its version by -v, its keys by -= (as AMPL does) or --help.
- * -1: neither. */
+ * Returns -1: neither. */
 static int answer_question(const char *word)
 {
     if (strcmp(word, "-v") == 0 || strcmp(word, "--version") == 0) {

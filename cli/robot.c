@@ -286,7 +286,7 @@ static int count_activations(const perp_robot_parts *p)
     return n;
 }
 
-/* "lift.act"; of one without a name "actuator2.act". 0: it has no activation. */
+/* "lift.act"; of one without a name "actuator2.act". Returns 0: it has no activation. */
 static int name_activation(const perp_robot_parts *p, int i, char *name, size_t size)
 {
     const char *own = p->actuator_name[i];

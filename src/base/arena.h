@@ -25,7 +25,7 @@ char *perp__arena_string(perp__arena *arena, const char *text, size_t length);
 void perp__arena_clear(perp__arena *arena);
 
 /* Let *array, of the arena, have room for `needed` elements of `size` bytes; the new ones are zero.
- * 0 when memory is out. */
+ * Returns 0 when memory is out. */
 int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed, size_t size);
 
 int perp__enlarge(void *array, int *capacity, int needed, size_t size);

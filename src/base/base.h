@@ -49,8 +49,8 @@ perp_status perp__out_of_memory(perp_diag *diag, const char *name);
  * from ours. */
 void perp__options_give(void *options, size_t size, const void *own, size_t own_size);
 
-/* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size
- * or fields beyond ours. */
+/* Our defaults, overwritten by what the caller gives, NULL: nothing. Returns 0: what he gives has
+ * no size or fields beyond ours. */
 int perp__options_take(void *own, size_t own_size, const void *options);
 
 /* Has the caller of a function set the size of its result, to what this library fills? NULL: it

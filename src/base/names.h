@@ -23,7 +23,7 @@ typedef struct perp__names {
     int size, count; /* places, a power of two; names */
 } perp__names;
 
-/* Add a name that is not there yet, with a value >= 0. 0 when memory is out. */
+/* Add a name that is not there yet, with a value >= 0. Returns 0 when memory is out. */
 int perp__names_add(perp__names *names, const char *text, int value);
 
 /* Is the name one of a pattern, in which * stands for any characters? */

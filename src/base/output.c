@@ -240,8 +240,8 @@ int perp__output_open(perp__output *o, const char *path, int in_place)
     return 0;
 }
 
-/* Flush and close. 0: it could not be written, errno says why. A name that replaces another is
- * given only to bytes that are on the disc. */
+/* Flush and close. Returns 0: it could not be written, errno says why. A name that replaces another
+ * is given only to bytes that are on the disc. */
 static int finish(perp__output *o, perp__output_end end)
 {
     errno = 0;

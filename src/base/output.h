@@ -28,22 +28,22 @@ typedef enum perp__output_end { PERP__REPLACE, PERP__PARTIAL, PERP__DISCARD } pe
 
 /* Begin to write. A regular file gets another name in its folder, with the mode and, where
  * permitted, the owner of the old file. Other files ("-" is standard output), and all files with
- * `in_place`, are written in place. 0: errno says why not. */
+ * `in_place`, are written in place. Returns 0: errno says why not. */
 int perp__output_open(perp__output *output, const char *path, int in_place);
 
 /* Flush, close, and give the file its name, that of a partial file, or none; what was written in
- * place stays. A file that could not be written has none. Clears the output. 0: errno says why
- * not. */
+ * place stays. A file that could not be written has none. Clears the output. Returns 0: errno says
+ * why not. */
 int perp__output_close(perp__output *output, perp__output_end end);
 
 /* The same of n files: they get their names when all are on the disc, or none of them does. */
 int perp__output_close_all(perp__output *output, int n, perp__output_end end);
 
 /* A file of whole lines to go on with: a regular file, made where there is none, for reading and
- * writing. -1: errno says why not. */
+ * writing. Returns -1: errno says why not. */
 int perp__output_keep(const char *path);
 
-/* Make an empty file. 0: errno says why not; EEXIST: another process was first. */
+/* Make an empty file. Returns 0: errno says why not; EEXIST: another process was first. */
 int perp__output_claim(const char *path);
 
 /* A file that perp_file_abandon is to remove, by a malloc'ed name (NULL is fine): its place; and no

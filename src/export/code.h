@@ -21,7 +21,8 @@ typedef struct perp__code {
     perp_diag *diag;
 } perp__code;
 
-/* code_text.c: the header, the source, and a program that runs them. 0 when memory is out. */
+/* code_text.c: the header, the source, and a program that runs them. Returns 0 when memory is
+ * out. */
 int perp__code_write(perp__code *c, perp__text *header, perp__text *source, perp__text *program);
 
 /* code_names.c: one C name for each of n names, malloc'ed, one after the other with a zero after

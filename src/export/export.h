@@ -35,8 +35,8 @@ typedef struct perp__fmu_variable {
 perp__fmu_variable *perp__fmu_variables(const perp_model *model, const perp_simulation_options *o,
                                         int *n);
 
-/* Let the run's options name the inputs among them; names are in `list`, malloc'ed. 0 when memory
- * is out. */
+/* Let the run's options name the inputs among them; names are in `list`, malloc'ed. Returns 0 when
+ * memory is out. */
 int perp__fmu_drive(const perp__fmu_variable *variable, int n, perp_simulation_options *options,
                     const char ***list);
 

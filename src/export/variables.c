@@ -29,7 +29,7 @@ static perp__fmu_role role_of(const perp_model *m, perp_symbol_kind kind, int i,
 }
 
 /* A run by moreau, whose forces have impulses; NULL by another method, or where it does not begin.
- * 0: memory. */
+ * Returns 0: memory. */
 static int begin_impulses(const perp_model *model, const perp_simulation_options *options,
                           perp_simulation **sim)
 {

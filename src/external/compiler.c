@@ -81,8 +81,8 @@ static void first_line(int from, char *line, size_t size)
     line[strcspn(line, "\r\n")] = 0;
 }
 
-/* Start it in a process group of its own, which a signal to this process ends. 0: it could not be
- * started. */
+/* Start it in a process group of its own, which a signal to this process ends. Returns 0: it could
+ * not be started. */
 static pid_t start(char *const *argument, int out)
 {
     posix_spawn_file_actions_t files;

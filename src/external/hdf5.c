@@ -279,7 +279,7 @@ static const H5FD_class_t channel_class = {
     .truncate = channel_truncate,
     .fl_map = H5FD_FLMAP_DICHOTOMY};
 
-/* How files are opened: by the channel. -1: HDF5 has no memory for it. */
+/* How files are opened: by the channel. Returns -1: HDF5 has no memory for it. */
 static hid_t access_by_channel(void)
 {
     static hid_t how = H5I_INVALID_HID, class = H5I_INVALID_HID;

@@ -45,7 +45,7 @@ typedef struct perp__petsc {
     void (*halo_sum)(perp__halo *halo, double *x); /* n x width: over all that have the place */
 
     /* SNES VI: reduced space (vinewtonrsls), or semismooth (vinewtonssls). z: guess, then the last
-     * iterate. 0: memory. */
+     * iterate. Returns 0: memory. */
     int (*solve_vi)(const perp__vi *problem, int is_semismooth, int max_iter, double *z,
                     int *iterations);
 

@@ -21,7 +21,7 @@ double perp__sparse_ldl_size(perp__sparse_ldl *ldl);
 
 /* Factor with these values. 1, and the number of negative eigenvalues; 0: singular; -1: memory. */
 int perp__sparse_ldl_factor(perp__sparse_ldl *ldl, double *value, int *negative);
-/* Solve A x = b in place with the last factors. 0 if that fails. */
+/* Solve A x = b in place with the last factors. Returns 0 if that fails. */
 int perp__sparse_ldl_solve(perp__sparse_ldl *ldl, double *b);
 
 #endif

@@ -64,7 +64,8 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* Those that entries of M join; dof is the size of the largest body, however large. 0: memory. */
+/* Those that entries of M join; dof is the size of the largest body, however large. Returns 0:
+ * memory. */
 static int join_bodies(const perp_fclib_matrix *M, perp__arena *arena, bodies *b)
 {
     int nv = M->columns, *parent;
@@ -96,7 +97,7 @@ static int find_bodies(const perp_fclib_problem *p, perp__arena *arena, bodies *
 }
 
 /* inv(A) of a symmetric positive definite k x k matrix, by Cholesky; the other rows and columns
- * stay 0. 0: it is none. */
+ * stay 0. Returns 0: it is none. */
 static int invert(int k, int dof, const double *A, double *out)
 {
     double L[K * K] = {0}, most = 0;

@@ -55,7 +55,7 @@ static perp_status set_penalty(perp__fclib_cones *s, perp__cones_run *run, doubl
     return perp__cones_factor(s);
 }
 
-/* One iteration. 0: no solution. */
+/* One iteration. Returns 0: no solution. */
 static int iterate(perp__fclib_cones *s, double *x, double *v, double *z, double *y, sums *to)
 {
     for (int i = 0; i < s->nc + s->nl; i++)

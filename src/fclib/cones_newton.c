@@ -102,7 +102,7 @@ static void rotate(double h[][BASIS + 1], int k, double *cosine, double *sine, d
 }
 
 /* step = -inv(J) F by GMRES, to `until` of it; its first vector is the step of the symmetric part.
- * 0: no solve. */
+ * Returns 0: no solve. */
 static int solve_step(newton *w, double until)
 {
     int n = w->s->nv, k = 0;

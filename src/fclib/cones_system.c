@@ -133,8 +133,8 @@ static int take_masses(perp__fclib_cones *s, perp__arena *arena, const char **wh
     return 1;
 }
 
-/* Items: which velocities, in the order of first sight; entries of a dense block. 0: memory, or too
- * many. */
+/* Items: which velocities, in the order of first sight; entries of a dense block. Returns 0:
+ * memory, or too many. */
 static int take_items(perp__fclib_cones *s, perp__arena *arena)
 {
     int *place, entries = s->B.start[s->m], ntouch = 0, items = s->nc + s->nl;

@@ -17,8 +17,8 @@ static inline int perp__fclib_is_global(const perp_fclib_problem *p)
     return p->M.start != NULL;
 }
 
-/* A' : the rows of A as columns, those of one place added up, ascending. 0: memory, which the arena
- * remembers. */
+/* A' : the rows of A as columns, those of one place added up, ascending. Returns 0: memory, which
+ * the arena remembers. */
 int perp__fclib_transpose(const perp_fclib_matrix *A, perp__arena *arena, perp_fclib_matrix *out);
 
 /* y += scale A x, and Y += |scale A| |x| where Y is not NULL; or with A'. A matrix that is not
@@ -45,7 +45,7 @@ perp_status perp__fclib_system_create(perp__fclib_system *s, const perp_fclib_pr
                                       perp__arena *arena, perp_diag *diag);
 void perp__fclib_system_clear(perp__fclib_system *s);
 
-/* x of impulses r. 0: factors do not serve. */
+/* x of impulses r. Returns 0: factors do not serve. */
 int perp__fclib_eliminated(perp__fclib_system *s, const double *r, double *x);
 
 /* The problem as blocks of W, all in the arena. PERP_ERR_DATA: W is too large. */

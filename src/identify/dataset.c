@@ -140,7 +140,7 @@ static int is_table(const char *name)
            (strcmp(dot, ".csv") == 0 || strcmp(dot, PERP_BINARY_SUFFIX) == 0);
 }
 
-/* Paths of the folder's tables, sorted. 0 when memory is out. */
+/* Paths of the folder's tables, sorted. Returns 0 when memory is out. */
 static int list_folder(DIR *folder, const char *path, char ***list, int *n)
 {
     int capacity = 0;

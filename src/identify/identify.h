@@ -135,7 +135,8 @@ double perp__cost_at(perp__problem *problem, const double *z, double *residual);
 /* Levenberg-Marquardt from minimum->z, a point of the box. */
 void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
 /* One step from a flat point. The derivatives are differences over `width`, which are those of the
- * motion smoothed over it. The step's length is the best of several. 1 if it lowered the cost. */
+ * motion smoothed over it. The step's length is the best of several. Returns 1 if it lowered the
+ * cost. */
 int perp__move_smoothed(perp__problem *problem, perp__minimum *minimum, double width);
 int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
 /* Set the width from the derivatives at a point (whose residual is filled in). It is narrow, unless

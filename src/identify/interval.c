@@ -168,7 +168,7 @@ static void judge_memory(judge *j, int column)
                sure = fabs(rho) * sqrt((double)pairs) > SIGMAS && fabs(rho) > 0.1;
         if (pairs < FEW || (!(sure > 0) && !(lag == 1 && rho > 0.5))) continue;
         REFUSE(j,
-               "what is left over in %s is no noise: residuals %d row%s apart have the correlation "
+               "the residuals of %s are not noise: residuals %d row%s apart have the correlation "
                "%.2f; this is not the best fit, or the model errs, or noise lasts longer than a "
                "row%s",
                c->name, lag, lag == 1 ? "" : "s", rho, remedy);
@@ -192,7 +192,7 @@ static void judge_size(judge *j, int column)
     if (!is_too_large(j, column)) return;
     REFUSE(
         j,
-        "what is left over in %s is %.3g times its stated noise: this is not the best fit, or the "
+        "the residuals of %s are %.3g times its stated noise: this is not the best fit, or the "
         "model errs, or there is more noise",
         c->name, ratio);
 }
@@ -252,7 +252,7 @@ static double straight_cost(const judge *j, const double *dz)
 }
 
 /* A step to the end of the interval of parameter i, with the others following by their covariance:
- * a step in z, shortened to stay in the box. 0: there is no room. */
+ * a step in z, shortened to stay in the box. Returns 0: there is no room. */
 static int step_to_end(const judge *j, int i, double share, double *dz, double *z)
 {
     const perp_identification *r = j->result;

@@ -267,7 +267,7 @@ static void add_side(kkt *k, int side, int multiplier, int slack, double weight)
     add(k, -1, weight, slack, -1);
 }
 
-/* The rows at the corners of the box, in the model's units. 0: a sample is missing. */
+/* The rows at the corners of the box, in the model's units. Returns 0: a sample is missing. */
 static int read_corners(kkt *k, int step)
 {
     const perp__study *s = k->inner.study;

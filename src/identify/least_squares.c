@@ -119,8 +119,8 @@ double perp__cost_at(perp__problem *p, const double *z, double *residual)
     return status == PERP_OK ? perp__cost_of(p, residual) : (double)INFINITY;
 }
 
-/* Central differences, one-sided at the ends of the range and where one side has no value. 0 where
- * neither has. */
+/* Central differences, one-sided at the ends of the range and where one side has no value. Returns
+ * 0 where neither has. */
 static int difference_column(perp__problem *p, const perp__minimum *at, int j, double dz,
                              double *column)
 {
@@ -147,7 +147,7 @@ static int difference_column(perp__problem *p, const perp__minimum *at, int j, d
     return 1;
 }
 
-/* Exact derivatives, scaled to z. 0 where there are none. */
+/* Exact derivatives, scaled to z. Returns 0 where there are none. */
 static int differentiate_exactly(perp__problem *p, const perp__minimum *at, double *jacobian)
 {
     double theta[MOST];

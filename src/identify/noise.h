@@ -13,7 +13,7 @@ typedef struct perp__noise {
     double *information; /* n x np x np: J'J of the column's residuals */
 } perp__noise;
 
-/* Residuals go round the columns; none: all are of one kind. 0 when memory is out. */
+/* Residuals go round the columns; none: all are of one kind. Returns 0 when memory is out. */
 int perp__noise_create(const perp__problem *problem, const perp__minimum *minimum, int columns,
                        perp__noise *noise);
 void perp__noise_clear(perp__noise *noise);

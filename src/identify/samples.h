@@ -61,8 +61,8 @@ void perp__samples_clear(perp__samples *samples);
 double perp__samples_value(const perp__samples *samples, int condition, int sample,
                            const double *theta);
 
-/* Estimates and their intervals without a covariance; shared by lp and svd. 0 when memory is
- * out. */
+/* Estimates and their intervals without a covariance; shared by lp and svd. Returns 0 when memory
+ * is out. */
 int perp__samples_report(const perp__study *study, const perp__samples *samples,
                          const double *theta, perp_identification *result);
 

@@ -30,7 +30,7 @@ static int is_measured(const perp__study *s, int k)
     return measured && !s->depends[k];
 }
 
-/* The noise of each state that starts from a measured column. 0: there is none. */
+/* The noise of each state that starts from a measured column. Returns 0: there is none. */
 static int find_noise(const perp__study *s, const perp_identification *result, double *sigma)
 {
     int found = 0;
@@ -147,7 +147,7 @@ static int take(const perp__study *s, const perp__problem *p, const perp__minimu
                                e->name, what, before[i], e->std_error);
         if (ok && is_off)
             ok = perp__finding(result,
-                               "%s: %s, and as noisy as the others: the estimate is off by "
+                               "%s: %s, and as noisy as the others: the estimate has an error of "
                                "roughly %+.2g; a longer --horizon lessens that",
                                e->name, what, bias);
         *is_biased |= is_off;

@@ -66,7 +66,7 @@ int perp__set_parameters(const perp__study *s, perp_model *model, const double *
     return 1;
 }
 
-/* Is an item written in terms of the symbols with column_of >= 0? -1 when memory is out. */
+/* Is an item written in terms of the symbols with column_of >= 0? Returns -1 when memory is out. */
 static int is_written_with(const perp_model *m, const perp__item *item, const int *column_of)
 {
     if (item->is_set || item->expr < 0) return 0;

@@ -67,7 +67,8 @@ static void fill(const table *t, const double *A, int lda, const double *unit)
     }
 }
 
-/* The first row with one entry left, else that of the largest open entry. -1 if it is too small. */
+/* The first row with one entry left, else that of the largest open entry. Returns -1 if it is too
+ * small. */
 static int choose_row(const table *t)
 {
     int best = -1;

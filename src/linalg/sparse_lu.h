@@ -14,11 +14,12 @@ perp__sparse_zlu *perp__sparse_zlu_create(int n, const int *start, const int *co
 void perp__sparse_lu_destroy(perp__sparse_lu *lu);
 void perp__sparse_zlu_destroy(perp__sparse_zlu *lu);
 
-/* Factor the matrix with these values; pivots are chosen. 0: it is singular, or memory is out. */
+/* Factor the matrix with these values; pivots are chosen. Returns 0: it is singular, or memory is
+ * out. */
 int perp__sparse_lu_factor(perp__sparse_lu *lu, const double *value);
 int perp__sparse_zlu_factor(perp__sparse_zlu *lu, const double _Complex *value);
 
-/* The same with the pivots of the last factors. 0: they do not serve, or there are none. */
+/* The same with the pivots of the last factors. Returns 0: they do not serve, or there are none. */
 int perp__sparse_lu_refactor(perp__sparse_lu *lu, const double *value);
 int perp__sparse_zlu_refactor(perp__sparse_zlu *lu, const double _Complex *value);
 
@@ -31,7 +32,7 @@ int perp__sparse_lu_fill(const perp__sparse_lu *lu);
 int perp__sparse_zlu_fill(const perp__sparse_zlu *lu);
 
 /* Solve A x = b for each of `count` columns of b (n x count), or A' x = b (not conjugated), in
- * place with the last factors. 0: there are none. */
+ * place with the last factors. Returns 0: there are none. */
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b, int count);
 int perp__sparse_zlu_solve(perp__sparse_zlu *lu, double _Complex *b, int count);
 int perp__sparse_lu_solve_transposed(perp__sparse_lu *lu, double *b);

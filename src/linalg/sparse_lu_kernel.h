@@ -167,8 +167,8 @@ static double LOCAL(eliminate)(LU *lu, int i, int top)
     return largest;
 }
 
-/* The entry of row i of U that becomes the pivot: the preferred one unless it is too small. -1: all
- * are 0, or one is not finite. */
+/* The entry of row i of U that becomes the pivot: the preferred one unless it is too small. Returns
+ * -1: all are 0, or one is not finite. */
 static int LOCAL(choose)(const LU *lu, int i)
 {
     int best = -1, preferred = -1;

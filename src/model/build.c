@@ -286,7 +286,7 @@ static int may_stand(perp__builder *b, const perp__statement *s)
                   (s->kind == STATEMENT_BLOCK && s->block_kind != PERP__BLOCK_draw);
     if (!(is_definition && b->inside > 1) && !(is_task && b->space != &b->root)) return 1;
     perp__error(b->source, s->at, s->end, "%s cannot stand in a part%s",
-                is_definition ? "a definition" : "what is said of the whole model",
+                is_definition ? "a definition" : "a statement about the whole model",
                 is_definition ? ", a loop or an if" : "");
     return 0;
 }

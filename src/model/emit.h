@@ -24,8 +24,8 @@ typedef struct perp__emit_style {
 
 /* The text for n tapes of one workspace, in the order of evaluation: declarations, then
  * `void NAME0a(w)`, `void NAME0b(w)` and so on. These are the instructions of a tape before its cut
- * and after it. They write roots, and values that the other tapes and the second part read. 0 when
- * memory is out. */
+ * and after it. They write roots, and values that the other tapes and the second part read. Returns
+ * 0 when memory is out. */
 int perp__emit(perp__text *text, const char *name, const perp__emitted *emitted, int n,
                perp__emit_style *style);
 

@@ -435,7 +435,7 @@ static void free_met(met *m)
     if (m->slot != m->few) free(m->slot);
 }
 
-/* Room for four times as many, with what is in the list. 0 when memory is out. */
+/* Room for four times as many, with what is in the list. Returns 0 when memory is out. */
 static int widen(met *m, const nodes *list)
 {
     if (m->size > INT32_MAX / 4) return 0;
@@ -458,7 +458,7 @@ static int visit(met *m, int node, nodes *list)
     return append(list, node) && (2 * list->n <= m->size || widen(m, list));
 }
 
-/* The nodes in the order in which they are met. 0 when memory is out. */
+/* The nodes in the order in which they are met. Returns 0 when memory is out. */
 static int collect(const perp__graph *graph, const perp_expr *roots, int nroots, met *m,
                    nodes *list)
 {

@@ -116,17 +116,17 @@ void perp__graph_values(const perp__graph *graph, const double *symbol, double *
 void perp__graph_values_to(const perp__graph *graph, perp_expr last, const double *symbol,
                            double *value);
 
-/* The value of one expression. 0 when memory is out. */
+/* The value of one expression. Returns 0 when memory is out. */
 int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbol, double *value);
 
 /* First node reachable from the roots whose operands are numbers and whose value is not finite; -1
- * if none. Symbols that are NaN count as not known, and so does what depends on them. -2 when
- * memory is out. */
+ * if none. Symbols that are NaN count as not known, and so does what depends on them. Returns -2
+ * when memory is out. */
 int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots,
                            const double *symbol);
 
-/* Copy expressions into another graph (or the same), replacing symbol s by map[s]. 0 when memory is
- * out. */
+/* Copy expressions into another graph (or the same), replacing symbol s by map[s]. Returns 0 when
+ * memory is out. */
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
                      const perp_expr *map, perp_expr *copies);
 
@@ -147,21 +147,21 @@ typedef struct perp__sparse_row {
 
 void perp__sparse_row_clear(perp__sparse_row *row);
 
-/* Gradient of e, by one reverse sweep. column_of[s] is the column of symbol s, or -1. 0 when memory
- * is out. */
+/* Gradient of e, by one reverse sweep. column_of[s] is the column of symbol s, or -1. Returns 0
+ * when memory is out. */
 int perp__gradient(perp__graph *graph, perp_expr e, const int *column_of, perp__sparse_row *row);
 
 /* Derivatives by ncol columns and, behind them, by quantities whose own are inner[k] become
- * derivatives by those columns alone. 0 when memory is out. */
+ * derivatives by those columns alone. Returns 0 when memory is out. */
 int perp__chain(perp__graph *graph, perp__sparse_row *row, int ncol, const perp__sparse_row *inner);
 
-/* Lower triangle of the Hessian of e: column[k] = i * ncol + j with j <= i. 0 when memory is out.
- */
+/* Lower triangle of the Hessian of e: column[k] = i * ncol + j with j <= i. Returns 0 when memory
+ * is out. */
 int perp__hessian(perp__graph *graph, perp_expr e, const int *column_of, int ncol,
                   perp__sparse_row *row);
 
 /* How e depends on the symbols with column_of[s] >= 0: 0 not at all, 1 affinely, 2 otherwise. If 2
- * and `where` is not NULL, the first node that makes it so. -1 when memory is out. */
+ * and `where` is not NULL, the first node that makes it so. Returns -1 when memory is out. */
 int perp__degree(const perp__graph *graph, perp_expr e, const int *column_of, int *where);
 
 /* The same of all nodes: degree has graph->count entries. */

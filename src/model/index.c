@@ -105,7 +105,7 @@ static void find_given(reading *r)
     }
 }
 
-/* One more than what its rate reads; what a given var reads. 1: something changed. */
+/* One more than what its rate reads; what a given var reads. Returns 1: something changed. */
 static int spread(reading *r)
 {
     int changed = 0;
@@ -137,7 +137,7 @@ static void count(perp__held *held, int level, int is_pair)
         held->nequation++;
 }
 
-/* Equations that give no var and no rate, and the sides of pairs. 0: memory. */
+/* Equations that give no var and no rate, and the sides of pairs. Returns 0: memory. */
 static int count_held(reading *r, perp__held *held)
 {
     const perp_model *m = r->m;

@@ -361,7 +361,7 @@ static int only_touches(const perp__graph *g, const int *reach, const int *trait
 }
 
 /* A guard of parameters alone is always on or always off. A guard that holds at a distance of 0 is
- * rarely met. 0: memory. */
+ * rarely met. Returns 0: memory. */
 static int inspect_guard(const perp_model *m, const perp__pair *pair, const double *symbol,
                          perp__source *findings)
 {
@@ -448,11 +448,11 @@ perp_status perp__check_steps(const perp_model *m, perp__said said, const char *
         return perp__refuse(diag, is_models ? PERP_ERR_MODEL : PERP_ERR_ARG,
                             is_models ? perp__said_place(&m->source, said)
                                       : perp__in(m->source.name),
-                            "method %s is for rates (der); the model is discrete (next), its "
-                            "steps are as they are written\n",
+                            "method %s is for rates (der); the model is discrete (next), its steps "
+                            "are those of its equations\n",
                             method);
     if (!(accuracy > 0)) return PERP_OK;
     return perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
-                        "the steps of a discrete model are as they are written; they have no "
+                        "the steps of a discrete model are those of its equations; they have no "
                         "accuracy\n");
 }

@@ -58,7 +58,7 @@ typedef struct perp__instant {
 } perp__instant;
 
 /* rate: the first of one symbol for each state, all free; symbols: the number of symbols of the
- * graph, these included. 0 when memory is out; clear in every case. */
+ * graph, these included. Returns 0 when memory is out; clear in every case. */
 int perp__instant_create(perp__instant *at, const perp_model *model, perp__graph *graph,
                          const perp__scheme *scheme, int rate, int symbols);
 void perp__instant_clear(perp__instant *at);
@@ -68,8 +68,8 @@ void perp__instant_clear(perp__instant *at);
 perp_expr perp__instant_param(perp__instant *at, int i);
 
 /* Derivatives of parameters that follow from others, by those that are numbers. move and seed have
- * one entry a parameter; entries of the numbers are their seeds. At the present values. 0 when
- * memory is out. */
+ * one entry a parameter; entries of the numbers are their seeds. At the present values. Returns 0
+ * when memory is out. */
 int perp__params_move(const perp_model *model, const double *seed, double *move);
 
 /* What stands for each symbol of the model at a point; -1: it has no value there. Made when it is

@@ -134,7 +134,7 @@ static const char *elsewhere(perp__builder *b, const perp__syntax *s, char *text
     if (!is_call && s->text[0] == 'd' && s->text[1] && perp__find_declared(b, s->text + 1))
         snprintf(text, size, "; a derivative is written der(%s)", s->text + 1);
     else if (part)
-        snprintf(text, size, "; '%s' is a part, of which a line '%s NAME' makes an instance",
+        snprintf(text, size, "; '%s' is a part, and a line '%s NAME' makes an instance of it",
                  s->text, s->text);
     else if (function)
         snprintf(text, size, "; '%s' is a function, %s(..)", s->text, s->text);

@@ -231,7 +231,7 @@ int perp__follow_inputs(perp_model *model)
 }
 
 /* An input that is written in terms of this one, which must remain an expression; NULL: there is
- * none. 0 when memory is out. */
+ * none. Returns 0 when memory is out. */
 static int find_user(const perp_model *model, const perp__item *input, const perp__item **user)
 {
     *user = NULL;
@@ -436,7 +436,7 @@ int perp__item_set_table(perp__item *item, const double *time, const double *val
 }
 
 /* What a plan's table says of a column: "held F", one value a piece, or "points 3", rows at the
- * points of a method. 0: neither. */
+ * points of a method. Returns 0: neither. */
 static int points_of(const perp_trajectory *table, const char *column)
 {
     int points = 0;

@@ -201,8 +201,8 @@ static inline int perp__cone_of(const perp_model *model, int equation)
     return i >= 0 && model->contact[i].kind == PERP__CONTACT_CONE ? i : -1;
 }
 
-/* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the
- * source). What names mean is kept in the outline, which is nullable. */
+/* Read the syntax tree of model->source into the model. Returns 0 if there are errors (recorded in
+ * the source). What names mean is kept in the outline, which is nullable. */
 int perp__build(perp_model *model, const perp_model_options *how, perp_outline *outline);
 
 /* perp_model_parse_with. With an outline, which keeps the meanings of names, there is a model for
@@ -216,16 +216,16 @@ perp_status perp__model_load(const char *path, perp__input_kind kind, const perp
                              perp_model **out, perp_diag *diag);
 
 /* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in
- * the source. 0 when memory is out. */
+ * the source. Returns 0 when memory is out. */
 int perp__check_count(perp_model *model);
 
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
- * nsymbol entries. Also refreshes the values of the items and of the simulate block. 0 when memory
- * is out. */
+ * nsymbol entries. Also refreshes the values of the items and of the simulate block. Returns 0 when
+ * memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
 
-/* Inputs that are written in terms of earlier ones become functions of t and parameters. 0 when
- * memory is out. */
+/* Inputs that are written in terms of earlier ones become functions of t and parameters. Returns 0
+ * when memory is out. */
 int perp__follow_inputs(perp_model *model);
 
 /* perp_unknown_word for a name of the model, with the nearest one of these kinds. */
@@ -237,7 +237,7 @@ const char *perp__unknown_symbol(const perp_model *model, const char *what, cons
  * either may be destroyed first. */
 perp_status perp__model_clone(const perp_model *model, perp_model **out);
 
-/* The input's table becomes a copy of these samples. 0 when memory is out. */
+/* The input's table becomes a copy of these samples. Returns 0 when memory is out. */
 int perp__item_set_table(perp__item *item, const double *time, const double *value, int n,
                          const char *name);
 

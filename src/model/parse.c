@@ -799,8 +799,8 @@ static perp__statement *parse_body(parser *p, int nested);
 
 static int makes_parts(const perp__statement *s);
 
-/* { statements } of a loop or an if, of limited depth. 1: the depth was counted, and the caller
- * counts it down. */
+/* { statements } of a loop or an if, of limited depth. Returns 1: the depth was counted, and the
+ * caller counts it down. */
 static int parse_own_body(parser *p, perp__statement *s, const char *what)
 {
     expect_symbol(p, '{', "'{'");

@@ -439,8 +439,8 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
 
 /* Lets and sums ------------------------------------------------------------------------------- */
 
-/* "train[2].128[3]:u": a let of a turn of the loop whose index stands at byte 128. 0 when there is
- * no room. */
+/* "train[2].128[3]:u": a let of a turn of the loop whose index stands at byte 128. Returns 0 when
+ * there is no room. */
 static int name_in_turn(const perp__builder *b, const perp__turn *turn, const char *name,
                         char *full, size_t size)
 {

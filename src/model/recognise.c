@@ -20,7 +20,7 @@ static int ascending(const void *x, const void *y)
 
 /* e as *c times other factors, whose product is made anew in one order: equal ones are one node.
  * Factors that are not `kept` (by node; NULL: all are) are left out, and max(x, 0) then counts as
- * x. -1 if there are too many. */
+ * x. Returns -1 if there are too many. */
 static perp_expr product_of(perp__graph *g, perp_expr e, const char *kept, double *c)
 {
     int open[MOST] = {2 * e}, factor[MOST], nopen = 1, n = 0; /* 2 node, + 1 where it divides */
@@ -56,8 +56,8 @@ typedef struct sum {
     int sign[MOST];
 } sum;
 
-/* Add the terms of e, or of -e; where there are too many, some stay sums. 0 if there is no room at
- * all. */
+/* Add the terms of e, or of -e; where there are too many, some stay sums. Returns 0 if there is no
+ * room at all. */
 static int add_terms(const perp__graph *g, perp_expr e, int sign, sum *s)
 {
     int i = s->n;

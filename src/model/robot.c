@@ -832,7 +832,7 @@ static void refuse_touch(writer *w, int first, int second)
     enum { SHOWN = 3 };
     if (w->nrefused++ >= SHOWN) return;
     perp__refuse(w->diag, PERP_ERR_MODEL, w->robot->shape_place[first],
-                 "'%.60s' (%s) may touch '%.60s' (%s), which has no equations: balls, capsules and "
+                 "'%.60s' (%s) may meet '%.60s' (%s), which has no equations: balls, capsules and "
                  "boxes on planes have, and balls on balls\n",
                  shape_stem(w, first), perp_shape_name(w->p.shape[first].kind),
                  shape_stem(w, second), perp_shape_name(w->p.shape[second].kind));
@@ -956,8 +956,8 @@ perp_status perp__robot_text(const perp_robot *robot, const char *file, const ch
     if (status == PERP_OK && w.nrefused) {
         perp__refuse(
             diag, PERP_ERR_MODEL, perp__in(file),
-            "%d pairs of shapes may touch without equations; contacts = \"ground\" states what "
-            "it can of contacts with planes, contacts = \"none\" no contact\n",
+            "%d pairs of shapes may meet without equations; contacts = \"ground\" states what it "
+            "can of contacts with planes, contacts = \"none\" no contact\n",
             w.nrefused);
         status = PERP_ERR_MODEL;
     }

@@ -28,10 +28,10 @@ typedef struct perp__tape {
     int cut;
 } perp__tape;
 
-/* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
- * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or
- * -1. Instructions of the first `early` roots come first. leaves (nullable): the slots where this
- * tape leaves its values. */
+/* Compile the roots for a workspace where slots below `first` are symbols or belong to others.
+ * Returns 0 when memory is out. given (by node, nullable): the slot where another tape leaves its
+ * value, or -1. Instructions of the first `early` roots come first. leaves (nullable): the slots
+ * where this tape leaves its values. */
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first);
 int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,

@@ -55,7 +55,8 @@ static void multiply(unit *u, const unit *v, double power)
     u->scale *= pow(v->scale, power);
 }
 
-/* "kg m^2/s^2": factors joined by blanks, * or /, each with ^power. 0 if a name is not known. */
+/* "kg m^2/s^2": factors joined by blanks, * or /, each with ^power. Returns 0 if a name is not
+ * known. */
 static int parse_unit(const char *text, unit *u)
 {
     double side = 1;
@@ -406,8 +407,8 @@ static int read_lookups(const inspection *in, unit **of)
     return *of != NULL;
 }
 
-/* The unit of every node behind the roots; what is found on the way goes to the findings. 0 when
- * memory is out. */
+/* The unit of every node behind the roots; what is found on the way goes to the findings. Returns 0
+ * when memory is out. */
 static int inspect(inspection *in, const perp_expr *roots, int nroot)
 {
     const perp_model *m = in->m;

@@ -40,7 +40,7 @@ static void note_shadow(perp__builder *b, const perp__statement *s)
 }
 
 /* The parts and functions of the file, and the files that it uses first, in one walk: the walk is
- * long, and each statement waits for memory. 0 when memory is out. */
+ * long, and each statement waits for memory. Returns 0 when memory is out. */
 static int list_definitions(perp__builder *b, perp__used *file)
 {
     for (const perp__statement *s = file->statements; s; s = s->next) {

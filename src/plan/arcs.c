@@ -67,7 +67,7 @@ static int is_fit(const perp_plan *plan)
     return fits;
 }
 
-/* One step more, with its inputs. 0: there are too many arcs. */
+/* One step more, with its inputs. Returns 0: there are too many arcs. */
 static int add_step(arcs *a, const char *is_high, double h)
 {
     const char *last = a->is_high + (a->n - 1) * a->nu;
@@ -80,7 +80,7 @@ static int add_step(arcs *a, const char *is_high, double h)
     return 1;
 }
 
-/* The arcs that the plan is near. 0: it is near none. */
+/* The arcs that the plan is near. Returns 0: it is near none. */
 static int find_near(const perp_plan *plan, arcs *a, char *is_high)
 {
     const perp__program *g = plan->program;
@@ -204,8 +204,8 @@ static int price_inputs(perp_plan *plan, char *is_wrong)
 }
 
 /* The arcs of a solution. Vanished arcs are dropped, arcs at their least length keep it, steps that
- * are `is_wrong` go to the other end. 1: the arcs changed; 0: they are the same; -1: there are too
- * many. */
+ * are `is_wrong` go to the other end. Returns 1: the arcs changed; 0: they are the same; -1: there
+ * are too many. */
 static int revise(const perp_plan *now, arcs *a, int steps, const char *is_wrong, char *is_high)
 {
     const perp__program *g = now->program;
@@ -241,7 +241,7 @@ static int revise(const perp_plan *now, arcs *a, int steps, const char *is_wrong
     return fits && a->n > 0 ? changed | shortened : -1;
 }
 
-/* Solve with the lengths of the arcs free. 1: solved, in *now; 0: not; -1: memory. */
+/* Solve with the lengths of the arcs free. Returns 1: solved, in *now; 0: not; -1: memory. */
 static int solve_arcs(const perp_plan *plan, const perp_plan *from, const arcs *a, int steps,
                       int is_newton, perp_plan **now)
 {
@@ -261,7 +261,8 @@ static int solve_arcs(const perp_plan *plan, const perp_plan *from, const arcs *
     return perp__plan_solve_lengths(*now, a->abnormal);
 }
 
-/* The same with multipliers as large as they may be, where they may. 1: then inputs are right. */
+/* The same with multipliers as large as they may be, where they may. Returns 1: then inputs are
+ * right. */
 static int price_abnormal(const perp_plan *plan, perp_plan *now, arcs *a, char *is_wrong)
 {
     for (a->abnormal = 1; a->abnormal >= -1; a->abnormal -= 2) {

@@ -274,8 +274,8 @@ static int nearer_end(const looker *u, const bounded *c)
 }
 
 /* The scale of a condition at its nearer end: its curved terms, and the range of the linear ones
- * over the plan. If none of these moves, the size of the linear ones. 0: no scale. Heights above
- * another ground, or a body at another position, change none of it. */
+ * over the plan. If none of these moves, the size of the linear ones. Returns 0: no scale. Heights
+ * above another ground, or a body at another position, change none of it. */
 static double scale_of(const looker *u, const bounded *c)
 {
     int end = nearer_end(u, c);
@@ -292,7 +292,7 @@ static double scale_of(const looker *u, const bounded *c)
 
 /* Depth of the region that a condition excludes, at the present point: to its lowest point by one
  * state after the other, along the parabola through three points. This is exact for squares in any
- * form (a disc, multiplied out). 0: it has no lowest point. */
+ * form (a disc, multiplied out). Returns 0: it has no lowest point. */
 static double depth_of(looker *u, const bounded *c)
 {
     enum { SWEEPS = 8 };

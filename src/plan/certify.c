@@ -171,8 +171,8 @@ static double bound_by_prices(const certifier *c)
     return bound;
 }
 
-/* Does no direction lower the cost, with the sides chosen so far? 1: none; 0: x is one; -1: not
- * decided. */
+/* Does no direction lower the cost, with the sides chosen so far? Returns 1: none; 0: x is one; -1:
+ * not decided. */
 static int has_no_descent(certifier *c)
 {
     const double ZERO = 1e-9;

@@ -189,7 +189,7 @@ static int add_side(const lifter *u, perp_expr s, perp_expr of, int sign)
     return perp__add_row(u->t, room, -INFINITY, INFINITY, u->text, u->at, PERP__OF_CORNER);
 }
 
-/* Symbols of the program that are unknowns. 0: memory. */
+/* Symbols of the program that are unknowns. Returns 0: memory. */
 static int find_columns(perp__transcriber *t)
 {
     const perp__program *g = t->program;

@@ -45,7 +45,7 @@ static void exchange_bounds(correction *c, int keep)
                (i < 2 ? c->plan->nR : c->plan->nW) * sizeof(double));
 }
 
-/* The equations keep what the motion leaves of them. 0: that is no number. */
+/* The equations keep what the motion leaves of them. Returns 0: that is no number. */
 static int take_errors_out(correction *c)
 {
     perp_plan *plan = c->plan;
@@ -92,7 +92,7 @@ static void keep_margins(correction *c)
             }
 }
 
-/* The margins grow by what the present point breaks. 0: memory. */
+/* The margins grow by what the present point breaks. Returns 0: memory. */
 static int widen_margins(correction *c)
 {
     const perp__program *g = c->plan->program;

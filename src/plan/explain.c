@@ -132,7 +132,7 @@ static void say_horizon(const explainer *u)
 }
 
 /* Did the search shrink a free horizon to almost 0? There no input moves anything, so local
- * infeasibility says nothing about longer horizons. 1: a message says so. */
+ * infeasibility says nothing about longer horizons. Returns 1: a message says so. */
 static int say_collapsed(const explainer *u)
 {
     const perp__program *g = u->g;
@@ -200,7 +200,8 @@ static void say_conflict(const explainer *u)
     say_conditions(u);
 }
 
-/* The sizes of the conditions' terms, by a program in which a miss has no size yet. 0: memory. */
+/* The sizes of the conditions' terms, by a program in which a miss has no size yet. Returns 0:
+ * memory. */
 static int find_misses(explainer *u, const perp__program *hard, const perp__program_options *o,
                        perp_status *status)
 {
@@ -221,7 +222,7 @@ static int find_misses(explainer *u, const perp__program *hard, const perp__prog
 }
 
 /* Without Clp the multipliers are those of the least miss with the conditions that are not linear
- * left out. 0: memory. */
+ * left out. Returns 0: memory. */
 static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_options *options,
                       perp__arena *arena)
 {

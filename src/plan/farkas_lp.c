@@ -37,7 +37,7 @@ void perp__lp_row_sums(const perp__lp *lp, const double *x, double *sum, double 
         }
 }
 
-/* One pass. sum, size: of each row, nrow. 1: one was found. */
+/* One pass. sum, size: of each row, nrow. Returns 1: one was found. */
 static int bound_by_rows(const perp__lp *lp, double *lo, double *hi, double *least, double *most,
                          double *size)
 {
@@ -143,7 +143,7 @@ int perp__lp_follow_rows(const perp__lp *lp, double *lo, double *hi)
     return ok;
 }
 
-/* The same with all bounds that follow from rows. -1: memory. */
+/* The same with all bounds that follow from rows. Returns -1: memory. */
 static int is_proof_within(const perp__lp *lp, double *u)
 {
     perp__arena arena = {0};

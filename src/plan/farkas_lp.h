@@ -22,7 +22,7 @@ void perp__lp_row_sums(const perp__lp *lp, const double *x, double *sum, double 
 /* The least of s x for lo <= x <= hi; s is known up to `slack`. */
 double perp__lp_least_of(double s, double slack, double lo, double hi);
 /* Let lo and hi (ncolumn), the bounds as given, have those that follow from rows where they are
- * open, widened by rounding. 0: memory. */
+ * open, widened by rounding. Returns 0: memory. */
 int perp__lp_follow_rows(const perp__lp *lp, double *lo, double *hi);
 /* The prices of the linear program whose rows may be missed, at a cost of 1 for each unit of a
  * miss. u: nrow. */
@@ -31,8 +31,8 @@ perp_status perp__lp_price_misses(const perp__lp *lp, double *u);
  * either sign, and are tried in doubles or as small whole numbers, whose sums are exact. Then u are
  * the proving ones. */
 int perp__lp_is_proof(const perp__lp *lp, const double *lo, const double *hi, double *u);
-/* Clp says that there is no point: a proof is sought in these prices. u: nrow. 1: it is one; 0: it
- * is not; -1: memory. */
+/* Clp says that there is no point: a proof is sought in these prices. u: nrow. Returns 1: it is
+ * one; 0: it is not; -1: memory. */
 int perp__lp_is_empty(const perp__lp *lp, double *u);
 /* The same where x misses them by so little that Clp takes it for a point: in units of what it
  * misses, from there. */

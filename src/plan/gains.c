@@ -140,7 +140,8 @@ static int solve_least(linear_step *u, const double *rhs)
     return worst <= SOLVED * size;
 }
 
-/* A (ns x ns) and B (ns x nu) of step k, row by row. 0: the equations do not determine them. */
+/* A (ns x ns) and B (ns x nu) of step k, row by row. Returns 0: the equations do not determine
+ * them. */
 static int linearise(linear_step *u, int k, double *A, double *B)
 {
     const perp__program *g = u->plan->program;
@@ -232,7 +233,7 @@ static perp_status linearise_all(perp_plan *plan, perp_diag *diag)
             status = perp__refuse(
                 diag, PERP_ERR_MODEL, perp__in(plan->model->source.name),
                 "there are no gains: step %d, which ends at t = %.6g, has no derivative with the "
-                "sides of its pairs as they are\n",
+                "present sides of its pairs\n",
                 k + 1, perp__program_time(g, plan->p, k) + perp__program_step(g, plan->p, k));
     perp__arena_clear(&arena);
     return status;
@@ -305,7 +306,7 @@ static void free_inputs(const perp_plan *plan, int k, double *B)
 }
 
 /* One step back: the gain (nu x ns) of a step, and P before it in place. work: 2 ns^2 + 2 ns nu +
- * nu^2. 0: not definite. */
+ * nu^2. Returns 0: not definite. */
 static int step_back(perp__gains *to, int ns, int nu, int k, double share, const double *B,
                      double *P, double *work)
 {

@@ -27,7 +27,7 @@ static perp_status keep_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-/* Chosen input k at the nodes, as a table of the model's copy. 0: memory. */
+/* Chosen input k at the nodes, as a table of the model's copy. Returns 0: memory. */
 static int set_input(perp_model *m, const perp__program *g, const double *w, const double *p, int k)
 {
     size_t n = (size_t)g->K + 1,

@@ -86,7 +86,7 @@ static void allocate(perp__ipm *s, perp__arena *arena)
         arena->failed = 1;
 }
 
-/* Stages that are small, or single, keep their order. 0: memory. */
+/* Stages that are small, or single, keep their order. Returns 0: memory. */
 static int order_stages(perp__ipm *s)
 {
     int n = s->nw + s->nrow, ok = 1;
@@ -301,8 +301,8 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
     return 1;
 }
 
-/* Lower the barrier as long as the point solves it, or once if it has been tried for long. 1 if it
- * was lowered. */
+/* Lower the barrier as long as the point solves it, or once if it has been tried for long. Returns
+ * 1 if it was lowered. */
 static int update_barrier(perp__ipm *s, const perp__ipm_options *o, int tried, double primal)
 {
     int lowered = 0;

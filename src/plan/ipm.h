@@ -84,10 +84,10 @@ typedef struct perp__ipm_point {
 void perp__ipm_measure(perp__ipm *ipm, const perp__ipm_point *at);
 
 /* Does cost + lambda'r rise along all directions that keep the constrained unknowns and rows?
- * `margin` is added to the curvature, which is 1 on average. 1: yes; 0: no; -1: the matrix is
- * singular. */
+ * `margin` is added to the curvature, which is 1 on average. Returns 1: yes; 0: no; -1: the matrix
+ * is singular. */
 int perp__ipm_rises(perp__ipm *ipm, const perp__ipm_point *at, int level, double margin);
-/* One along which it falls, by inverse iteration. 0 if none is found. */
+/* One along which it falls, by inverse iteration. Returns 0 if none is found. */
 int perp__ipm_falling_direction(perp__ipm *ipm, const perp__ipm_point *at, int level, double margin,
                                 double *direction);
 

@@ -103,7 +103,7 @@ int perp__ipm_rises(perp__ipm *s, const perp__ipm_point *at, int level, double m
 }
 
 /* The least margin at which the curvature is positive in all directions, to within a factor of 1.5
- * above. 0: none. */
+ * above. Returns 0: none. */
 static double least_margin(perp__ipm *s, double below)
 {
     double above = below;

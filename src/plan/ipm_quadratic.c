@@ -89,7 +89,7 @@ static void hold(perp__ipm *s)
 
 /* Solve with the active set. d.x: change of unknowns to their fixed or wanted values; d.lambda: the
  * multipliers themselves. The change of the rows' values is in system.res_c, the slope of the
- * Lagrangian there in system.res_x. 0: there is no solution. */
+ * Lagrangian there in system.res_x. Returns 0: there is no solution. */
 static int solve(perp__ipm *s)
 {
     size_t n = s->nW + s->nP;
@@ -171,7 +171,7 @@ static int change_held(perp__ipm *s, int system)
     return changed;
 }
 
-/* The point, its bounds and its derivatives. 0: they are not finite. */
+/* The point, its bounds and its derivatives. Returns 0: they are not finite. */
 static int linearise(perp__ipm *s, const perp__bounds *bound, const double *lambda, const double *w,
                      const double *p)
 {

@@ -200,7 +200,7 @@ static double violation(const perp__ipm *s, const double *x, const double *c)
 }
 
 /* A Levenberg-Marquardt step for it: rows enter as -(J dx - ds + c - lambda) = 0, so lambda is the
- * remaining c. 0 if the matrix is singular. */
+ * remaining c. Returns 0 if the matrix is singular. */
 static int feasibility_step(perp__ipm *s, double zeta)
 {
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
@@ -242,7 +242,7 @@ static int damped_step(perp__ipm *s, double zeta)
     return 0;
 }
 
-/* Bring the violation down until the filter takes the point again. 0 if that fails. */
+/* Bring the violation down until the filter takes the point again. Returns 0 if that fails. */
 int perp__ipm_restore(perp__ipm *s)
 {
     double before = perp__ipm_norm1(s->c, s->m), mu = s->mu, zeta = FIRST_DAMPING,

@@ -158,7 +158,7 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost);
 /* Derivatives at x of scale * cost + lambda'r. */
 void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale);
 
-/* Rows r, violations c and the scaled cost at x. 0 if they are not finite. */
+/* Rows r, violations c and the scaled cost at x. Returns 0 if they are not finite. */
 int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double *cost);
 /* The barrier function: cost - mu sum log(distance to the bounds). */
 double perp__ipm_barrier(const perp__ipm *s, const double *x, double cost);
@@ -173,12 +173,12 @@ void perp__ipm_add_transposed(const perp__ipm *s, const double *v, double *y);
 /* y += H v over (w, p). */
 void perp__ipm_add_curvature(const perp__ipm *s, const double *v, double *y);
 
-/* Assemble and factor with sigma, delta_w, delta_c. 1: the inertia is right; 0: it is not; -1:
- * singular. */
+/* Assemble and factor with sigma, delta_w, delta_c. Returns 1: the inertia is right; 0: it is not;
+ * -1: singular. */
 int perp__ipm_factor_once(perp__ipm *s);
 /* The same where stages before `first` are as in the last factorisation. */
 int perp__ipm_factor_from(perp__ipm *s, int first);
-/* Factor, adding to the diagonal until the inertia is right. 0 if that does not help. */
+/* Factor, adding to the diagonal until the inertia is right. Returns 0 if that does not help. */
 int perp__ipm_factor(perp__ipm *s);
 /* The step for violations c: dx, dlambda, dzl, dzu. */
 void perp__ipm_direction(perp__ipm *s, const double *c);
@@ -190,12 +190,12 @@ double perp__ipm_longest_dual(const perp__ipm *s, double tau);
 
 /* order.c -------------------------------------------------------------------------------------- */
 
-/* order: nw + nrow. 0: memory. */
+/* order: nw + nrow. Returns 0: memory. */
 int perp__ipm_order(const perp__ipm *s, perp__arena *work, int *order);
 
 /* ipm_sparse.c --------------------------------------------------------------------------------- */
 
-/* Set s->factors.sparse where that is the way to go. 0: memory. */
+/* Set s->factors.sparse where that is the way to go. Returns 0: memory. */
 int perp__ipm_sparse_create(perp__ipm *s, perp__arena *arena);
 /* As perp__ipm_factor_once and perp__ipm_solve_factored. */
 int perp__ipm_sparse_factor(perp__ipm *s);
@@ -209,7 +209,7 @@ void perp__ipm_reset_filter(perp__ipm *s);
 void perp__ipm_adopt_trial(perp__ipm *s);
 /* Find a step along the direction; the trial point is at its end. Its length, or 0. */
 double perp__ipm_line_search(perp__ipm *s, double tau);
-/* Bring the violation down until the filter takes the point again. 0 if that fails. */
+/* Bring the violation down until the filter takes the point again. Returns 0 if that fails. */
 int perp__ipm_restore(perp__ipm *s);
 
 #endif

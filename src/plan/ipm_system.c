@@ -321,8 +321,8 @@ static void put_diagonal(perp__ipm *s, int k)
     }
 }
 
-/* Assemble and factor with the present delta_w, delta_c. 1: the inertia is right; 0: it is not; -1:
- * singular. */
+/* Assemble and factor with the present delta_w, delta_c. Returns 1: the inertia is right; 0: it is
+ * not; -1: singular. */
 int perp__ipm_factor_once(perp__ipm *s)
 {
     return perp__ipm_factor_from(s, 0);
@@ -360,7 +360,7 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
     return b->negative == wanted;
 }
 
-/* Factor, adding to the diagonal until the inertia is right. 0 if that does not help. */
+/* Factor, adding to the diagonal until the inertia is right. Returns 0 if that does not help. */
 int perp__ipm_factor(perp__ipm *s)
 {
     /* delta_w^0, delta_w^min and delta_w^max of the paper */

@@ -245,8 +245,8 @@ static void bound_multipliers(const perp__kkt *u, size_t i, double x, const doub
         *zu = 0;
 }
 
-/* The part of slope i that should be 0, relative to the terms of that slope. 0 if its effect over
- * the size of the unknown is negligible in the cost. */
+/* The part of slope i that should be 0, relative to the terms of that slope. Returns 0 if its
+ * effect over the size of the unknown is negligible in the cost. */
 static double slope_error(const perp__kkt *u, size_t i, double part, double size)
 {
     if (part == 0) return 0;

@@ -58,10 +58,10 @@ double perp__kkt_gap(const perp__kkt *kkt, const double *w, const double *r, con
  * perp__kkt_evaluate found is found anew. */
 int perp__kkt_is_kinked(perp__kkt *kkt, const double *w, const double *p, const double *lambda);
 
-/* Second order at a stationary point. 1: the curvature is positive in the null space of the active
- * conditions. -1: it is negative along one direction of it, returned in `direction` (nW + nP, its
- * largest entry 1 in units of the extents; nullable). 0: neither was shown. is_new: 0 if the same
- * point was tested before, with other bounds of the program. */
+/* Second order at a stationary point. Returns 1: the curvature is positive in the null space of the
+ * active conditions. -1: it is negative along one direction of it, returned in `direction` (nW +
+ * nP, its largest entry 1 in units of the extents; nullable). 0: neither was shown. is_new: 0 if
+ * the same point was tested before, with other bounds of the program. */
 int perp__kkt_second_order(perp__kkt *kkt, perp__ipm *ipm, int is_new, const double *w,
                            const double *p, const double *r, const double *lambda,
                            const double *lower, const double *upper, double *direction);

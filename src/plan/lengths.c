@@ -145,7 +145,7 @@ static const double *change_of(const lengths *u, int col, size_t k, double *unit
     return c >= 0 ? u->Z + (k * (size_t)u->m + (size_t)c) * u->n : unit;
 }
 
-/* Z of step k, from that of the step before. 0: its equations do not determine it. */
+/* Z of step k, from that of the step before. Returns 0: its equations do not determine it. */
 static int sweep_step(lengths *u, size_t k)
 {
     const perp__program *g = u->g;
@@ -380,7 +380,7 @@ static double take(lengths *u)
     return most;
 }
 
-/* Derivatives at the point, the tangents, the slopes. 0: a step has none. */
+/* Derivatives at the point, the tangents, the slopes. Returns 0: a step has none. */
 static int linearise(lengths *u)
 {
     perp_plan *plan = u->plan;

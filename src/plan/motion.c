@@ -28,7 +28,7 @@ size_t perp__plan_end(const perp__program *g, int i, int k)
 
 /* Chosen input j over phase q as a table of the model's copy: pieces through the points of each
  * step, or, by theta, straight lines between nodes. One more piece follows after the end, for
- * evaluations there (events.c). 0: memory. */
+ * evaluations there (events.c). Returns 0: memory. */
 static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, int j)
 {
     const perp__program *g = plan->program;

@@ -162,7 +162,7 @@ static double size_of_cost(const perp_plan *plan)
     return sum;
 }
 
-/* Room for all entries. 0: memory. */
+/* Room for all entries. Returns 0: memory. */
 static int make_room(perp_plan *plan)
 {
     const perp_model *m = plan->model;
@@ -220,8 +220,8 @@ perp_status perp_plan_find_multipliers(perp_plan *plan, perp_diag *diag)
     if (u.most > LARGE * size_of_cost(plan))
         perp__diag_append(diag,
                           "%s: multipliers are large against each other, as where conditions and "
-                          "ranges say the same thing: they are one choice of many then, and what "
-                          "one of them is worth alone need not be its multiplier\n",
+                          "ranges say the same thing: they are one choice of many then, and a "
+                          "single one need not be its effect on the cost\n",
                           plan->model->source.name);
     return PERP_OK;
 }
@@ -322,7 +322,7 @@ static double lagrangian(const perp_plan *plan, perp__program *g, double *r)
     return value;
 }
 
-/* The Lagrangian with another value of a parameter; NaN where there is none. 0: memory. */
+/* The Lagrangian with another value of a parameter; NaN where there is none. Returns 0: memory. */
 static int moved_lagrangian(const perp_plan *plan, const char *name, double value, double *r,
                             double *L)
 {

@@ -21,8 +21,9 @@ int perp__plan_is_infeasible(perp__program *program, const perp__bounds *bound,
                              const double *lambda, char *row, char *column);
 
 /* Why there is no plan: solve for the least violation of the conditions at nodes, and name the
- * violated ones and those that they conflict with. 2: they conflict, which is proved; 1: they do
- * nearby; 0: no conflict was found; -1: memory. only_proof: 1 and its message are omitted. */
+ * violated ones and those that they conflict with. Returns 2: they conflict, which is proved; 1:
+ * they do nearby; 0: no conflict was found; -1: memory. only_proof: 1 and its message are
+ * omitted. */
 int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
                        const perp__ipm_options *ipm, int only_proof, perp_diag *diag);
 

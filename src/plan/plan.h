@@ -139,23 +139,24 @@ perp_status perp__plan_prepare_start(perp_plan *plan, int run);
  * (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);
 /* Simulate with the guessed inputs; where that goes through, states and vars of w are its own.
- * Where it stops, diag says so. 0: memory. */
+ * Where it stops, diag says so. Returns 0: memory. */
 int perp__plan_guess_simulate(const perp_plan_options *options, const perp__program *program,
                               double *w, const double *p, perp_diag *diag);
 /* All phases from where the plan stands. The outcome is in result; 0: memory. */
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
-/* At the point of the last derivatives (kkt), with biactive pairs open in plan->sides. 1:
+/* At the point of the last derivatives (kkt), with biactive pairs open in plan->sides. Returns 1:
  * B-stationary; 0: a direction of descent, with the sides that stay 0 along it in plan->sides; -1:
  * neither was shown, or there is no Clp; -2: memory (certify.c). is_reduced: by reduced linear
  * programs, which are faster and may give another direction. */
 int perp__plan_certify(perp_plan *plan, int is_reduced, double *direction);
-/* From the last answer, which is the present point (solve.c). 0: memory. */
+/* From the last answer, which is the present point (solve.c). Returns 0: memory. */
 int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
-/* One step of a sequential quadratic method from there (solve.c). 0: memory. */
+/* One step of a sequential quadratic method from there (solve.c). Returns 0: memory. */
 int perp__plan_run_step(perp_plan *plan, perp_plan_result *result);
-/* spread.c: a part of the search for other sides, if one is on. 1: it is near a cheaper plan: its
- * point is the present one, the plan's is search.at. The second function exchanges the two. The
- * third follows a step, or none, with its cost: it begins a search if there is reason to. */
+/* spread.c: a part of the search for other sides, if one is on. Returns 1: it is near a cheaper
+ * plan: its point is the present one, the plan's is search.at. The second function exchanges the
+ * two. The third follows a step, or none, with its cost: it begins a search if there is reason
+ * to. */
 int perp__plan_search_part(perp_plan *plan);
 void perp__plan_swap_search(perp_plan *plan);
 void perp__plan_watch_cost(perp_plan *plan, int has_step, double cost);
@@ -168,7 +169,7 @@ perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag);
  * balanced ones. */
 double perp__plan_relaxation(const perp_plan *plan, double relaxation);
 /* Solve with the present sides fixed. Pairs that are still relaxed start at a b <= `relaxation`,
- * which is lowered 10^4 times. 1: solved, with the rows' values and *cost (solve.c). */
+ * which is lowered 10^4 times. Returns 1: solved, with the rows' values and *cost (solve.c). */
 int perp__plan_solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost);
 /* Keep the point and its multipliers as the best; back to what was kept. */
 void perp__plan_keep_point(perp_plan *plan);
@@ -200,7 +201,7 @@ int perp__plan_look_between(const perp_plan *plan, double *of_step, double *off,
                             perp__plan_gap *worst);
 /* How much larger the integrals of the cost are than the method's rule has them, on the polynomials
  * of the steps. NaN: they speak of vars or rates, which have no values between; and the sum of the
- * sizes of what the rule counts. 0: memory. */
+ * sizes of what the rule counts. Returns 0: memory. */
 int perp__plan_quadrature(const perp_plan *plan, double *off, double *counted);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in
  * result. */
@@ -225,15 +226,16 @@ void perp__plan_keep_settings(perp_plan *to, const perp_plan *from);
  * it has tried, stay. */
 void perp__plan_exchange(perp_plan *plan, perp_plan *finer);
 /* If inputs are at ends of their ranges nearly throughout: a plan of arcs at these, with lengths as
- * exact as the tolerance requires (arcs.c). 1: the plan is that; 0: there is none; -1: memory. */
+ * exact as the tolerance requires (arcs.c). Returns 1: the plan is that; 0: there is none; -1:
+ * memory. */
 int perp__plan_find_arcs(perp_plan *plan, perp_plan_result *result);
 /* The lengths of runs by Newton's iteration to the last digits, with fixed inputs, and multipliers
- * except those of inputs (lengths.c). 1: solved; 0: not, or a bound is active; -1: memory.
+ * except those of inputs (lengths.c). Returns 1: solved; 0: not, or a bound is active; -1: memory.
  * abnormal: 1 or -1 if there are more conditions than lengths, as where a motion is the only one.
  * Multipliers are then not determined and may be unbounded: they are taken large, with this sign
  * (0: they are determined). */
 int perp__plan_solve_lengths(perp_plan *plan, int abnormal);
-/* What the present point is with the multipliers it has (solve.c). 0: memory. */
+/* What the present point is with the multipliers it has (solve.c). Returns 0: memory. */
 int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result);
 /* Divide the steps of a plan that holds until its motion is accurate to options.motion_tol, as far
  * as that goes (refine.c). */

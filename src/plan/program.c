@@ -193,7 +193,7 @@ static double steps_asked_for(perp__transcriber *t, int q)
 }
 
 /* Phases, and the steps of each: as the block has them, in proportion where their number is another
- * one. 0: memory. */
+ * one. Returns 0: memory. */
 static int share_steps(perp__transcriber *t)
 {
     perp__program *g = t->program;
@@ -423,8 +423,8 @@ static int push_root(roots *list, const perp__graph *graph, perp_expr e, double 
     return list->n++;
 }
 
-/* Append the derivatives in a sparse row, which stand in this row of the matrix. 0 when memory is
- * out. */
+/* Append the derivatives in a sparse row, which stand in this row of the matrix. Returns 0 when
+ * memory is out. */
 static int push_entries(perp__program *g, perp__stage_entries *to, roots *list,
                         const perp__sparse_row *from, int row)
 {
@@ -498,7 +498,7 @@ static int is_given_length(const perp__program *g, int p)
            g->bound.plo[p] == g->bound.phi[p];
 }
 
-/* Is a row, whose degree is 2, affine in what is not given? -1: memory. */
+/* Is a row, whose degree is 2, affine in what is not given? Returns -1: memory. */
 static int is_affine_beside_lengths(perp__transcriber *t, perp_expr row, int *column_of)
 {
     const perp__program *g = t->program;

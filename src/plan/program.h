@@ -244,10 +244,10 @@ void perp__program_set_distant(const perp__program *program, const double *w, do
 perp_status perp__program_guess_table(perp__program *program, const perp_trajectory *table,
                                       const char *name, double *w, double *p, perp_diag *diag);
 
-/* The parts of two-sided pairs, by what their conditions make of w. 0: memory. */
+/* The parts of two-sided pairs, by what their conditions make of w. Returns 0: memory. */
 int perp__program_guess_parts(perp__program *program, double *w, const double *p);
 /* The directions and speeds of slip of exact friction cones, by the slip and force in w, smoothed
- * by eps. 0: memory. */
+ * by eps. Returns 0: memory. */
 int perp__program_guess_cones(perp__program *program, double eps, double *w, const double *p);
 /* The unknowns that stand for corners are what they stand for. r: room for the rows. */
 void perp__program_close_corners(perp__program *program, double *w, const double *p, double *r);
@@ -257,10 +257,10 @@ typedef enum perp__cone_law { PERP__CONES_SMOOTH, PERP__CONES_SOFT } perp__cone_
 void perp__program_treat_cones(perp__program *program, perp__cone_law as);
 
 /* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and
- * its rows at a guess. 0: memory. */
+ * its rows at a guess. Returns 0: memory. */
 int perp__program_size_conditions(perp__program *program, const double *w, const double *p,
                                   double *size);
-/* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */
+/* Choose units by the sizes that unknowns and rows have at a guess. Returns 0: memory. */
 int perp__program_find_units(perp__program *program, const double *w, const double *p);
 /* The rows' values, in place, as the search sees them. */
 void perp__program_rows_in_units(const perp__program *program, double *r);

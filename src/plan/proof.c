@@ -101,7 +101,7 @@ static void fill_matrix(proof *q, const int *row_of, const double *jac)
     }
 }
 
-/* The linear program; its derivatives are the same everywhere. 0: memory. */
+/* The linear program; its derivatives are the same everywhere. Returns 0: memory. */
 static int build(proof *q)
 {
     perp__program *g = q->g;
@@ -233,7 +233,7 @@ static void fill_block(const proof *q, block *b)
             if (b->place[q->entry[e]] >= 0) b->B[i * b->n + b->place[q->entry[e]]] = q->a[e];
 }
 
-/* Y = B^-1 nearly, by Gauss and Jordan with pivots in columns. 0: a pivot is 0. */
+/* Y = B^-1 nearly, by Gauss and Jordan with pivots in columns. Returns 0: a pivot is 0. */
 static int invert(block *b)
 {
     int n = b->n;

@@ -209,7 +209,8 @@ static int choose_cuts(refinement *u, int more)
     return is_more;
 }
 
-/* The next mesh in parts of the present one, and its method. 0: none that is not too large. */
+/* The next mesh in parts of the present one, and its method. Returns 0: none that is not too
+ * large. */
 static int choose_parts(refinement *u, double error, int cost_moves)
 {
     const perp__program *g = u->plan->program;
@@ -288,7 +289,7 @@ void perp__plan_keep_settings(perp_plan *to, const perp_plan *from)
     }
 }
 
-/* The new mesh, in memory of an arena. 0: there was none. */
+/* The new mesh, in memory of an arena. Returns 0: there was none. */
 static int make_mesh(const refinement *u, int steps, perp__mesh *mesh, perp__arena *arena)
 {
     const perp__program *g = u->plan->program;
@@ -365,7 +366,7 @@ typedef struct cost_errors {
 } cost_errors;
 
 /* The rise of the cost, to second order, when all unknowns change by this share of their units.
- * Slopes are 0 to no better, and a cost below it is 0. 0: memory. */
+ * Slopes are 0 to no better, and a cost below it is 0. Returns 0: memory. */
 static int find_resolution(const perp_plan *plan, double *resolution)
 {
     const double MOVED = 1e-5;
@@ -420,8 +421,8 @@ static int is_no_worse(const perp_plan *plan, const cost_errors *e, const perp_p
            (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
 }
 
-/* On the next mesh, with the chosen runs. 1: the plan is on it; 0: there is none, or no such plan
- * on it; -1: memory. */
+/* On the next mesh, with the chosen runs. Returns 1: the plan is on it; 0: there is none, or no
+ * such plan on it; -1: memory. */
 static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_plan_result *result)
 {
     perp_plan *finer = NULL;

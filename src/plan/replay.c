@@ -73,8 +73,8 @@ static perp_status compare_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-/* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. 0:
- * memory. */
+/* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. Returns
+ * 0: memory. */
 static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, int j)
 {
     const perp__program *g = plan->program;
@@ -186,7 +186,7 @@ static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp
     else if (!isfinite(u->worst))
         perp__diag_append(diag, "the simulation ends before the plan:\n%s", perp_diag_text(why));
     if (isfinite(u->worst))
-        perp__diag_append(diag, "'%s' is off by %.3g, %.3g times its largest size in the plan\n",
+        perp__diag_append(diag, "'%s' differs by %.3g, %.3g times its largest size in the plan\n",
                           m->item[PERP_STATE][u->state].name, u->off, u->worst);
     perp__diag_append(
         diag,

@@ -338,8 +338,8 @@ static int holds_both_sides(const perp_plan *plan)
 }
 
 /* Biactive pairs (both sides 0) of the kept plan, up to MOST_CHOSEN: solve the program of each
- * choice of a side. 1: a choice costs less than `below`, and its solution is the present point. 0:
- * none does. is_b is 1 if every program was solved, which shows B-stationarity. */
+ * choice of a side. Returns 1: a choice costs less than `below`, and its solution is the present
+ * point. 0: none does. is_b is 1 if every program was solved, which shows B-stationarity. */
 static int try_every_side(perp_plan *plan, double below)
 {
     enum { MOST_CHOSEN = 4 };
@@ -367,8 +367,8 @@ static int try_every_side(perp_plan *plan, double below)
 
 /* The kept plan is not strongly stationary. Show that it is B-stationary (is_b), or continue along
  * a direction of descent, with the sides that stay 0 along it. If that fails, use a direction that
- * takes longer to find. 1: a plan that costs less than `below`, the present point; 0: none; -1: out
- * of memory. */
+ * takes longer to find. Returns 1: a plan that costs less than `below`, the present point; 0: none;
+ * -1: out of memory. */
 static int certify_or_leave(perp_plan *plan, double below)
 {
     static const double ways[] = {0.1, 1e-3};
@@ -398,8 +398,8 @@ static int certify_or_leave(perp_plan *plan, double below)
 /* Fix the smaller side of each pair and solve. Biactive pairs (both sides 0) whose multipliers are
  * not both >= 0 are then opened, with both sides >= 0 only. If the cost stays the point is strongly
  * stationary (Scheel and Scholtes 2000). If it falls, the smaller sides of the opened solution are
- * tried, and then those of a direction of descent, if there is one. 1: an answer; 0: none; -1: out
- * of memory. */
+ * tried, and then those of a direction of descent, if there is one. Returns 1: an answer; 0: none;
+ * -1: out of memory. */
 static int refine(perp_plan *plan, perp_plan_result *result)
 {
     enum { MAX_ROUNDS = 20 };
@@ -442,7 +442,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
 }
 
 /* Unknowns that are rounding at all steps and points, 0 instead: relative to themselves they can
- * keep no equation. 1: there are some. */
+ * keep no equation. Returns 1: there are some. */
 static int drop_rounding(perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -494,7 +494,7 @@ static int verify(perp_plan *plan, perp_plan_result *result)
 /* Homotopy in the relaxation a b <= eps of the pairs, then the program in which one side of each
  * pair is fixed at 0. If that program has no solution, eps is lowered 100 times further and the
  * sides are chosen again. If that fails too, the homotopy is repeated from the start and ends at an
- * eps 100 times larger. 1: solved with sides fixed; 0: it is not; -1: out of memory. */
+ * eps 100 times larger. Returns 1: solved with sides fixed; 0: it is not; -1: out of memory. */
 static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
                       perp_plan_result *result)
 {
@@ -612,8 +612,8 @@ static int improves(const perp_plan_result *now, const perp_plan_result *before)
     return now->cost < before->cost - CHEAPER * size;
 }
 
-/* Take one step along the direction and solve again, at first with the present sides fixed. 1: a
- * cheaper plan; 0: none, or stopped; -1: out of memory. */
+/* Take one step along the direction and solve again, at first with the present sides fixed. Returns
+ * 1: a cheaper plan; 0: none, or stopped; -1: out of memory. */
 static int follow(perp_plan *plan, double way, perp_plan_result *result)
 {
     perp_plan_result now = *result;
@@ -653,8 +653,8 @@ static double *kept_iterate(perp_plan *plan)
 }
 
 /* A direction of negative curvature in the null space of the active conditions: restart from points
- * along it, on both sides and at several distances. 1: a cheaper plan was found; 0: none; -1: out
- * of memory. */
+ * along it, on both sides and at several distances. Returns 1: a cheaper plan was found; 0: none;
+ * -1: out of memory. */
 static int leave(perp_plan *plan, perp_plan_result *result)
 {
     static const double ways[] = {1, -1, 0.1, -0.1};
@@ -680,7 +680,7 @@ static int leave(perp_plan *plan, perp_plan_result *result)
 }
 
 /* From a plan with sides: other sides by a homotopy from a small relaxation, as long as that is
- * cheaper. 0: memory. */
+ * cheaper. Returns 0: memory. */
 static int improve_sides(perp_plan *plan, perp_plan_result *result)
 {
     enum { MOST_IMPROVED = 8 };
@@ -701,7 +701,7 @@ static int improve_sides(perp_plan *plan, perp_plan_result *result)
     return better >= 0 && verify(plan, result) >= 0 && find_costates(plan);
 }
 
-/* Second order at a stationary point, and on from it where the cost falls. 0: memory. */
+/* Second order at a stationary point, and on from it where the cost falls. Returns 0: memory. */
 static int judge_curvature(perp_plan *plan, perp_plan_result *result)
 {
     enum { MOST_LEFT = 5 };
@@ -777,8 +777,8 @@ static int does_nothing(const perp_plan *plan, const perp_plan_result *result)
 }
 
 /* If the guess itself is feasible and costs less than the plan found from it (or none was found),
- * it becomes the plan, refined if that works. 1: it is the plan now; 0: it is not; -1: out of
- * memory. */
+ * it becomes the plan, refined if that works. Returns 1: it is the plan now; 0: it is not; -1: out
+ * of memory. */
 static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
 {
     perp_plan_result guess = {0}, now;
@@ -817,8 +817,8 @@ static int is_spent(const perp_plan *plan)
 }
 
 /* From an answer with these sides, whose cost has grown, or from the present point, which has none:
- * find other sides by a homotopy from a small relaxation. The cheaper plan counts. 1: solved with
- * sides fixed; 0: it is not; -1: out of memory. */
+ * find other sides by a homotopy from a small relaxation. The cheaper plan counts. Returns 1:
+ * solved with sides fixed; 0: it is not; -1: out of memory. */
 static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *result)
 {
     perp_plan_result other = {.outcome = PERP_PLAN_LIMIT};
@@ -839,8 +839,8 @@ static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *resu
 }
 
 /* From the present point, which solves a nearby program, with its sides. Others follow if the cost
- * has grown, and a search from the model's guess if there are none. 1: solved with sides fixed; 0:
- * it is not; -1: out of memory. */
+ * has grown, and a search from the model's guess if there are none. Returns 1: solved with sides
+ * fixed; 0: it is not; -1: out of memory. */
 static int run_from_here(perp_plan *plan, perp_plan_result *result)
 {
     double cost = INFINITY;
@@ -912,8 +912,8 @@ int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
-/* One step from the present point, with the sides that it has; *cost: there. 0: there is none, and
- * the point is as it was. */
+/* One step from the present point, with the sides that it has; *cost: there. Returns 0: there is
+ * none, and the point is as it was. */
 static int take_step(perp_plan *plan, double *cost)
 {
     perp__program *g = plan->program;
@@ -1104,8 +1104,8 @@ static perp_status say_broken_start(const perp_plan *plan, int condition, double
     const perp__plan_condition *c = &plan->model->plan->condition[condition];
     result->outcome = PERP_PLAN_INFEASIBLE;
     return perp__refuse(diag, PERP_OK, perp__source_place(&plan->model->source, c->at),
-                        "no plan keeps '%s': where the plan begins it is off by %.4g, and all "
-                        "that it speaks of is given there\n",
+                        "no plan keeps '%s': it is violated by %.4g where the plan begins, and all "
+                        "its values are given there\n",
                         c->text, off);
 }
 
@@ -1189,9 +1189,9 @@ static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result
 static void warn_idle(const perp_plan *plan, const perp_plan_result *result, perp_diag *diag)
 {
     perp__diag_append(diag,
-                      "%s: the plan does nothing, at a cost of %.4g: no state moves. What is not "
-                      "touched gives the cost no "
-                      "slope; a guess, or more starts (tries), may find a plan that acts\n",
+                      "%s: the plan does nothing, at a cost of %.4g: no state moves. Without a "
+                      "contact the cost has no slope; a guess, or more starts (tries), may find a "
+                      "plan that acts\n",
                       plan->model->source.name, result->cost);
 }
 

@@ -137,8 +137,8 @@ static void take_in_order(starts *s)
     }
 }
 
-/* Where plans are compared: is this one the motion that its inputs make, and does it move? 0:
- * memory. */
+/* Where plans are compared: is this one the motion that its inputs make, and does it move? Returns
+ * 0: memory. */
 static int find_motion(const starts *s, slot *me)
 {
     perp_plan_result result = me->result;

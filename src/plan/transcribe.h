@@ -92,7 +92,7 @@ void perp__bound_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr 
                          const perp__pair *of);
 void perp__push_pair(perp__transcriber *t, perp__plan_pair pair);
 
-/* Take the derivatives of the rows and the cost, and compile all. 0: memory. (program.c) */
+/* Take the derivatives of the rows and the cost, and compile all. Returns 0: memory. (program.c) */
 int perp__program_compile(perp__transcriber *t);
 
 #endif

@@ -325,8 +325,8 @@ static void add_numbers(perp__transcriber *t, const perp__plan_condition *c, int
                                          .hi = hi});
 }
 
-/* A condition whose corners are unknowns, each of its sides by itself. 0: it has none that may
- * be. */
+/* A condition whose corners are unknowns, each of its sides by itself. Returns 0: it has none that
+ * may be. */
 static int add_lifted(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
                       const perp_expr *side, const double *bound, int point, int first, int last)
 {

@@ -96,8 +96,8 @@ static void find_arrays(sizer *u)
     }
 }
 
-/* Elements of an array are of one kind: those without a size have the largest of the others. 1: at
- * least one was sized. */
+/* Elements of an array are of one kind: those without a size have the largest of the others.
+ * Returns 1: at least one was sized. */
 static int size_by_arrays(sizer *u)
 {
     int found = 0;
@@ -238,7 +238,7 @@ static void measure_step(sizer *u, const double *jac, size_t k)
 
 /* Size the kinds that are still unknown by rows with at most so many of them: the least, over these
  * rows, of the largest known term of the row (or given, nullable) divided by their derivative. So
- * derivatives that are rounding do not count. 1: at least one was sized. next: scratch. */
+ * derivatives that are rounding do not count. Returns 1: at least one was sized. next: scratch. */
 static int size_by_rows_of(const sizer *u, const double *given, int most_left, double *size,
                            double *next)
 {
@@ -428,7 +428,7 @@ static void size_by_cost(sizer *u, const double *grad, const double *hess)
 }
 
 /* Kinds that neither guess nor range nor rows size: by the constants of the rows, and then by the
- * cost. Else their unit would be that of the model. 0: memory. */
+ * cost. Else their unit would be that of the model. Returns 0: memory. */
 static int size_the_rest(sizer *u, perp__arena *arena, const double *w, const double *p,
                          double *jac, double *grad)
 {
@@ -523,7 +523,7 @@ static int create_balance(balance *b, sizer *u, perp__arena *arena)
 }
 
 /* All sizes at once, from those found one after the other, each times a power of two. So a factor
- * 2^k of a unit changes the numbers of the search exactly. 0: memory. */
+ * 2^k of a unit changes the numbers of the search exactly. Returns 0: memory. */
 static int balance_sizes(sizer *u, perp__arena *arena, const double *w, const double *p,
                          const double *jac)
 {
@@ -555,7 +555,7 @@ static int may_balance(const perp__program *g)
     return g->npair > 0 && !is_soft(g);
 }
 
-/* All sizes, at this guess. 0: memory. */
+/* All sizes, at this guess. Returns 0: memory. */
 static int find_sizes(sizer *u, perp__arena *arena, const double *w, const double *p)
 {
     perp__program *g = u->g;

@@ -170,7 +170,7 @@ static void set_symbols(checker *u, int c, perp__reading reading)
 
 /* Scales --------------------------------------------------------------------------------------- */
 
-/* Room for the values of all symbols and nodes. 0: memory. */
+/* Room for the values of all symbols and nodes. Returns 0: memory. */
 static int take_symbols(checker *u, perp__arena *arena)
 {
     PERP_TAKE(arena, u->symbol, u->m->nsymbol + u->m->plan->nparam);

@@ -17,7 +17,7 @@ typedef struct perp__plan_check {
     double worst;
 } perp__plan_check;
 
-/* residual: K, nullable: the worst of each step. 0 when memory is out. */
+/* residual: K, nullable: the worst of each step. Returns 0 when memory is out. */
 int perp__plan_verify(const perp__program *program, const double *w, const double *p,
                       perp__plan_check *check, double *residual);
 

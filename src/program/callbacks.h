@@ -15,7 +15,8 @@ perp__nl *perp__nl_of_callbacks(const perp_program_callbacks *callbacks, const c
 int perp__callbacks_size(const perp__nl *nl);
 int perp__callbacks_jacobian(const perp__nl *nl);
 int perp__callbacks_gradient(const perp__nl *nl);
-/* All of them at x. slopes: 0: without derivatives. 0: not defined there, and all are NaN. */
+/* All of them at x. slopes: 0: without derivatives. Returns 0: not defined there, and all are
+ * NaN. */
 int perp__callbacks_at(const perp__nl *nl, const double *x, int slopes, double *all);
 
 #endif

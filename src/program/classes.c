@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* 0, 1: the expression is affine; 2: quadratic; 3: neither. -1: memory. */
+/* 0, 1: the expression is affine; 2: quadratic; 3: neither. Returns -1: memory. */
 static int degree_of(perp__graph *g, perp_expr e, const int *column_of)
 {
     perp__sparse_row row = {0};

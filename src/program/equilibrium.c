@@ -39,7 +39,7 @@ static void assign_rows(equilibrium *q)
 }
 
 /* Sort the entries of each column by their new rows: by counting, as the transpose of the
- * transpose. 0: memory. */
+ * transpose. Returns 0: memory. */
 static int sort_entries(equilibrium *q)
 {
     const perp__functions *f = &q->p->functions;

@@ -27,7 +27,8 @@ typedef struct perp__functions {
 int perp__functions_create(perp__functions *f, perp__arena *arena, perp__nl *nl, int objective);
 void perp__functions_clear(perp__functions *f);
 
-/* Rows at x (n), and entries of the Jacobian there (nentry; nullable). 0: a value is not finite. */
+/* Rows at x (n), and entries of the Jacobian there (nentry; nullable). Returns 0: a value is not
+ * finite. */
 int perp__functions_at(const perp__functions *f, const double *x, double *rows, double *jacobian);
 
 /* What rounding of rows there may be, of functions by callbacks only that of their linear terms. As

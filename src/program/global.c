@@ -38,8 +38,8 @@ typedef struct global {
 
 /* The objective -------------------------------------------------------------------------------- */
 
-/* Q from the second derivatives, which are constants. 0: it is no quadratic, or one in pieces; -1:
- * memory. */
+/* Q from the second derivatives, which are constants. Returns 0: it is no quadratic, or one in
+ * pieces; -1: memory. */
 static int take_quadratic(global *g, perp_expr objective)
 {
     perp__nl *nl = g->p->nl;
@@ -90,7 +90,8 @@ static int prove_convex(global *g)
     return is;
 }
 
-/* f0 and c, at x = 0; rows must be affine and the objective convex. 0: they are not; -1: memory. */
+/* f0 and c, at x = 0; rows must be affine and the objective convex. Returns 0: they are not; -1:
+ * memory. */
 static int take_objective(global *g)
 {
     perp_program *p = g->p;

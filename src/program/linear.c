@@ -209,7 +209,8 @@ static int is_seen(double a, double rounding, double bound, double sign, double 
     return !isfinite(bound) || bound == 0 || sign * (bound - a) + rounding <= tol * fabs(bound);
 }
 
-/* Does each affine row hold at x beside what it is given, however large its terms? -1: memory. */
+/* Does each affine row hold at x beside what it is given, however large its terms? Returns -1:
+ * memory. */
 static int holds_beside_bounds(const perp__lp *lp, const double *x, double tol, perp__arena *arena)
 {
     double *sum, *terms;

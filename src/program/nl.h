@@ -47,7 +47,7 @@ typedef struct perp__nl {
 perp__nl *perp__nl_read(const char *bytes, size_t n, const char *name, perp_status *status,
                         perp_diag *diag);
 void perp__nl_destroy(perp__nl *nl);
-/* The arrays for nvar, ncon and nobj, without terms and pairs. 0: memory. */
+/* The arrays for nvar, ncon and nobj, without terms and pairs. Returns 0: memory. */
 int perp__nl_allocate(perp__nl *nl);
 
 /* nl_lex.c: the marks of the format, text or binary. ------------------------------------------- */

@@ -43,7 +43,7 @@ static void skip_blanks(perp__nl_reader *r)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t')) r->at++;
 }
 
-/* To the start of the next line, over a comment. 0: there is something else. */
+/* To the start of the next line, over a comment. Returns 0: there is something else. */
 static int skip_line(perp__nl_reader *r)
 {
     skip_blanks(r);

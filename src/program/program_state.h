@@ -32,7 +32,7 @@ struct perp_program {
 perp__nl *perp__nl_of_formulas(const perp_program_formulas *formulas, const char *name,
                                perp_status *status, perp_diag *diag);
 
-/* classes.c: what the program is, for the objective that is chosen. 0: memory. */
+/* classes.c: what the program is, for the objective that is chosen. Returns 0: memory. */
 int perp__program_classify(perp_program *p);
 
 /* programs.c: judge p->x, and put errors and the objective into the result. Do its conditions
@@ -45,7 +45,7 @@ int perp__program_holds(const perp_program *p, const perp_program_result *result
 perp_status perp__program_solve_linear(perp_program *p, perp_program_result *result);
 /* Was it shown that no point satisfies the affine rows, bounds and pairs, or one other row within
  * the bounds? holds: p->x satisfies them, on the scale of terms. Then this is checked only if some
- * affine row violates its own constant. -1: memory. */
+ * affine row violates its own constant. Returns -1: memory. */
 int perp__program_is_infeasible(perp_program *p, int holds);
 /* global.c: the best point over all choices of sides, with p->proof, from the one that was
  * found. */

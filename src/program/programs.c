@@ -56,7 +56,7 @@ perp_status perp_program_read(const char *path, perp_program **program, perp_dia
     return status;
 }
 
-/* What is solved for, from 1; 0: nothing. 0: memory. */
+/* What is solved for, from 1; 0: nothing. Returns 0: memory. */
 static int choose_objective(perp_program *p, int objective)
 {
     p->objective = objective <= p->nl->nobj ? objective - 1 : -1;
@@ -204,7 +204,7 @@ int perp__program_holds(const perp_program *p, const perp_program_result *result
     return result->error <= p->options.tol;
 }
 
-/* The judge and the functions, for the objective that is chosen. 0: memory. */
+/* The judge and the functions, for the objective that is chosen. Returns 0: memory. */
 static int prepare(perp_program *p, int objective)
 {
     if (!p->judge.ws && !perp__judge_create(&p->judge, &p->arena, p->nl)) return 0;

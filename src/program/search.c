@@ -303,8 +303,8 @@ static void keep(perp_program *p, const perp_plan *plan, const int *row_of,
     result->curvature = found->curvature;
 }
 
-/* Start after start: the tries that are asked for, then restarts while no point is stationary. 0:
- * memory. */
+/* Start after start: the tries that are asked for, then restarts while no point is stationary.
+ * Returns 0: memory. */
 static int run_starts(perp_program *p, perp_plan *plan, const int *row_of,
                       perp_program_result *result)
 {

@@ -30,7 +30,7 @@ typedef struct perp__index {
 } perp__index;
 
 /* The effect of x on y; x is an axis of points or (is_drawn) of draws. A sample with a row that is
- * missing or not finite at an x does not count there. 0: memory. */
+ * missing or not finite at an x does not count there. Returns 0: memory. */
 int perp__effect_find(const perp__draws *jobs, const double *x, int is_drawn, const double *y,
                       perp__effect *effect, perp__index *first);
 

@@ -23,7 +23,7 @@ typedef struct perp__evaluation {
     int hint;
 } perp__evaluation;
 
-/* Prepare n expressions; clear in every case. 0 when memory is out. */
+/* Prepare n expressions; clear in every case. Returns 0 when memory is out. */
 int perp__rows_make(perp__evaluation *rows, const perp_model *model, const perp_trajectory *run,
                     int time, perp__reading reading, const perp_expr *expressions, int n);
 void perp__rows_clear(perp__evaluation *rows);

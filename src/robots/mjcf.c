@@ -81,7 +81,7 @@ static void read_flags(mjcf *m, const perp__xml_node *node)
     if (passive >= 0) m->no_spring = m->no_damper = passive;
     if (perp__read_word(m->r, node, "filterparent", "enable disable") > 0)
         perp__robot_refuse(m->r, node, "filterparent",
-                           "filterparent: a body never touches its parent");
+                           "filterparent: a body never collides with its parent");
     if (perp__read_word(m->r, node, "override", "disable enable") > 0)
         perp__robot_refuse(m->r, node, "override",
                            "override: contacts have the friction of their geoms and pairs");

@@ -461,7 +461,7 @@ static void refuse_drive(mjcf *m, const perp__xml_node *node, const drive *d)
                            "biasprm: it must not push away: -kp and -kv are <= 0");
 }
 
-/* Its target: a joint, a tendon, or a site. 0: none of these, or something is wrong; it was
+/* Its target: a joint, a tendon, or a site. Returns 0: none of these, or something is wrong; it was
  * reported. */
 static int take_target(mjcf *m, const perp__xml_node *node, const drive *d, perp_actuator *a)
 {

@@ -369,7 +369,7 @@ static void check_body(mjcf *m, const perp__xml_node *node)
     int mocap = 0;
     mjcf_check(m, node);
     mjcf_read_flag(m, node, "mocap", &mocap);
-    if (mocap) perp__robot_ignore(m->r, node, "mocap", "mocap of body: it stays where it is");
+    if (mocap) perp__robot_ignore(m->r, node, "mocap", "mocap of body: it does not move");
 }
 
 static void read_body(mjcf *m, const perp__xml_node *node, const place *p)

@@ -258,7 +258,7 @@ int mjcf_is_actuator(const perp__xml_node *node)
 void mjcf_refuse_actuator(mjcf *m, const perp__xml_node *node)
 {
     static const mjcf_reason known[] = {
-        {"adhesion", "a body that sticks to what it touches is not to be had"},
+        {"adhesion", "a body that sticks to others is not supported"},
         {"plugin", "a program's own laws are not to be had"},
         {"pid", "servos with an integral of their error are not to be had"},
         {"orientation", "servos of balls are not to be had"},

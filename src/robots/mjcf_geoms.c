@@ -261,7 +261,7 @@ static void check_geom(mjcf *m, mjcf_geom *g)
 {
     int needed = is_fitted(g) ? 0 : sizes_of(g);
     if (g->has_fromto && is_fitted(g))
-        perp__robot_refuse(m->r, g->node, "fromto", "fromto: the mesh says where it is");
+        perp__robot_refuse(m->r, g->node, "fromto", "fromto: the mesh gives the position");
     else if (g->has_fromto)
         take_ends(m, g);
     for (int k = 0; k < needed; k++)
@@ -379,7 +379,7 @@ static int fit_geom(mjcf *m, mjcf_geom *g)
     return 1;
 }
 
-/* Its kind, sizes and mesh. 0: it is not supported, which was reported. */
+/* Its kind, sizes and mesh. Returns 0: it is not supported, which was reported. */
 static int shape_of(mjcf *m, mjcf_geom *g, const char *why, perp_shape *shape)
 {
     if (g->kind >= PERP_SHAPE_COUNT)
@@ -412,7 +412,7 @@ static void weigh_one(mjcf *m, mjcf_geom *g, const perp__pose *within, perp__mas
     } else if (!perp__shell_mass(&shape, &volume, center, I)) {
         perp__robot_refuse(m->r, g->node, NULL,
                            g->kind == PERP_SHAPE_MESH
-                               ? "geom: what of a mesh weighs is said by its `inertia`"
+                               ? "geom: the mass of a mesh follows from its `inertia`"
                                : "geom: the mass of an ellipsoid's surface is not to be had; "
                                  "give the body an <inertial>");
         return;
@@ -476,7 +476,6 @@ void mjcf_add_shapes(mjcf *m)
             add_shape(m, g);
         else
             perp__robot_ignore(m->r, g->node, NULL,
-                               "geom with contype 0 and conaffinity 0: touches "
-                               "nothing");
+                               "geom with contype 0 and conaffinity 0: collides with nothing");
     }
 }

@@ -51,7 +51,7 @@ static void take_direction(mjcf *m, const perp__xml_node *node, paired *p, int s
     if (p->nfriction != second || f[second] == f[second - 1]) return;
     f[second] = f[second - 1];
     perp__robot_ignore(m->r, node, "friction",
-                       "friction of pair: its %s number is taken for both directions",
+                       "friction of pair: its %s number counts for both directions",
                        second == 1 ? "first" : "fourth");
 }
 
@@ -79,7 +79,7 @@ void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
     if (!x || !y || x->shape < 0 || y->shape < 0) return;
     if (!check_pair(m, node, &p)) return;
     if (perp__is_ground(&m->r->to->shape[x->shape]) && perp__is_ground(&m->r->to->shape[y->shape]))
-        perp__robot_refuse(m->r, node, NULL, "pair: two planes do not touch");
+        perp__robot_refuse(m->r, node, NULL, "pair: two planes do not collide");
     else if (m->r->to->shape[x->shape].body == m->r->to->shape[y->shape].body)
         perp__robot_refuse(m->r, node, NULL, "pair: geoms of two bodies are expected");
     else
@@ -90,7 +90,7 @@ void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
 
 /* Equality ------------------------------------------------------------------------------------- */
 
-/* Two bodies; the second is the world if it is not named. 0: they do not exist. */
+/* Two bodies; the second is the world if it is not named. Returns 0: they do not exist. */
 static int two_bodies(mjcf *m, const perp__xml_node *node, int *body)
 {
     body[0] = MJCF_FIND(m, node, "body1", body);
@@ -119,7 +119,8 @@ static perp__pose relative(const mjcf *m, const int *body)
     return out;
 }
 
-/* Bodies, points, and how the second is turned as the first sees it, by two sites. 1: it was so. */
+/* Bodies, points, and how the second is turned as the first sees it, by two sites. Returns 1: it
+ * was so. */
 static int by_sites(mjcf *m, const perp__xml_node *node, perp_equality *e)
 {
     if (!perp__xml_get(node, "site1") && !perp__xml_get(node, "site2")) return 0;

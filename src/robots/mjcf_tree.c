@@ -111,8 +111,8 @@ static void append(perp__xml_node *parent, perp__xml_node *child)
     parent->last = child;
 }
 
-/* The children of `from` once more, with `suffix` added to their names. 0: memory is out, or they
- * are too many, which was reported. */
+/* The children of `from` once more, with `suffix` added to their names. Returns 0: memory is out,
+ * or they are too many, which was reported. */
 static int copy_children(mjcf *m, const perp__xml_node *from, perp__xml_node *to,
                          const char *suffix)
 {

@@ -28,7 +28,7 @@ int perp__is_binary(const char *first, const char *last)
     return last - first >= (long)sizeof begin - 1 && memcmp(first, begin, sizeof begin - 1) == 0;
 }
 
-/* Have n bytes in the buffer, where the file has so many. 0: r->error says why not. */
+/* Have n bytes in the buffer, where the file has so many. Returns 0: r->error says why not. */
 static int fill(perp__reader *r, size_t n)
 {
     while (r->file && (size_t)(r->end - r->at) < n)

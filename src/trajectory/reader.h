@@ -61,13 +61,13 @@ typedef struct perp__reader {
 /* Does this begin as a binary file does? */
 int perp__is_binary(const char *first, const char *last);
 
-/* Read on after the unread rest. 0: r->error says why not. */
+/* Read on after the unread rest. Returns 0: r->error says why not. */
 int perp__read_more(perp__reader *r);
 
 /* Room for one more row; 0 when memory is out. */
 int perp__grow_rows(perp_trajectory *t);
 
-/* The rows of a binary file, from their mark to that of their end. 0 when memory is out, or
+/* The rows of a binary file, from their mark to that of their end. Returns 0 when memory is out, or
  * r->error says. */
 int perp__read_binary_rows(perp__reader *r);
 

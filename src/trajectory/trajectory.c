@@ -302,7 +302,7 @@ static int read_number(const field *f, double *x)
     return f->length < MAX_NUMBER && perp__number_read(f->text, f->length, x) == f->length;
 }
 
-/* The number that fills the field at *at, as nearly all do; *at moves behind its comma. 0:
+/* The number that fills the field at *at, as nearly all do; *at moves behind its comma. Returns 0:
  * something else does. */
 static int read_plain_field(const perp__reader *r, const char **at, const char *last, double *x)
 {

@@ -338,7 +338,7 @@ static void a_motion_of_the_mesh_alone_is_called_that(void **state)
     (void)state;
     perp_plan_result r = plan_text("input u in [-1, 1]\nstate x = 1\nder(x) = 1000*x + u\nplan {\n"
                                    " horizon 1\n nodes 11\n minimize integral(u^2) + end(x^2)\n}\n",
-                                   "the motion diverges: 'x' is off by");
+                                   "the motion diverges: 'x' differs by");
     assert_int_equal(r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
     assert_true(r.replay > 100 && r.replay_state == 0);
     assert_string_equal(r.replay_by, "theta");
@@ -440,8 +440,8 @@ static void what_is_infeasible_is_proved_or_called_local(void **state)
     "11\n"
     perp_plan_result r =
         plan_text(TWO " minimize integral(u^2)\n x + y >= 1\n at end: x = 0.5\n}\n",
-                  "words.perp:9:2: no plan keeps 'x + y >= 1': where the plan "
-                  "begins it is off by 1");
+                  "words.perp:9:2: no plan keeps 'x + y >= 1': it is violated by 1 where "
+                  "the plan begins");
     assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
     r = plan_text(TWO " at end: x = 3\n}\n", "by proof");
     assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);

@@ -625,9 +625,9 @@ static void what_cannot_be_said_is_refused_with_its_place(void **state)
                            PERP_BACKWARD_EULER, 1e-3); /* skips without expat */
     end_pair(&probe);
     refuse_model("robot r = \"" ROBOTS "arm.xml\"\n",
-                 "examples/robots/arm.xml:38:17: 'fore_roll' (cylinder) may touch 'floor' (plane)");
+                 "examples/robots/arm.xml:38:17: 'fore_roll' (cylinder) may meet 'floor' (plane)");
     refuse_model("robot r = \"" ROBOTS "arm.xml\"\n",
-                 "pairs of shapes may touch without equations");
+                 "pairs of shapes may meet without equations");
     refuse_model("robot r = \"" ROBOTS "none.xml\"\n", "m.perp:1:11: ");
     refuse_model("robot r = \"" ROBOTS "../../README.md\"\n", "README.md:1:");
     refuse_model(CART "(key = \"upright\")\n", "it has no keyframe 'upright'; there are: leaning");

@@ -356,7 +356,7 @@ static void the_bootstrap_sees_that_runs_differ(void **state)
     assert_near(resampled.parameter[0].std_error / expected, 1, 0.5);
     assert_false(curvature.parameter[0].has_interval);
     assert_true(isnan(curvature.parameter[0].std_error) && isnan(curvature.parameter[0].low));
-    assert_true(finds(&curvature, "no interval: what is left over in x is no noise"));
+    assert_true(finds(&curvature, "no interval: the residuals of x are not noise"));
     assert_true(resampled.parameter[0].has_interval);
     assert_true(resampled.parameter[0].low <= 0.37 && 0.37 <= resampled.parameter[0].high);
     assert_true(finds(&curvature, "--bootstrap"));

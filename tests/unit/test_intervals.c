@@ -304,7 +304,7 @@ static void the_bias_of_measured_starts_is_that_of_regression_on_noisy_data(void
     perp_identification r = identify(model, data, NULL);
     double found = r.parameter[0].value, bias = -found * ROWS * sigma * sigma / squares;
     assert_near(found, a * (1 - ROWS * sigma * sigma / squares), 0.3 * fabs(bias));
-    assert_near(number_behind(&r, "the estimate is off by roughly "), bias, 0.2 * fabs(bias));
+    assert_near(number_behind(&r, "the estimate has an error of roughly "), bias, 0.2 * fabs(bias));
     perp_identification_clear(&r);
     perp_dataset_destroy(data);
     perp_model_destroy(model);

@@ -341,7 +341,7 @@ static void messages_say_how_it_is_written(void **state)
     refuse_model(X "function f(z) = 2*x\noutput y = f(1)\n",
                  "unknown name 'x'; the function 'f' sees what it is given, not the model's 'x'");
     refuse_model(X "function f(z) = 2*z\noutput y = f\n", "'f' is a function, f(..)");
-    refuse_model(X "part P { }\noutput y = P\n", "'P' is a part, of which a line 'P NAME' makes");
+    refuse_model(X "part P { }\noutput y = P\n", "'P' is a part, and a line 'P NAME' makes");
     refuse_model(X "part P { }\nP p[3]\n", "an array of parts names its index: P p[i in 1..4]");
     refuse_model(X "part P { }\nP p[i in 1..0]\noutput y = p[1].x\n", "there is no part 'p[1]'");
     refuse_model(X "Spring s(1)\n", "one is in the library \"planar\": use \"planar\"");

@@ -258,7 +258,7 @@ static void a_shape_that_names_a_mesh_is_fitted_to_it(void **state)
     expect_fit("type='cylinder'", about, PERP_SHAPE_CYLINDER, 2, 3);
     refuses(GEOM("<asset><mesh name='m' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/></asset>",
                  "type='capsule' mesh='m' size='1' fromto='0 0 0 0 0 1'"),
-            PERP_ERR_MODEL, "fromto: the mesh says where it is");
+            PERP_ERR_MODEL, "fromto: the mesh gives the position");
     refuses(GEOM("", "type='box' mesh='m'"), PERP_ERR_MODEL, "there is no mesh 'm'");
 }
 
@@ -677,7 +677,7 @@ static void actuators_have_mjcf_s_gains(void **state)
     refuses(DRIVE("<general joint='j' dyntype='muscle'/>"), PERP_ERR_MODEL,
             "actuator: times of its activation");
     refuses(DRIVE("<general joint='j' actrange='0 1'/>"), PERP_ERR_MODEL, "has no activation");
-    refuses(DRIVE("<adhesion body='b'/>"), PERP_ERR_MODEL, "sticks to what it touches");
+    refuses(DRIVE("<adhesion body='b'/>"), PERP_ERR_MODEL, "sticks to others");
     refuses(DRIVE("<general joint='j' biastype='affine' biasprm='0 1'/>"), PERP_ERR_MODEL,
             "biasprm");
 }

@@ -163,7 +163,7 @@ static void noise_of_first_rows_is_spoken_of(void **state)
     o.horizon = 1;
     r = identify(model, data, &o);
     assert_true(r.parameter[0].value > 1.7);
-    assert_true(finds(&r, "the estimate is off by roughly +"));
+    assert_true(finds(&r, "the estimate has an error of roughly +"));
     assert_true(finds(&r, "no interval: the noise that predictions begin with biases"));
     assert_false(r.parameter[0].has_interval);
     perp_identification_clear(&r);
