@@ -224,7 +224,7 @@ static void names_are_explained_found_and_completed(void **state)
     expect(&r, 6, "/perp/lib-");
     expect(&r, 6, "/planar.perp\",\"range\":{\"start\":{\"line\":7,\"character\":5}");
     expect_library_copy();
-    expect(&r, 7, "What stands still");
+    expect(&r, 7, "Fixed body");
     expect(&r, 8, "\"result\":null");
     expect(&r, 9, "\"label\":\"pos\"");
     expect(&r, 9, "\"detail\":\"state in m/s\"");
