@@ -62,7 +62,7 @@ static void a_replay_that_goes_elsewhere_is_told(void **state)
                                      " minimize integral(u^2)\n at end: x = 1\n}\n"));
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.out, "a simulation with these inputs differs by at most 1.0e+00 (x)"));
-    assert_non_null(strstr(r.err, "'x' is off by 1, 1 times its largest size in the plan"));
+    assert_non_null(strstr(r.err, "'x' differs by 1, 1 times its largest size in the plan"));
     cli_free(&r);
 }
 
