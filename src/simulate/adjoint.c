@@ -1,6 +1,7 @@
-/* Derivatives of the next steps of a run, forward along one direction or backward from weights of its rows. Backward, what each solved step was is kept
- * (backward.c): symbols and sides. Where that is too much for all, snapshots are kept at the beginnings of parts, and each part is run again before it is
- * gone back through. */
+/* Derivatives of the next steps of a run: forward along one direction, or backward from weights of
+ * its rows. Backward, symbols and sides of each solved step are kept (backward.c). If that takes
+ * too much memory, snapshots are kept at the beginnings of parts, and each part is run again before
+ * its backward pass. */
 
 #include "simulate/adjoint.h"
 #include "simulate/backward.h"
@@ -33,7 +34,8 @@ struct perp__course {
     long last; /* the step of the record that was gone through last */
 };
 
-/* The value that was set before the one of this step, or that one again; -1: none of the stretch. */
+/* The value that was set before the one of this step, or that one again; -1: none of the
+ * stretch. */
 static long value_before(const perp__course *c, int table, long step)
 {
     return step > 0 ? step - 1 : c->first[table] ? 0 : -1;
@@ -131,8 +133,8 @@ static perp_status check(const perp_simulation *sim, const perp_run_stretch *of,
 static void end_course(perp_simulation *sim, perp__course *c)
 {
     if (sim->course && sim->events) perp__events_end_stretch(sim->events);
-    if (sim->course && sim->events && sim->sensitivity)
-        perp__sensitivity_lose(sim->sensitivity); /* it was not carried along */
+    /* it was not propagated */
+    if (sim->course && sim->events && sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
     sim->course = NULL;
     perp__sensitivity_destroy(c->slopes);
     perp__backward_clear(&c->back);
@@ -192,7 +194,7 @@ static perp_status finish(perp_simulation *sim, perp__course *c, perp_status sta
     return status;
 }
 
-/* Forward --------------------------------------------------------------------------------------- */
+/* Forward -------------------------------------------------------------------------------------- */
 
 /* No step: the row where the run is, along states, parameters and what inputs are now. */
 static void take_none(const perp__course *c)
@@ -211,7 +213,8 @@ static int counts(const double *weight, int ncolumn)
     return 0;
 }
 
-/* weight: of all rows, each of which counts for what kind they are, but those of zeros; NULL: the last row does. */
+/* weight: of all rows, each of which counts by its kind, except those of zeros; NULL: the last row
+ * counts. */
 static perp_status go_along(perp_simulation *sim, const perp_run_stretch *of,
                             const perp_run_change *change, double *row, const double *weight,
                             perp_diag *diag)
@@ -254,7 +257,7 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
     return go_along(sim, of, change, row, NULL, diag);
 }
 
-/* Backward -------------------------------------------------------------------------------------- */
+/* Backward ------------------------------------------------------------------------------------- */
 
 static void add_values(const perp_simulation *sim, perp__course *c, long step, double *value)
 {
@@ -412,8 +415,9 @@ static perp_status kind_along(perp_simulation *sim, const perp_run_stretch *of,
     return go_along(sim, &along, change, row, of->every_row ? weight : NULL, diag);
 }
 
-/* Backward nothing is known of how a side moves; along a change in everything it moves, unless nothing moves it. Where one does, what a step along the
- * gradient is tells its side. The run is then at the end of the stretch again. */
+/* Backward nothing is known of how a side moves; along a change in everything it moves, unless
+ * nothing moves it. Where one does, what a step along the gradient is tells its side. The run is
+ * then at the end of the stretch again. */
 static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of, const double *weight,
                              const perp_run_change *gradient, const void *begin, perp_diag *diag)
 {

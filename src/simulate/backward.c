@@ -1,5 +1,6 @@
-/* Backward through what saltation.c does forward. Of each step its symbols and sides are kept; it is linearised and factored anew, and what is known of
- * derivatives by the states and the time at its end becomes that at its beginning: with the transposed matrices of all that is said there. */
+/* The backward pass through the operations of saltation.c. Of each step its symbols and sides are
+ * kept. The step is linearised and factored anew, and the derivatives by states and time at its end
+ * become those at its beginning, with the transposed matrices of saltation.c. */
 
 #include "simulate/backward.h"
 
@@ -40,7 +41,7 @@ void perp__backward_clear(perp__backward *b)
     perp__arena_clear(&b->arena);
 }
 
-/* Notes ----------------------------------------------------------------------------------------- */
+/* Notes ---------------------------------------------------------------------------------------- */
 
 static unsigned char *put(unsigned char *at, const void *data, size_t size)
 {
@@ -151,7 +152,7 @@ void perp__backward_note_left(perp__backward *b)
     b->is_new = 1;
 }
 
-/* Back ------------------------------------------------------------------------------------------ */
+/* Back ----------------------------------------------------------------------------------------- */
 
 /* The derivative by table k at a time of the stamp's step. */
 static void add_table(perp__backward *b, const perp__stamp *stamp, int k, double t, double by)
@@ -185,7 +186,8 @@ static void back_row(perp__backward *b, const perp__stamp *stamp, const double *
         b->var[v] = s->sym.var_at[v] < s->ny ? b->eta[s->sym.var_at[v]] : 0;
 }
 
-/* What the row behind this step weighs, by its unknowns; what its length gets of that is returned. */
+/* What the row behind this step weighs, by its unknowns; what its length gets of that is
+ * returned. */
 static double add_row(perp__backward *b, int last, double *state)
 {
     const perp__collocation *a = b->slopes->at;
@@ -230,7 +232,8 @@ static void take_move(perp__backward *b, const perp__stamp *stamp, const double 
     for (int k = 0; k < b->slopes->nparam; k++) b->param[k] += b->move[a->y + k];
 }
 
-/* How the unknowns and the row that ended the step (-1: none) move with its length; 0: they do not. */
+/* How the unknowns and the row that ended the step (-1: none) move with its length; 0: they do
+ * not. */
 static int find_rate(perp__backward *b, int row, const double *slope, double *rate)
 {
     perp__collocation *a = b->slopes->at;
@@ -248,7 +251,8 @@ static int find_rate(perp__backward *b, int row, const double *slope, double *ra
     return isfinite(*rate) && *rate != 0;
 }
 
-/* Derivatives at the beginning of a step in a mode: by the states in *state (zeroed), by the time in b->time. */
+/* Derivatives at the beginning of a step in a mode: by the states in *state (zeroed), by the time
+ * in b->time. */
 static int back_in_mode(perp__backward *b, const perp__stamp *stamp, const unsigned char *at,
                         double *state)
 {

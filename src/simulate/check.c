@@ -11,8 +11,9 @@
 
 enum { MOST_UNIQUE = 12 };
 
-/* Has one weighed sum of two gaps the same value, not 0, whatever moves, as that of two stops of one piston does? Then they are never 0 at once. Two
- * points give the weight, a third one shows that the sum is no other there: gaps that are looked at are affine. -1: memory. */
+/* Has one weighed sum of two gaps the same value, not 0, whatever moves, as that of two stops of
+ * one piston does? Then they are never 0 at once. Two points give the weight, a third one shows
+ * that the sum is no other there: gaps that are looked at are affine. Returns -1: memory. */
 static int are_apart(const perp_model *m, perp_expr g, perp_expr k)
 {
     enum { POINTS = 3 };
@@ -42,9 +43,9 @@ static perp_expr gap_of(const perp__pair *pair, int side)
     return pair->two_sided ? -1 : side ? pair->a : pair->b;
 }
 
-/* Of two stops that cannot both be reached the second becomes open. Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
- * M_ji d_i + M_jj d_j = 0 with d > 0. Two-sided friction written as two forces does so while it
- * sticks. */
+/* Of two stops that cannot both be reached the second becomes open. Two forces that can grow
+ * together without changing what they act on: M_ii d_i + M_ij d_j = 0 and M_ji d_i + M_jj d_j = 0
+ * with d > 0. Two-sided friction written as two forces does so while it sticks. */
 static perp_status warn_not_unique(const perp_simulation *sim, const perp__elimination *e,
                                    const double *M, char *is_open, perp__source *findings)
 {
@@ -107,7 +108,8 @@ static double minor(const double *M, int n, unsigned in, double *scratch)
     return det;
 }
 
-/* Do these pairs say that a two-sided one is at both of its bounds? It is y - lo perp e + s and then s perp hi - y. Pair i has its z, side e->side, above 0 where it is in `in`. */
+/* Do these pairs put a two-sided one at both of its bounds? It is y - lo perp e + s and then s perp
+ * hi - y. Pair i has its z, side e->side, above 0 if it is in `in`. */
 static int is_at_both(const perp__step *s, const perp__elimination *e, unsigned in)
 {
     for (int i = 0; i + 1 < e->nz; i++) {
@@ -122,7 +124,8 @@ static int is_at_both(const perp__step *s, const perp__elimination *e, unsigned 
     return 0;
 }
 
-/* Do the bounds of two-sided pairs read nothing that is solved for, and does none that parameters tell cross the other? -1: memory. */
+/* Do the bounds of two-sided pairs read nothing that is solved for, and does none that parameters
+ * tell cross the other? Returns -1: memory. */
 static int are_bounds_known(const perp_model *m)
 {
     double *symbol = malloc(((size_t)m->nsymbol + 1) * sizeof *symbol), value[2];
@@ -156,8 +159,9 @@ static int are_bounds_known(const perp_model *m)
     return known;
 }
 
-/* One solution whatever the data: the determinants of all cases that there are have one sign (Robinson, Normal maps induced by linear
- * transformations, Math. Oper. Res. 17, 1992). A two-sided pair is two one-sided ones here, which cannot both be at their bound. */
+/* One solution whatever the data: the determinants of all cases that there are have one sign
+ * (Robinson, Normal maps induced by linear transformations, Math. Oper. Res. 17, 1992). A two-sided
+ * pair is two one-sided ones here, which cannot both be at their bound. */
 static int is_unique(const perp_simulation *sim, const perp__elimination *e, const double *M)
 {
     const perp__step *s = &sim->step;
@@ -168,8 +172,8 @@ static int is_unique(const perp_simulation *sim, const perp__elimination *e, con
     return 1;
 }
 
-/* More contacts than a body has ways to move share what they carry in many ways: two corners of one block share the friction
- * that holds it. The solver's choice may jump from step to step. */
+/* If a body has more contacts than degrees of freedom, the forces are not unique: two corners of
+ * one block share the friction that holds it. The solver's choice may jump from step to step. */
 static perp_status warn_not_shared(const perp_simulation *sim, const char *is_open,
                                    perp__source *findings)
 {
@@ -304,7 +308,8 @@ static void inspect_masses(const perp_model *m, perp__source *findings)
     }
 }
 
-/* Conditions that the initial state alone breaks, such as a body that begins inside a wall. 0: memory. */
+/* Conditions that the initial state alone breaks, such as a body that begins inside a wall. Returns
+ * 0: memory. */
 static int inspect_start(const perp_simulation *sim, perp__source *findings)
 {
     perp__starts starts;

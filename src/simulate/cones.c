@@ -1,15 +1,18 @@
-/* A linearised step with contacts, as a problem of perp/friction.h. Contacts that say the same thing several times over (the four
- * corners of a face at rest) leave the matrix of every mode singular; the methods for friction problems do not mind.
+/* A linearised step with contacts, as a problem of perp/friction.h. Contacts that say the same
+ * thing several times over (the four corners of a face at rest) leave the matrix of every mode
+ * singular; the methods for friction problems do not mind.
  *
- * Friction is an exact cone, or a two-sided pair lo <= f <= hi perp v, whose force is f - (lo + hi)/2 and whose bound is
- * (hi - lo)/2. A contact is a pair with the friction whose bound is mu times the pair's force, a pair alone (mu = 0), or friction
- * whose bound is no such multiple: its normal "force" r_n is then the bound itself, by u_n = w (r_n - bound). With the forces of
- * all contacts given, the other conditions determine the unknowns,
+ * Friction is an exact cone, or a two-sided pair lo <= f <= hi perp v, whose force is f - (lo +
+ * hi)/2 and whose bound is (hi - lo)/2. A contact is a pair with the friction whose bound is mu
+ * times the pair's force, a pair alone (mu = 0), or friction whose bound is no such multiple: its
+ * normal "force" r_n is then the bound itself, by u_n = w (r_n - bound). With the forces of all
+ * contacts given, the other conditions determine the unknowns,
  *
  *     T y = -c + E r,      u = B y + d = W r + q,      W = B inv(T) E,  q = d - B inv(T) c,
  *
- * W comes column by column from the factors of T, and y from r at the end. Contacts that are open are no part of the problem until its
- * answer closes them: of a heap in which all pairs may touch these are nine in ten. */
+ * W comes column by column from the factors of T, and y from r at the end. Contacts that are open
+ * are no part of the problem until its answer closes them: of a heap in which all pairs may touch
+ * these are nine in ten. */
 
 #include "base/tol.h"
 #include "linalg/invert.h"
@@ -20,16 +23,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked of the friction solver where rounding allows: with a tenth of the step's tolerance tables need a quarter more problems,
- * with a thousandth as many as with a ten-thousandth. And what it must give. */
+/* The accuracy asked of the friction solver if rounding allows: with a tenth of the step's
+ * tolerance tables need a quarter more problems, with a thousandth as many as with a
+ * ten-thousandth. And the accuracy that it must reach. */
 #define SHARE 1e-3
 #define LEAST 1e-2
 
 /* So many columns of W are solved for at once. */
 enum { AT_ONCE = 4 };
 
-/* Newton from the present forces, which stays near them, and what follows where it fails; interior points, whose forces keep away from
- * the edges of the cones where there is a choice. And how long each may try. */
+/* Newton from the present forces, which stays near them, and the methods after it if it fails:
+ * interior points, whose forces keep away from the edges of the cones if they are not unique. And
+ * the limits of each. */
 static const struct {
     perp_fc_method method;
     int iterations;
@@ -37,8 +42,8 @@ static const struct {
 
 typedef struct contact {
     int pair, side; /* its normal, or -1; the side of the pair that is the force */
-    int cone,
-        line; /* its friction: a cone, or the first of the two pairs of lo <= f <= hi perp v; or -1 */
+    /* its friction: a cone, or the first of the two pairs of lo <= f <= hi perp v; or -1 */
+    int cone, line;
     double mu;
 } contact;
 
@@ -184,7 +189,8 @@ static int bound_rows(const perp__step *s, const contact *k, int row[2])
     return 2;
 }
 
-/* By what the normal's row is multiplied in the bound; negative or no number where that cannot be a coefficient of friction now. */
+/* By what the normal's row is multiplied in the bound; negative or no number where that cannot be a
+ * coefficient of friction now. */
 static double multiple(const perp__step *s, const contact *k, int normal)
 {
     int row[2], n = bound_rows(s, k, row), first = s->row_start[normal];
@@ -199,7 +205,8 @@ static int is_two_sided(const perp__step *s, int p)
     return s->model->pair[s->pair[p].of].two_sided;
 }
 
-/* The friction k joins the pair that is its normal, with this side the force, where that is on and no other's. */
+/* The friction k joins the pair that is its normal, with this side the force, where that is on and
+ * no other's. */
 static void add_friction(perp__step *s, contact k, int pair, int side)
 {
     struct perp__cones *c = s->cones;
@@ -296,7 +303,8 @@ static int solve_T(perp__step *s, double *x, int count)
     return 1;
 }
 
-/* The condition whose right-hand side is force d (normal, t1, t2) of contact i; -1 if it has none. */
+/* The condition whose right-hand side is force d (normal, t1, t2) of contact i; -1 if it has
+ * none. */
 static int condition_of(const perp__step *s, const contact *k, int d)
 {
     if (d == 0) return k->pair >= 0 ? s->nequation + k->pair : -1;
@@ -304,7 +312,8 @@ static int condition_of(const perp__step *s, const contact *k, int d)
     return k->cone >= 0 ? s->cone[k->cone].equation + d - 1 : -1;
 }
 
-/* Adds force d of size r to the right-hand side x; of a line, f - lo = t + bound. Returns 0 where nothing takes it. */
+/* Adds force d of size r to the right-hand side x; of a line, f - lo = t + bound. Returns 0 where
+ * nothing takes it. */
 static int add_force(const perp__step *s, const contact *k, int d, double r, double *x)
 {
     int condition = condition_of(s, k, d), bounds = d == 0 && k->line >= 0;
@@ -343,9 +352,9 @@ static double force_at(const perp__step *s, const contact *k, int d, const doubl
     return d == 0 ? mean(s, row, velocity_rows(s, k, 0, row), y) : 0;
 }
 
-/* Open contacts --------------------------------------------------------------------------------- */
+/* Open contacts -------------------------------------------------------------------------------- */
 
-/* Does contact k press, or would it overlap, at the present y? */
+/* Is contact k closed, or would it penetrate, at the present y? */
 static int is_closed(const perp__step *s, const contact *k)
 {
     const double *y = s->ws + s->sym.y;
@@ -354,7 +363,7 @@ static int is_closed(const perp__step *s, const contact *k)
     return mean(s, &force, 1, y) > 0 || !(mean(s, &gap, 1, y) > 0);
 }
 
-/* Would contact k overlap, by more than rounding? */
+/* Would contact k penetrate, by more than rounding? */
 static int overlaps(const perp__step *s, const contact *k)
 {
     return k->pair >= 0 &&
@@ -446,8 +455,8 @@ static int form_W(perp__step *s)
     return 1;
 }
 
-/* The factor that makes u_n comparable with u_T (one is often a gap, the other a velocity): the block's n-t part becomes
- * symmetric, or, where there is none, its diagonal even. */
+/* The factor that makes u_n comparable with u_T (one is often a gap, the other a velocity): the
+ * block's n-t part becomes symmetric, or, if there is none, its diagonal even. */
 static double normal_scale(const double *block)
 {
     double tangent = (block[4] + block[8]) / 2, normal = fabs(block[0]);
@@ -458,8 +467,8 @@ static double normal_scale(const double *block)
     return even;
 }
 
-/* Multiply the rows of W by 1/h, as the equation of the exact cone does unless told otherwise, and
- * those of u_n to fit; what a contact lacks gets a diagonal. */
+/* Multiplies the rows of W by 1/h, as the equation of the exact cone does by default, and those of
+ * u_n to fit; missing rows of a contact get a diagonal. */
 static void scale_W(perp__step *s)
 {
     struct perp__cones *c = s->cones;

@@ -1,6 +1,7 @@
-/* Contacts stated by positions, 0 <= force perp gap(x) >= 0, under a weighted method: which pairs they are, which equations
- * move what their gaps read, and whether one is closed. theta < 1 would give a contact that closes the velocity
- * 2 (x1 - x0)/h - v0, a rebound of anything up to its speed; docs/adr/009. */
+/* Contacts stated by positions, 0 <= force perp gap(x) >= 0, under a weighted method: their pairs,
+ * the equations for the positions in their gaps, and whether one is closed. With theta < 1 a
+ * closing contact would get the velocity 2 (x1 - x0)/h - v0, a rebound of up to its speed;
+ * docs/adr/009. */
 
 #include "simulate/step.h"
 
@@ -9,8 +10,8 @@
 /* What is known of the model's symbols. */
 typedef struct study {
     const perp_model *model;
-    char *
-        moves_by_vars; /* symbol of a state: an equation with its derivative has a var, it is a velocity */
+    /* symbol of a state: an equation with its derivative has a var, it is a velocity */
+    char * moves_by_vars;
     char *is_var;    /* symbol -> is it a var? */
     char *read;      /* symbol of a state -> a gap reads it */
     int *defined_by; /* symbol of a var -> the equation `var = ...`, or -1 */
@@ -55,7 +56,8 @@ static void study_equation(study *s, int equation)
     free(symbol);
 }
 
-/* Is an expression made of positions alone, the vars in it replaced by what defines them? Marks the states if asked. */
+/* Is an expression made of positions alone, the vars in it replaced by what defines them? Marks the
+ * states if asked. */
 static int reads_positions(study *s, perp_expr root, int equation, int mark, int *positions)
 {
     const perp_model *m = s->model;

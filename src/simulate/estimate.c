@@ -1,5 +1,6 @@
-/* How far the end of a run is from that of the motion: beside runs by radau7 in parts as long as an accuracy allows, each more accurate than
- * the one before; where events cannot be located, beside the same run with longer steps (docs/adr/032-errors-said.md). */
+/* The estimated error at the end of a run. It compares with runs by radau7 in parts as long as an
+ * accuracy allows, each more accurate than the one before. If events cannot be located, it compares
+ * with the same run with longer steps (docs/adr/032-errors-said.md). */
 
 #include "linalg/dense.h"
 #include "simulate/collocation.h"
@@ -14,50 +15,59 @@
 
 enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32 };
 
-/* Work (perp__run_work) that a short run and the first reference may take together, with further ones LEAST; and what is ENOUGH for a first reference of most
- * models, up to half of the run's. Where the part is more than a tenth, ENOUGH in any case. Making a reference takes so much for an unknown of its steps. */
+/* Work (perp__run_work). TOGETHER: of a short run and the first reference; LEAST: of further ones.
+ * ENOUGH: for a first reference of most models, up to half of the run's; in any case if the part is
+ * more than a tenth. To make a reference takes this much for an unknown of its steps. */
 #define TOGETHER 3.2e7
 #define MAKING   2e4
 #define LEAST    1e7
 #define ENOUGH   6e7
 #define SAMPLED  10
 
-/* Longer steps that fail are halved less often, and problems may take so many pivots or iterations. */
+/* Longer steps that fail are halved less often, and problems may take so many pivots or
+ * iterations. */
 enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 
-/* A difference that is so many times what the reference may be off by is known well enough. */
+/* A difference that is so many times the possible error of the reference is known well enough. */
 #define KNOWN 10
 
-/* Of what is allowed the first run may take this part, so that it is no more with the step in which that is spent; the next costs so many times as much. */
+/* The first run may take this part of the allowed work, so that with its last step it takes no more
+ * than all; the next costs so many times as much. */
 #define FOR_FIRST 0.95
 #define DEARER    1.8
 
-/* The accuracy of the first run, that beside a run of which half is more than TOGETHER, and by what it falls; the error of each is at most this share of its difference to the one before. */
+/* The accuracy of the first run; that for a run of which half is more than TOGETHER; and the factor
+ * between runs. The error of each is at most this share of its difference from the one before. */
 #define FIRST         1e-5
 #define FIRST_OF_LONG 4e-6
 #define FALL          1e-2
 #define OWN_SHARE     0.04
 
-/* The estimated error of a part may be too small by this factor (with constraints by positions); and no part is more accurate than this share of what was asked for, or than this,
- * nor an event in it. */
+/* The estimated error of a part may be too small by this factor (with constraints by positions). No
+ * part, and no event in it, is more accurate than this share of the requested accuracy, or than
+ * this. */
 #define TRUST 5
 #define ROUGH 1e-4
 #define PART  1e-12
 
-/* Of longer steps a state is moved by this part of its size; a difference below NOTHING of what it was moved by is none. */
+/* Of longer steps a state is moved by this part of its size; a difference below NOTHING of what it
+ * was moved by is none. */
 #define MOVE    1e-7
 #define NOTHING 1e-5
 #define CANCELS 1e-2
 
-/* Differences in so many directions, the signs of which go with these bits of a state's place; of longer steps the others where the first grew so much that a factor
- * counts, and of less where there is room for them. */
+/* Differences in so many directions; their signs follow these bits of a state's position. With
+ * longer steps the others are used if the first grew by more than COUNTS, or by more than MATTERS
+ * if there is room for them. */
 #define COUNTS  1000
 #define MATTERS 100
 static const int ways[] = {1, 0, 2};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* Besides, what the reference lacks is followed, as it is and with signs by chance. It is off by less than so many times the larger one: the first, of which parts may be too long for their
- * order, by up to 4.9, others 1.9 (docs/adr/124); where it has to differ from the run by little for that, less will do. A state is off at least by this share of what all are. */
+/* The error of the reference is propagated too, as it is and with random signs. The reference is
+ * off by less than a factor times the larger one. The first reference, whose parts may be too long
+ * for their order, by up to 4.9, others 1.9 (docs/adr/124); if only a small difference from the run
+ * counts, less is enough. The error of a state is at least this share of that of all. */
 enum { OWN = 2 };
 #define SAFE_FIRST 5
 #define SAFE       3
@@ -83,7 +93,7 @@ typedef struct estimate {
         *former; /* states: largest; at the end of the last run, and the one before */
     trace straight,
         moves[WAYS];    /* from the start; and how that moves, of what the start is moved by */
-    double *own;        /* states: what the last run may be off by */
+    double *own;        /* states: the possible error of the last run */
     int kinks;          /* perp__has_kinks */
     double most, spent; /* work that the other runs may cost, and have */
     perp_diag *diag;
@@ -106,7 +116,7 @@ static perp_status check(const perp_simulation *sim, perp_diag *diag)
     return PERP_OK;
 }
 
-/* Beyond the first of the other runs; of a run that takes a moment, what is left of that. */
+/* Beyond the first of the other runs; for a run that takes a moment, the rest of that. */
 static double allowed(const estimate *e, double part)
 {
     double own = perp__run_work(e->sim);
@@ -156,7 +166,8 @@ static perp_status keep_row(void *context, long step, const double *row)
     return perp__run_is_stopped(t->of) ? PERP_ERR_STOPPED : PERP_OK;
 }
 
-/* The other run, from its start, or from where it was moved to; as far as this part of the work goes that is left. */
+/* The other run, from its start, or from where it was moved to; as far as this part of the work
+ * goes that is left. */
 static perp_status run_other(estimate *e, trace *rows, double share)
 {
     const perp_simulation_options *o = &e->sim->options;
@@ -178,9 +189,10 @@ static perp_status run_from_start(estimate *e, trace *rows, double share)
     return status;
 }
 
-/* Growth ---------------------------------------------------------------------------------------- */
+/* Growth --------------------------------------------------------------------------------------- */
 
-/* By what each state at the start is moved in a direction. Velocities move on the spot; a position that is moved may be one that cannot be. 0: memory is out. */
+/* By what each state at the start is moved in a direction. Velocities move on the spot; a position
+ * that is moved may be one that cannot be. Returns 0: memory is out. */
 static int find_way(const estimate *e, int w, double *by)
 {
     char *moves = calloc((size_t)e->nx + 1, 1);
@@ -206,7 +218,8 @@ static void products(const estimate *e, int n, long k, double *A)
     }
 }
 
-/* What of differences cancels to less than this share of them, or below NOTHING, may be what is not linear in them. */
+/* What of differences cancels to less than this share of them, or below NOTHING, may be what is not
+ * linear in them. */
 static void fill_up(int n, double *A)
 {
     double sum = 0;
@@ -214,7 +227,8 @@ static void fill_up(int n, double *A)
     for (int w = 0; w < n; w++) A[w * n + w] += NOTHING * NOTHING + CANCELS * CANCELS * sum / n;
 }
 
-/* The largest of |sum c_w d_w at the end| / |sum c_w d_w at row k|, squared: of inv(A) B by its powers. */
+/* The largest of |sum c_w d_w at the end| / |sum c_w d_w at row k|, squared: of inv(A) B by its
+ * powers. */
 static double most_growth(int n, double *A, const double *B)
 {
     enum { POWERS = 30 };
@@ -235,7 +249,7 @@ static double most_growth(int n, double *A, const double *B)
     return size;
 }
 
-/* By how much a sum of the n differences that there are grows from where it is smallest to the end. */
+/* The growth of a sum of the n differences from its minimum to the end. */
 static double growth_of(const estimate *e, int n)
 {
     double A[WAYS * WAYS], B[WAYS * WAYS], most = 1;
@@ -265,7 +279,8 @@ static perp_status run_moved(estimate *e, int w)
     return status;
 }
 
-/* Of longer steps: growth in one direction, and where that is so much that a factor counts, in all that several are made of. */
+/* Of longer steps: growth in one direction, and where that is so much that a factor counts, in all
+ * that several are made of. */
 static perp_status find_growth(estimate *e, double *growth)
 {
     double begin = e->spent;
@@ -298,7 +313,8 @@ static void end_following(perp_simulation *other)
     other->sensitivity = NULL;
 }
 
-/* The other run carries along how it moves in so many directions, then what it lacks. 0: memory is out. */
+/* The other run propagates derivatives in so many directions, then its own error. Returns 0 if
+ * memory is out. */
 static int follow(estimate *e, int n)
 {
     static const int any[WAYS + OWN] = {0};
@@ -311,7 +327,8 @@ static int follow(estimate *e, int n)
     return perp__events_begin_stretch(other->events, &by, other->sensitivity, NULL) != NULL;
 }
 
-/* At its start, which is moved in the first n directions, and lacks nothing. 0: memory is out. */
+/* At its start, which is moved in the first n directions, and lacks nothing. Returns 0: memory is
+ * out. */
 static int begin_ways(estimate *e, int n)
 {
     double *by = calloc((size_t)e->nx + 1, sizeof *by), *moves;
@@ -326,7 +343,7 @@ static int begin_ways(estimate *e, int n)
     return ok;
 }
 
-/* Beside runs that locate events ---------------------------------------------------------------- */
+/* Beside runs that locate events --------------------------------------------------------------- */
 
 /* The largest of these, of the size of the states. */
 static double relative(const estimate *e, const double *x)
@@ -344,7 +361,7 @@ static void add_kinks(const perp_model *m, perp_expr e, const int *moves, int *k
     *kinks = found < 0 ? -1 : *kinks | found;
 }
 
-/* Of equations, sides of pairs and inputs. -1: memory is out. */
+/* Of equations, sides of pairs and inputs. Returns -1: memory is out. */
 static int find_kinks(const perp_model *m)
 {
     int *moves = calloc((size_t)m->nsymbol + 1, sizeof *moves), kinks = moves ? 0 : -1;
@@ -366,7 +383,8 @@ static int find_kinks(const perp_model *m)
     return kinks;
 }
 
-/* Beside the run that has just ended; it may be off by as much as it differs by from the one before, or of that by a share. */
+/* Compares with the run that has just ended. Its possible error is its difference from the one
+ * before, or a share of that. */
 static void compare(const estimate *e, int k, double share, double least, double *error,
                     double *unsure)
 {
@@ -390,7 +408,8 @@ static double errors_of_parts(const estimate *e)
     return TRUST * perp__parts_error(e->other) + least_errors(e);
 }
 
-/* What the run that has just ended lacks, as it was followed behind n differences, times what is safe. */
+/* What the run that has just ended lacks, as it was followed behind n differences, times what is
+ * safe. */
 static void find_own(const estimate *e, int n, double safe, double least)
 {
     const double *lacks = perp__sensitivity_states(e->other->sensitivity) + n;
@@ -401,9 +420,10 @@ static void find_own(const estimate *e, int n, double safe, double least)
         e->own[i] = safe * fmax(e->own[i], SHARE * most * e->size[i]) + least * e->size[i];
 }
 
-/* ... and may be off by: that, and no more than what growth makes of the errors of all parts. These say too little at corners of equations, so that the run must not differ by more from
- * the one before either; and nothing at jumps and of corners that were left to backward Euler. fell: to what share of those of the run before the errors of parts did, which may be as short
- * in both. */
+/* ... and its possible error: that, and at most the errors of all parts times their growth. Those
+ * are too small at corners of equations, so the run must not differ by more from the one before
+ * either. They mean nothing at jumps, or at corners that were left to backward Euler. fell: the
+ * errors of parts as a share of those of the run before; parts may be as short in both. */
 static void judge(estimate *e, int k, double fell, double growth, double *error, double *unsure)
 {
     int is_blind = e->kinks & PERP__JUMP || (e->kinks && perp__parts_left(e->other) > 0);
@@ -465,7 +485,7 @@ static perp_status beside_accurate(estimate *e, double part, double *error, doub
     return status;
 }
 
-/* Beside the same with longer steps ------------------------------------------------------------- */
+/* Beside the same with longer steps ------------------------------------------------------------ */
 
 /* From differences to runs of so many times, and twice as many times as long steps. */
 static void extrapolate(double once, double twice, double longer, double *error, double *unsure)

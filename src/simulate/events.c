@@ -1,6 +1,7 @@
-/* Time between events is stepped by collocation with the zero sides as they are (collocation.c); where a condition on the other sides
- * changes its sign, the step ends there. Which sides are zero behind it, and how velocities jump, a short step of backward Euler says
- * (step.c), twice, for its limit. */
+/* Time between events is stepped by collocation with fixed zero sides (collocation.c). If a
+ * condition on the other sides changes its sign, the step ends there. A short step of backward
+ * Euler (step.c), made twice for its limit, gives the zero sides after it and the jumps of
+ * velocities. */
 
 #include "simulate/events.h"
 
@@ -14,15 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A short step has this part of a step. The limit of two has an error of the order of its square. */
+/* A short step has this part of a step. The limit of two has an error of the order of its
+ * square. */
 #define PROBE 1e-5
-/* Where equations hold positions (a closed loop): the rounding of these, divided by it, are the velocities that decide about sides. */
+/* Where equations hold positions (a closed loop): the rounding of these, divided by it, are the
+ * velocities that decide about sides. */
 #define PROBE_HELD 1e-3
 
-/* A state jumps whose change in half a short step is more than this part of that in a whole one: else it is one half, or less. */
+/* A state jumps if its change in half a short step is more than this part of that in a whole one;
+ * without a jump it is one half, or less. */
 #define JUMP 0.75
 
-/* ... where another one does, one that changes by more than this part of that at once, by three short steps. */
+/* ... if another one jumps, and this one changes by more than this part of that at once, by three
+ * short steps. */
 #define BESIDE 1e-3
 
 /* A side is negative below this part of its terms, */
@@ -37,20 +42,24 @@
 /* A step that is to stop at its first event passes one that comes before this part of it. */
 #define AT_ONCE 1e-3
 
-/* Events of one pair that are nearer to each other than so many short steps, so many times, accumulate. */
+/* Events of one pair that are nearer to each other than so many short steps, so many times,
+ * accumulate. */
 enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
 
-/* They are passed by so many short steps, twice as many each time, then by so many that are twice as long. */
+/* They are passed by so many short steps, twice as many each time, then by so many that are twice
+ * as long. */
 enum { MOST_PASS = 1024 };
 
-/* After a step that it cannot take the method leaves so many more to backward Euler, twice as many after the next. A vain trial that cost as
- * much as so DEAR many steps that are left is made again after as many, so that a stack's run ends in twice the time of backward Euler's. */
+/* After a step that fails, the method leaves so many more to backward Euler, twice as many after
+ * the next. If a failed attempt cost more than DEAR such steps, it waits for as many, so that a
+ * stack's run takes twice the time of backward Euler's. */
 enum { MOST_WAIT = 63, DEAR = 100, LONGEST_WAIT = 1 << 30 };
 
-/* A model of which radau5 is recommended: beyond, its steps cost much more than they gain. */
+/* The limits for which radau5 is recommended: beyond them its steps cost much more than they
+ * gain. */
 enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 
-/* The last step's polynomial leads to a guess up to so many of its lengths. */
+/* The last step's polynomial is extrapolated to a guess up to so many of its lengths. */
 #define FAR 1.000000001
 
 /* Its slope and bend at its end lead to a rough one up to so many times as long. */
@@ -58,13 +67,15 @@ enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 
 enum { HALVINGS = 10, TRIES = 3, CHECKS = 3, MOST_JUMPS = 30, PROBES = 3 };
 
-/* Checks are looked at in so many equal parts of a step. */
+/* Checks are evaluated at so many equal parts of a step. */
 enum { SAMPLES = 8 };
 
-/* A step may have so many parts, and so many more for each pair: a ball of e = 0.99 hits the floor 400 times before its impacts are seen to accumulate. */
+/* A step may have so many parts, and so many more for each pair: a ball of e = 0.99 hits the floor
+ * 400 times before its impacts are seen to accumulate. */
 enum { PARTS = 1000, PARTS_OF_PAIR = 20 };
 
-/* Events at once, one after the other: a cube that comes to rest on its corners has 61, a roof of 18 pairs 78. */
+/* Events at once, one after the other: a cube that comes to rest on its corners has 61, a roof of
+ * 18 pairs 78. */
 enum { AT_ONE_TIME = 100 };
 
 /* Why a step could not be taken; the last ones are those of perp__collocated. */
@@ -107,8 +118,9 @@ struct perp__events {
     char *past;            /* of these? */
     char *mode, *former,
         *held; /* held: guards that are on, > 0, or off, < 0, whatever their gaps drifted */
-    /* Open pairs whose guards hold on their bounds, too: was it on where the step began? Do guard and side become negative in this step together, so that the
-     * side is what ends it? -1: they seemed to. */
+    /* Open pairs whose guards hold on their bounds, too: was it on where the step began? Do guard
+     * and side become negative in this step together, so that the side is what ends it? -1: they
+     * seemed to. */
     char *closed, *on, *tied, *sinks, *off; /* sinks, off: scratch */
     int *group;                             /* the first pair with the same guard */
     double t, *x, *var;
@@ -126,7 +138,7 @@ struct perp__events {
     perp__arena arena;
 };
 
-/* Creation -------------------------------------------------------------------------------------- */
+/* Creation ------------------------------------------------------------------------------------- */
 
 int perp__events_wanted(const perp_model *model, perp_integrator integrator)
 {
@@ -134,7 +146,7 @@ int perp__events_wanted(const perp_model *model, perp_integrator integrator)
     return perp__scheme_make(perp_integrator_name(integrator), 1).npoint > 1;
 }
 
-/* Do these expressions read a symbol that is asked for? -1 when memory is out. */
+/* Do these expressions read a symbol that is asked for? Returns -1 when memory is out. */
 static int they_read(const perp_model *m, const perp_expr *root, int nroot, const int *is_asked)
 {
     int found = 0, n, *reach = perp__graph_reach(&m->graph, root, nroot, &n);
@@ -162,7 +174,7 @@ static int reads(const perp_model *m, const int *is_asked)
     return found;
 }
 
-/* Do conditions read h, and pre(x)? 0 when memory is out. */
+/* Do conditions read h, and pre(x)? Returns 0 when memory is out. */
 static int find_readers(const perp_model *m, int *has_h, int *has_pre)
 {
     int *asked = calloc((size_t)m->nsymbol + 1, sizeof *asked);
@@ -177,7 +189,8 @@ static int find_readers(const perp_model *m, int *has_h, int *has_pre)
     return *has_h >= 0 && *has_pre >= 0;
 }
 
-/* Mark the pairs that have a side of what was before the step and of nothing that the step finds. 0 when memory is out. */
+/* Mark the pairs that have a side of what was before the step and of nothing that the step finds.
+ * Returns 0 when memory is out. */
 static int find_past(perp__events *e)
 {
     const perp_model *m = e->model;
@@ -207,7 +220,8 @@ static const perp__contact *first_cone(const perp_model *m)
     return NULL;
 }
 
-/* Mark the one-sided pairs whose guards are made of <= and >= alone, so that they hold on their bounds. 0 when memory is out. */
+/* Mark the one-sided pairs whose guards are made of <= and >= alone, so that they hold on their
+ * bounds. Returns 0 when memory is out. */
 static int find_closed(perp__events *e)
 {
     const perp_model *m = e->model;
@@ -510,7 +524,7 @@ static int fails(perp__events *e, int why, int worst)
     return 0;
 }
 
-/* Short steps ----------------------------------------------------------------------------------- */
+/* Short steps ---------------------------------------------------------------------------------- */
 
 static void put_tables(const perp__events *e, perp__step *s, double t0, double t1)
 {
@@ -579,7 +593,8 @@ static void read_mode(perp__events *e, const perp__step *s, int past_only)
     }
 }
 
-/* Which guards that hold on their bounds are on where the next step begins, by the last short step. */
+/* Which guards that hold on their bounds are on where the next step begins, by the last short
+ * step. */
 static void read_guards(perp__events *e)
 {
     const perp__step *s = &e->probe[1];
@@ -592,7 +607,8 @@ static void read_guards(perp__events *e)
     }
 }
 
-/* A contact stated by positions makes velocities of the rounding of its gap: no jump is less than that. */
+/* A contact stated by positions makes velocities of the rounding of its gap: no jump is less than
+ * that. */
 static double least_jump(const perp__events *e)
 {
     double largest = 0;
@@ -603,7 +619,7 @@ static double least_jump(const perp__events *e)
     return 64 * DBL_EPSILON * largest / e->short_h;
 }
 
-/* Do two short steps say that state i jumps by so much? */
+/* Do two short steps show that state i jumps by so much? */
 static int does_jump(perp__events *e, int i, double by, double least)
 {
     perp__step *s = &e->probe[0];
@@ -612,7 +628,8 @@ static int does_jump(perp__events *e, int i, double by, double least)
     return fabs(b - x) > JUMP * fabs(a - x) && fabs(by) > 16 * DBL_EPSILON * size + least;
 }
 
-/* A third short step, from where the two began, in the sides of these; NULL: it cannot be had, or tells no more than rounding. */
+/* A third short step, from where the two began, in the sides of these; NULL: it cannot be had, or
+ * tells no more than rounding. */
 static const double *probe_again(perp__events *e, double least, int *solves)
 {
     perp__step *s = &e->probe[2], *like = &e->probe[1];
@@ -626,7 +643,8 @@ static const double *probe_again(perp__events *e, double least, int *solves)
     return is_like ? s->ws + s->sym.y : NULL;
 }
 
-/* Add to the states what short steps say that they do at once: the limit of two, of the order of their square, or of three. Was there such a thing? */
+/* Add to the states what short steps say that they do at once: the limit of two, of the order of
+ * their square, or of three. Was there such a thing? */
 static int jump(perp__events *e, int *solves)
 {
     perp__step *s = &e->probe[0];
@@ -659,8 +677,9 @@ static int row_of_check(const perp__events *e, int p, int k)
     return mode != PERP__ROW_B ? PERP__ROW_B : k ? PERP__ROW_HI : PERP__ROW_LO;
 }
 
-/* Pairs that were closed up to here have their guards on, but the one whose guard ended that, and one whose side ended the step with its guard on its bound; and so
- * have others with the same guard. */
+/* Pairs that were closed up to here have their guards on, except the one whose guard ended that,
+ * and one whose side ended the step with its guard on its bound. So have others with the same
+ * guard. */
 static void hold_guards(perp__events *e)
 {
     const perp_model *m = e->model;
@@ -677,7 +696,8 @@ static void hold_guards(perp__events *e)
         if (e->group[p] == e->group[e->hit]) e->held[p] = -1;
 }
 
-/* Guards that hold on their bounds, and were on, stay on for another short step while they are off by no more than what short steps leave. */
+/* Guards on their bounds that were on stay on for another short step, as long as they are off by no
+ * more than the error of short steps. */
 static void keep_guards(perp__events *e)
 {
     int is_known = 0;
@@ -722,7 +742,7 @@ static perp__step_result pass(perp__events *e, double t1)
         r = take_short_step(e, t, t >= t1);
         if (r.outcome != PERP_SOLVED) return r;
     }
-    /* What rests there, its guard off by rounding, goes on resting. */
+    /* a contact at rest there, its guard off by rounding, stays at rest */
     read_mode(e, &e->probe[0], 0);
     e->was_in_mode = 1, e->hit = -1;
     e->passed++;
@@ -732,8 +752,9 @@ static perp__step_result pass(perp__events *e, double t1)
     return r;
 }
 
-/* A side of what was before the step alone is 0 at the event that it makes, and leaves open which side is zero behind it. A short step whose pre(x) are
- * those of its end tells; where there is none, the sides stay what they are. */
+/* A side of what was before the step alone is 0 at the event that it makes, and leaves open which
+ * side is zero behind it. A short step whose pre(x) are those of its end tells; where there is
+ * none, the sides stay what they are. */
 static int look_ahead(perp__events *e)
 {
     perp__step_result r = probe_by(e, &e->limit, e->short_h);
@@ -771,7 +792,7 @@ static perp__step_result find_mode(perp__events *e, double t1)
     return r;
 }
 
-/* Events ---------------------------------------------------------------------------------------- */
+/* Events --------------------------------------------------------------------------------------- */
 
 /* Are the bounds of a two-sided pair the same, so that its other side is free? */
 static int is_narrow(const perp__events *e, int c, int p)
@@ -795,7 +816,8 @@ static int row_of_hit(const perp__events *e)
     return perp__collocation_row(e->at, c, p, row);
 }
 
-/* What must be >= 0 of pair p at point c while the mode stays what it is; a check that it does not have is infinite. */
+/* The value of pair p at point c that must be >= 0 while the mode does not change; infinite for a
+ * check that the pair does not have. */
 static double check(const perp__events *e, int c, int p, int k)
 {
     const perp__collocation *at = e->at;
@@ -816,7 +838,8 @@ static double check(const perp__events *e, int c, int p, int k)
     return e->mode[p] == PERP__ROW_LO ? b : -b;
 }
 
-/* A guard of a closed pair opens where it moves: a gap that the pair keeps as it is drifts by what steps leave, at no rate, or at one that is rounding of the step. */
+/* A guard of a closed pair opens only if it moves. A gap that the pair keeps constant drifts by the
+ * error of steps, at rate 0 or at one that is rounding of the step. */
 static int is_opening(perp__events *e, int c, int p)
 {
     double rate = perp__collocation_side(e->at, c, p, PERP__ROW_GUARD_RATE);
@@ -824,7 +847,7 @@ static int is_opening(perp__events *e, int c, int p)
            rate < -perp__collocation_noise(e->at, c, p, PERP__ROW_GUARD_RATE);
 }
 
-/* By its sign; a guard of a closed pair, where it is opening. */
+/* By its sign; a guard of a closed pair, if it is opening. */
 static int is_negative(perp__events *e, int c, int p, int k)
 {
     if (!(check(e, c, p, k) < 0)) return 0;
@@ -843,8 +866,8 @@ static int is_violated(perp__events *e, int c, int p, int k)
     return side < -NEGATIVE * perp__collocation_terms(e->at, c, p, row);
 }
 
-/* The first point at which a check is violated, and which; -1: none is. At the last point it is the one that was >= 0 for longest
- * by linear interpolation from the shorter step of at_lo. */
+/* The first point at which a check is violated, and which; -1: none is. At the last point it is the
+ * one that was >= 0 for longest by linear interpolation from the shorter step of at_lo. */
 static int first_violated(perp__events *e, int has_lo)
 {
     int last = e->at->scheme.npoint - 1;
@@ -864,8 +887,10 @@ static int first_violated(perp__events *e, int has_lo)
     return -1;
 }
 
-/* A guard that holds on its bound was on where the step began, and at the first point at which it is off its side is negative, too. Either it went off before, and
- * nothing follows; or both came to 0 at once, the step ends there, and the pair holds: its guard was on up to then, as at the beginning of any step that would follow. */
+/* A guard on its bound that was on at the beginning of the step, and is negative at the first point
+ * at which it is off its side. Either it went off before, and nothing follows. Or both became 0 at
+ * once: the step ends there, and the pair holds, since its guard was on up to then, as at the
+ * beginning of any next step. */
 static void find_ties(perp__events *e)
 {
     for (int p = 0; p < e->model->npair; p++) {
@@ -886,7 +911,7 @@ static int is_on_or_at_bound(const perp__events *e, int p)
            -guard <= e->probe[0].tol * perp__collocation_terms(e->at, last, p, PERP__ROW_GUARD);
 }
 
-/* At the end of the step a side is 0 of which that was said: is its guard on its bound there, or on? */
+/* At the end of the step the side of a tie is 0: is its guard on its bound there, or on? */
 static int is_no_tie(perp__events *e)
 {
     int last = e->at->scheme.npoint - 1, p = e->hit;
@@ -922,7 +947,8 @@ static void sample_guard(const perp__events *e, int p, double *at)
     }
 }
 
-/* Where, behind `first`, samples are below -nothing, or the parabola through three of them is: behind where it comes there, and before its lowest place. As a part of the step; 1: nowhere. */
+/* Where, behind `first`, samples are below -nothing, or the parabola through three of them is:
+ * behind where it comes there, and before its lowest place. As a part of the step; 1: nowhere. */
 static double lowest(const double *at, double nothing, double first)
 {
     for (int k = 1; k < SAMPLES; k++) {
@@ -946,7 +972,8 @@ static double most_terms(const perp__events *e, int p, int k)
     return most;
 }
 
-/* Where row k of an open pair, or a side of a closed one, seems to be below 0 between the points. */
+/* Where row k of an open pair, or a side of a closed one, seems to be below 0 between the
+ * points. */
 static double dip_of(const perp__events *e, int p, int k, int is_minus)
 {
     double at[SAMPLES + 1];
@@ -1011,7 +1038,8 @@ static int is_at_zero(const perp__events *e, double value)
     return fabs(value) <= PERP_ROUNDING * perp__collocation_terms(e->at, last, e->hit, row);
 }
 
-/* A guard must have changed where the step ends; a force, or a gap, is better not negative there. */
+/* A guard must have changed where the step ends; a force, or a gap, is better not negative
+ * there. */
 static int is_far(const perp__events *e)
 {
     int p = e->hit, is_open = e->mode[p] == PERP__ROW_A;
@@ -1019,7 +1047,8 @@ static int is_far(const perp__events *e)
     return is_open ? e->tied[p] != 1 : row_of_check(e, p, e->hit_check) == PERP__ROW_GUARD;
 }
 
-/* Where the polynomial through the values of the check that is violated first at point c is 0, as a part of the step; 0: it is not told. */
+/* The zero of the polynomial through the values of the check that is violated first at point c, as
+ * a part of the step; 0: not determined. */
 static double root_of(const perp__events *e, int c)
 {
     enum { STEPS = 6 };
@@ -1046,8 +1075,9 @@ typedef struct ending {
     double length, value;
 } ending;
 
-/* The length at which a reference is looked at next, after i others. Check `which` of them ends the step: by a line through its last two values. It is not known yet
- * (-1): by the polynomial, where one is violated at point c; else a little further, and ever more. */
+/* The length at which a reference is looked at next, after i others. Check `which` of them ends the
+ * step: by a line through its last two values. It is not known yet (-1): by the polynomial, where
+ * one is violated at point c; else a little further, and ever more. */
 static double next_length(const perp__events *e, int i, int c, int which, double length,
                           ending *former)
 {
@@ -1059,8 +1089,9 @@ static double next_length(const perp__events *e, int i, int c, int which, double
     return was.which == which ? length - now * (length - was.length) / (now - was.value) : 0;
 }
 
-/* Where, near the end of the step that was solved last, the polynomial through the values of check k of pair p at its points is 0, as a part of the step; 0: it does not fall to that. And its
- * rate at the end. */
+/* The zero, near the end of the step that was solved last, of the polynomial through the values of
+ * check k of pair p at its points, as a part of the step; 0: it does not fall to 0. And its rate at
+ * the end. */
 static double root_near_end(const perp__events *e, int p, int k, double *rate)
 {
     enum { STEPS = 4 };
@@ -1082,14 +1113,15 @@ static double root_near_end(const perp__events *e, int p, int k, double *rate)
     return share;
 }
 
-/* Two times that are nearer than this are the same to a reference. Where positions are held, so short a step makes velocities of their rounding. */
+/* Two times that are nearer than this are the same to a reference. Where positions are held, so
+ * short a step makes velocities of their rounding. */
 static double least_time(const perp__events *e)
 {
     double least = e->short_h > PROBE * e->step ? 1e-4 : 0;
     return fmax(10 * e->accuracy, least) * e->short_h;
 }
 
-/* A check of a reference is looked for by steps that end ever nearer to where it is 0. */
+/* A check of a reference is located by steps that end ever nearer to its zero. */
 typedef struct search {
     int p, k, row;
     int is_fine;         /* they are solved to rounding from now on */
@@ -1098,8 +1130,9 @@ typedef struct search {
     double slope;        /* ... it moves by this with the length */
 } search;
 
-/* The check is violated at the first point of a step of length h: where it becomes 0, as a part of the step, by a line from its value at the start, where all points are
- * then. 0: it is 0 there, or below, but for rounding. */
+/* The check is violated at the first point of a step of length h. The zero, as a part of the step,
+ * by a line from its value at the start, where all points are then. Returns 0 if it is 0 there, or
+ * below, up to rounding. */
 static double root_from_start(perp__events *e, const search *s, double h)
 {
     double first = check(e, 0, s->p, s->k), noise = perp__collocation_noise(e->at, 0, s->p, s->row);
@@ -1111,7 +1144,8 @@ static double root_from_start(perp__events *e, const search *s, double h)
     return is_nothing || h * share <= least_time(e) ? 0 : share;
 }
 
-/* The check is 0 at the start. Where it is negative all along a much shorter step, too, the event is at once; where it is not at its end, the step was too long. */
+/* The check is 0 at the start. If it is negative all along a much shorter step, too, the event is
+ * at once; if it is not at its end, the step was too long. */
 static double locate_at_start(perp__events *e, const search *s, double h)
 {
     const double much = 0.01;
@@ -1135,7 +1169,8 @@ static perp__collocated solve_next(perp__events *e, search *s, double share, int
     return solve(e, s->length);
 }
 
-/* What the check is at the end of the last step beyond half its rounding: a guard must have changed there, a force, or a gap, is better not negative. */
+/* The value of the check at the end of the last step beyond half its rounding. A guard must have
+ * changed there; a force or a gap should not be negative. */
 static double what_is_left(const perp__events *e, const search *s, double *nothing)
 {
     int last = e->at->scheme.npoint - 1;
@@ -1143,7 +1178,8 @@ static double what_is_left(const perp__events *e, const search *s, double *nothi
     return check(e, last, s->p, s->k) + (is_far(e) ? *nothing : -*nothing);
 }
 
-/* Is that nothing, or as near to it as is asked for, or as rounding lets it come, on the right side? was: of the step before, or infinite. */
+/* Is that 0, or as near to it as is asked for, or as rounding allows, on the right side? was: of
+ * the step before, or infinite. */
 static int is_found(perp__events *e, const search *s, double was)
 {
     const double little = 1e-6;
@@ -1157,7 +1193,8 @@ static int is_found(perp__events *e, const search *s, double was)
            size <= perp__collocation_noise(e->at, last, s->p, s->row);
 }
 
-/* The first step of a search was solved. Where does the next one end, as a part of it? 0: the check does not fall. */
+/* The first step of a search was solved. Where does the next one end, as a part of it? Returns 0:
+ * the check does not fall. */
 static double look(perp__events *e, search *s)
 {
     double rate, nothing, share = root_near_end(e, s->p, s->k, &rate);
@@ -1165,7 +1202,8 @@ static double look(perp__events *e, search *s)
     return share;
 }
 
-/* ... The check does not fall at the end of the first step: there may be no event in a shorter one. 0: so short a step does not tell. */
+/* ... The check does not fall at the end of the first step: there may be no event in a shorter one.
+ * Returns 0 if so short a step does not decide. */
 static double give_up(perp__events *e, const search *s)
 {
     int last = e->at->scheme.npoint - 1, is_short = s->length <= AT_ONCE * s->whole;
@@ -1173,7 +1211,8 @@ static double give_up(perp__events *e, const search *s)
     return -fmax(s->length, s->whole / 2);
 }
 
-/* ... and another one: by a line through both, once they are solved to rounding by that which led there. On the wrong side of what is rounding: twice as far. */
+/* ... and another one: by a line through both, once they are solved to rounding by that which led
+ * there. On the wrong side of what is rounding: twice as far. */
 static double look_again(perp__events *e, search *s, double length)
 {
     double nothing, was = s->left, left = s->left = what_is_left(e, s, &nothing);
@@ -1182,8 +1221,10 @@ static double look_again(perp__events *e, search *s, double length)
     return 1 - (is_lost ? 2 : 1) * left / (s->slope * s->length);
 }
 
-/* In a reference: the length at which the check that is violated first in a step of length h becomes 0: by the polynomial of that step, then of one that ends there, then by lines, all with
- * the factors of that one. 0: it is not found; -x: the step is too long, one of length x may be none. */
+/* In a reference: the length at which the check that is violated first in a step of length h
+ * becomes 0. By the polynomial of that step, then of one that ends there, then by lines, all with
+ * the factors of that one. Returns 0 if it is not found; -x: the step is too long, one of length x
+ * may have no event. */
 static double locate_along(perp__events *e, double h)
 {
     enum { MOST = 8 };
@@ -1194,7 +1235,7 @@ static double locate_along(perp__events *e, double h)
     double share = c > 0 ? root_of(e, c) : root_from_start(e, &s, h);
     if (c == 0 && share == 0) return locate_at_start(e, &s, h);
     if (!(share > 0)) return 0;
-    s.is_fine = share < AT_ONCE; /* what so short a step is off by, velocities are by much more */
+    s.is_fine = share < AT_ONCE; /* the error of so short a step is far below that of velocities */
     if (c > 0) perp__collocation_stretch(e->at, share * h);
     for (int i = 0; i < MOST; i++) {
         double length = s.length, was = i > 0 && s.is_fine ? s.left : (double)INFINITY;
@@ -1211,7 +1252,8 @@ static double locate_along(perp__events *e, double h)
     return is_first ? s.length : 0;
 }
 
-/* Does a check become 0 at the end of a reference's step of length h, or where that is the same to it? */
+/* Does a check become 0 at the end of a reference's step of length h, or where that is the same to
+ * it? */
 static int ends_in_event(perp__events *e, double h)
 {
     const double beyond = 1e-3;
@@ -1230,8 +1272,9 @@ static int ends_in_event(perp__events *e, double h)
     return 0;
 }
 
-/* In a step of length h a check is violated: the longest step that ends where the first one changes its sign. By
- * the Illinois method on the length of the step, whose end is of the full order. 0 where steps are not solved. */
+/* In a step of length h a check is violated: the longest step that ends where the first one changes
+ * its sign. By the Illinois method on the length of the step, whose end is of the full order.
+ * Returns 0 where steps are not solved. */
 static double locate(perp__events *e, double h, int is_quick)
 {
     if (is_quick) {
@@ -1297,9 +1340,11 @@ static double locate(perp__events *e, double h, int is_quick)
     return end;
 }
 
-/* Points as steps of backward Euler: the conditions of a point are those of one that ends there with the same slopes ------------- */
+/* Points as steps of backward Euler: the conditions of a point are those of one that ends there
+ * with the same slopes ------------- */
 
-/* At which of the open pairs is the guard off at this point, or on and the second side negative, of rounding? */
+/* At which of the open pairs is the guard off at this point, or on and the second side negative, of
+ * rounding? */
 static void find_off(perp__events *e, int c)
 {
     memset(e->off, 0, (size_t)e->model->npair);
@@ -1361,7 +1406,8 @@ static int hold_at(perp__events *e, perp__step *s, perp__step_result *r)
     return 1;
 }
 
-/* In what follows rounding is counted of the slopes of a whole step, not of those of this one, which may be short. */
+/* In what follows rounding is counted of the slopes of a whole step, not of those of this one,
+ * which may be short. */
 static void put_sizes(const perp__events *e, perp__step *s)
 {
     const perp__collocation *at = e->at;
@@ -1392,7 +1438,7 @@ static int holds(perp_simulation *sim, perp__step_result *r)
     return hold;
 }
 
-/* One step -------------------------------------------------------------------------------------- */
+/* One step ------------------------------------------------------------------------------------- */
 
 /* A step so short that forces in it are rounding, or that it is that of the time. */
 static int is_nothing(const perp__events *e, double h)
@@ -1412,8 +1458,8 @@ static int take_step(perp__events *e, double h)
     return 1;
 }
 
-/* The time of an event is known up to its rounding. What that leaves of a gap, 1e-15, a short step makes a velocity of, and the next step a force of 1e-8:
- * positions take it. */
+/* The time of an event is known up to its rounding. What that leaves of a gap, 1e-15, a short step
+ * makes a velocity of, and the next step a force of 1e-8: positions take it. */
 static void close_gap(perp__events *e)
 {
     const perp__collocation *at = e->at;
@@ -1428,7 +1474,8 @@ static void close_gap(perp__events *e)
         if (at->column[k] >= first) e->x[at->column[k] - first] -= at->value[k] * gap / square;
 }
 
-/* The slopes of a step so short may be rounding, of forces that nothing determines: what moves far with them stays where it is. */
+/* The slopes of so short a step may be rounding, of forces that are not determined: states that
+ * move far with them keep their values. */
 static void take_nothing(perp__events *e, double h)
 {
     const double *y = perp__collocation_point(e->at, e->at->scheme.npoint - 1);
@@ -1485,7 +1532,8 @@ static void guess(perp__events *e, double h)
         perp__collocation_guess(e->at, e->x, e->var);
 }
 
-/* An event at once: it was at the end of the step before, which is derived again as one that ended there. */
+/* An event at once: it was at the end of the step before, which is derived again as one that ended
+ * there. */
 static void follow_event_at_once(perp__events *e, int row)
 {
     if (!e->saltation || e->hit < 0 || e->is_fresh) return;
@@ -1494,7 +1542,8 @@ static void follow_event_at_once(perp__events *e, int row)
     perp__saltation_again(e->saltation, is == PERP__COLLOCATED, row);
 }
 
-/* How far the step of length h that was solved goes: to its end, or to its first event. 0: steps are not solved; -x: it is too long, one of length x may be none. */
+/* The length that is valid of the solved step of length h: to its end, or to its first event.
+ * Returns 0 if steps are not solved; -x: it is too long, one of length x may have no event. */
 static double find_end(perp__events *e, double h, int is_quick)
 {
     for (;;) {
@@ -1506,8 +1555,9 @@ static double find_end(perp__events *e, double h, int is_quick)
     }
 }
 
-/* Short steps left this pair open, and its side is negative at the end of the step and all along the one that was located within their length, or no more than rounding in
- * it: they could not tell. */
+/* Short steps left this pair open. Its side is negative at the end of the step and all along the
+ * one that was located within their length, or no more than rounding in it: short steps could not
+ * decide. */
 static int is_misjudged(const perp__events *e, double taken)
 {
     int p = e->hit, is_less = taken < e->short_h;
@@ -1529,8 +1579,9 @@ static int is_below(perp__events *e, int c, int p)
                             -NEGATIVE * perp__collocation_terms(e->at, c, p, PERP__ROW_B));
 }
 
-/* Where a force that fell to 0 lets a gap open, that goes as the third power of the time; a method of order 3 has it below 0 at its first point, in steps however
- * short. A gap that grows at all points, and ends the step open, says no more than that the step is too long. */
+/* If a force that fell to 0 lets a gap open, the gap grows as the third power of time; a method of
+ * order 3 has it below 0 at its first point, however short the step. A gap that grows at all
+ * points, and is open at the end of the step, shows only that the step is too long. */
 static int lags(perp__events *e)
 {
     int last = e->at->scheme.npoint - 1, found = 0;
@@ -1557,7 +1608,7 @@ static int step_off(perp__events *e, double end, perp__step_result *r)
     return of.outcome == PERP_SOLVED;
 }
 
-/* Of which open pairs is the second side negative at the end of this step? */
+/* The open pairs whose second side is negative at the end of this step. */
 static void find_sinking(perp__events *e)
 {
     int last = e->at->scheme.npoint - 1;
@@ -1566,8 +1617,9 @@ static void find_sinking(perp__events *e)
             e->mode[p] == PERP__ROW_A && perp__collocation_side(e->at, last, p, PERP__ROW_B) < 0;
 }
 
-/* May a step of a reference be rough? The first behind an event tells whether its sides were found rightly, and where contacts are closed by positions the next event
- * makes velocities of what is left of their gaps. */
+/* May a step of a reference be rough? The first after an event shows whether its sides were found
+ * correctly. If contacts are closed by positions, the next event turns the residual of their gaps
+ * into velocities. */
 static int may_be_rough(const perp__events *e)
 {
     int may = e->is_reference && (!e->is_fresh || e->model->npair == 0);
@@ -1575,7 +1627,8 @@ static int may_be_rough(const perp__events *e)
     return may;
 }
 
-/* A step of length h, as rough as it may be: where an event seems to be between its points, to rounding. */
+/* A step of length h, as rough as it may be: where an event seems to be between its points, to
+ * rounding. */
 static perp__collocated solve_step(perp__events *e, double h, int is_quick)
 {
     e->at->is_rough = is_quick && may_be_rough(e);
@@ -1587,7 +1640,8 @@ static perp__collocated solve_step(perp__events *e, double h, int is_quick)
     return solve(e, h);
 }
 
-/* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1. 0: it cannot be. */
+/* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1.
+ * Returns 0: it cannot be. */
 static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
 {
     perp__events *e = sim->events;
@@ -1673,8 +1727,8 @@ static double next_kink(const perp__events *e, double t1)
     return t1;
 }
 
-/* After the step that ended at an event. One at once says that a side was taken wrongly: it is found again, from a little behind the
- * event, and where that does not help it is the other one. */
+/* After the step that ended at an event. One at once shows that a side was taken wrongly: it is
+ * found again, from a little after the event, and if that does not help it is the other one. */
 static perp__step_result go_on(perp__events *e, double taken, double t1)
 {
     perp__step_result r = {.outcome = PERP_SOLVED};
@@ -1833,7 +1887,7 @@ long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)
     return left->steps;
 }
 
-/* Causes are told in the order of `reasons`, those that have words, then that which has none. */
+/* Causes are given in the order of `reasons`: those that have words, then the one that has none. */
 long perp_simulation_fallback_cause(const perp_simulation *sim, int cause, const char **words)
 {
     int reason = 0;

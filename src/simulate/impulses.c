@@ -1,5 +1,5 @@
-/* Impulses of the method moreau (docs/adr/050): of each var that is a force of a pair or of friction, the sum of force times length over the parts of
- * a step. */
+/* Impulses of the method moreau (docs/adr/050). For each var that is a force of a pair or of
+ * friction: the sum of force times length over the parts of a step. */
 
 #include "simulate/run.h"
 
@@ -10,8 +10,8 @@
 
 struct perp__impulses {
     char *has; /* var: it has one */
-    double *
-        last; /* var: of the last step; behind them, at the beginning of the part in hand, and of the step */
+    /* var: of the last step; behind them, at the beginning of the part in hand, and of the step */
+    double * last;
     int is_summed; /* steps may be taken in parts; else each is one */
 };
 

@@ -1,6 +1,6 @@
-/* Steps of an affine model with constant coefficients, of up to PERP__LANES copies at once: the same operations in the same order as in
- * step.c, each over all lanes, while a copy keeps its mode and every condition holds by its plain terms. A copy for which that is not so
- * takes its step alone. */
+/* Steps of an affine model with constant coefficients, of up to PERP__LANES copies at once: the
+ * same operations in the same order as in step.c, each over all lanes, as long as a copy keeps its
+ * mode and every condition holds by its plain terms. Any other copy takes its step alone. */
 
 #include "simulate/lanes.h"
 
@@ -18,9 +18,10 @@ enum { MOST_UNKNOWNS = 24, MOST_PAIRS = 40 }; /* 3^40 < 2^64 */
 enum { LANES = PERP__LANES, WIDEST = 16 };    /* two vectors of the widest */
 enum { PATIENCE = 4 };
 
-/* A mode, the lanes that have it, and what solves it. First come unknowns by its inverse, each a sum of terms factor * (-c), then those that
- * follow from the rows, one after the other (perp__step_settling): -(c + the sum of factor * unknown) / own. What follows before anything
- * reads it is not among the first. */
+/* A mode, the lanes that have it, and its solution. First come unknowns by its inverse, each a sum
+ * of terms factor * (-c). Then those that follow from the rows, one after the other
+ * (perp__step_settling): -(c + the sum of factor * unknown) / own. An unknown that follows before
+ * anything reads it is not among the first. */
 typedef struct mode {
     uint64_t key, lanes;
     int is_made, nfirst, nfollow;
@@ -32,7 +33,8 @@ typedef struct mode {
 /* Where an input has its values from, in all lanes that go together. */
 enum { HELD, FOLLOWS, MIXED };
 
-/* Values of lane l are at [.. * n + l]; a set of lanes is a number whose bit l says whether l is in it. */
+/* Values of lane l are at [.. * n + l]; a set of lanes is a number whose bit l shows whether l is
+ * in it. */
 struct perp__lanes {
     int count, n;               /* copies now; the stride, a multiple of WIDEST */
     int prepared;               /* the stride that the constants in ws are for */
@@ -79,7 +81,7 @@ typedef struct kernels {
 #define VERSION(isa, target) &kernels_##isa,
 static const kernels *const versions[] = {PERP_ISA_LIST(VERSION)};
 
-/* Memory ---------------------------------------------------------------------------------------- */
+/* Memory --------------------------------------------------------------------------------------- */
 
 static int may_go_in_lanes(const perp_simulation *sim)
 {
@@ -137,7 +139,7 @@ void perp__lanes_destroy(perp__lanes *x)
     free(x);
 }
 
-/* There and back --------------------------------------------------------------------------------- */
+/* There and back ------------------------------------------------------------------------------- */
 
 static int is_in(uint64_t lanes, int l)
 {
@@ -308,7 +310,7 @@ static void gather(perp__lanes *x, perp_simulation *const *copy, int count,
         for (int l = 0; l < count; l++) x->place[l] = l;
         x->going = going;
     }
-    for (int l = 0; l < x->n; l++) { /* what is left of a vector is filled with the last */
+    for (int l = 0; l < x->n; l++) { /* the rest of a vector is filled with the last */
         x->copy[l] = copy[x->place[l < count ? l : count - 1]];
         x->own[l] = x->copy[l]->step.ws;
     }
@@ -325,7 +327,7 @@ static void gather(perp__lanes *x, perp_simulation *const *copy, int count,
     find_sources(x, s);
 }
 
-/* A step ------------------------------------------------------------------------------------------ */
+/* A step --------------------------------------------------------------------------------------- */
 
 /* An input that is neither held in all lanes nor a function of time in all. */
 static void put_mixed(perp__lanes *x, int k)
@@ -421,7 +423,7 @@ static void find_first(const perp__step *s, const int *order, int norder, char *
     for (int j = 0; j < s->ny; j++) is_first[j] |= !is_known[j];
 }
 
-/* As the first copy that has the mode makes it. 0: it is singular. */
+/* As the first copy that has the mode makes it. Returns 0: it is singular. */
 static int make_mode(perp__lanes *x, mode *m)
 {
     char is_first[MOST_UNKNOWNS];
@@ -504,7 +506,7 @@ static void note_sides(perp__lanes *x, uint64_t taken)
     for (int i = 0; i < n; i++) x->was[i] = (x->was[i] & ~taken) | (x->side[i] & taken);
 }
 
-/* The copies -------------------------------------------------------------------------------------- */
+/* The copies ----------------------------------------------------------------------------------- */
 
 static perp_status step_alone(perp_simulation *sim, perp_status *status, perp_diag *diag)
 {

@@ -1,5 +1,6 @@
-/* What lanes.c does to all lanes at once, which includes this once for every instruction set: ISA is the suffix of the names, TARGET the
- * attribute of the functions. No result depends on it. A set of lanes is a number, bit l of which is lane l. */
+/* The operations of lanes.c on all lanes at once. lanes.c includes this once for every instruction
+ * set: ISA is the suffix of the names, TARGET the attribute of the functions. No result depends on
+ * it. A set of lanes is a number, bit l of which is lane l. */
 
 #define JOIN_(name, isa)    name##_##isa
 #define JOIN(name, isa)     JOIN_(name, isa)
@@ -59,7 +60,8 @@ static TARGET void K(give)(const perp__lanes *x, int count)
     }
 }
 
-/* As perp__run_begin_step: times, states, inputs that are held; and the largest that states have been. */
+/* As perp__run_begin_step: times, states, inputs that are held; and the largest that states have
+ * been. */
 static TARGET void K(begin)(perp__lanes *x, const perp__step *s)
 {
     const size_t n = (size_t)x->n;
@@ -137,7 +139,7 @@ static TARGET void K(solve)(const perp__lanes *x, const perp__step *s, const mod
     }
 }
 
-/* Verdict: what perp__step_verify finds without looking at terms. ------------------------------- */
+/* Verdict: what perp__step_verify finds without looking at terms. ------------------------------ */
 
 /* A pair in some lanes: those in which it holds, and its sides as two bits of a number. */
 typedef struct K(pair) {

@@ -1,5 +1,5 @@
-/* A simulation in the hand: what may be read and changed between its steps, steps that end where they are told, and the way back to
- * the start. */
+/* A simulation in use: the values that may be read and changed between its steps, steps that end at
+ * given times, and the return to the start. */
 
 #include "base/tol.h"
 #include "simulate/run.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may be set ------------------------------------------------------------------------------- */
+/* What may be set ------------------------------------------------------------------------------ */
 
 int perp__may_vary(const perp_model *m, const char *name, int *i)
 {

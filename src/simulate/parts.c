@@ -1,5 +1,6 @@
-/* A step in as many parts as its accuracy asks for: each part is taken once whole and once as two halves, whose difference tells the error of the
- * halves; these are kept where it is small enough, and the next part is as long as that error allows. */
+/* A step in as many parts as its accuracy asks for. Each part is taken once whole and once as two
+ * halves; their difference gives the error of the halves. These are kept if it is small enough, and
+ * the next part is as long as that error allows. */
 
 #include "simulate/parts.h"
 
@@ -13,17 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part is at most so much shorter and longer than the one before; aims so much below what is allowed; and is never shorter than this part of a
- * step: such a one is taken as it is, and counted. */
+/* A part is at most so much shorter and longer than the one before. It aims at so much below the
+ * allowed error. It is never shorter than this part of a step: such a one is accepted, and
+ * counted. */
 #define SHORTER  0.2
 #define LONGER   4
 #define CAUTION  0.8
 #define SHORTEST 1e-9
 
-/* So many of these in a row, off by too much or ended by an event each: they do not lead out of where they are, and a step would take 1e9. */
+/* So many of these in a row, each with too large an error or ended by an event: there is no
+ * progress, and a step would take 1e9. */
 #define HOPELESS 1000
 
-/* A run that may cost no more than so much is looked at from this part of its cost on: so many times the share of its time may be too much. */
+/* The progress of a run with a limit of cost is checked from this part of its cost on; so many
+ * times the share of its time may be too much. */
 #define LOOK 0.25
 #define LATE 4
 
@@ -37,8 +41,8 @@ struct perp__parts {
     double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
     int closed;
     unsigned char *events; /* what pass_events says at the beginning */
-    int own,
-        is_held; /* own: the direction that is what the run lacks, or -1. Does the model hold positions? */
+    /* own: the direction that is what the run lacks, or -1. Does the model hold positions? */
+    int own, is_held;
     double *lacks, *lasts; /* of the part in hand; scratch */
     double *middle;        /* states between its halves */
     char *on;    /* of steps without events: guards at its beginning, its middle, its end */
@@ -67,7 +71,7 @@ static size_t pass_events(perp_simulation *sim, int mode)
     return pass.n;
 }
 
-/* Room for what that is now. 0: memory is out. */
+/* Room for what that is now. Returns 0: memory is out. */
 static int take_room(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
@@ -139,7 +143,8 @@ static void go_back(perp_simulation *sim)
     pass_events(sim, PERP__LOAD);
 }
 
-/* What may be rounding of state i, or left of its conditions by a step that holds; those of Radau's methods are solved to rounding. */
+/* What may be rounding of state i, or left of its conditions by a step that holds; those of Radau's
+ * methods are solved to rounding. */
 static double unresolved(perp_simulation *sim, int i, double reach)
 {
     perp__step *s = &sim->step;
@@ -148,8 +153,9 @@ static double unresolved(perp_simulation *sim, int i, double reach)
     return fmax(held * s->sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
 }
 
-/* The error of the halves, of what is allowed: of each state beside the largest that it was, and what it moves by in a step at its present rate.
- * With the reach of the unknowns, less than is unresolved is no error. */
+/* The error of the halves, relative to the allowed one: of each state relative to its largest value
+ * so far, and to its change in a step at its present rate. With the reach of the unknowns, less
+ * than the unresolved part is no error. */
 static double error_of_halves(perp_simulation *sim, double h, double reach)
 {
     const perp__parts *p = sim->parts;
@@ -165,8 +171,9 @@ static double error_of_halves(perp_simulation *sim, double h, double reach)
     return worst;
 }
 
-/* Where all that stands moves by what is unresolved no part would be short enough: that is looked at where the parts seem too long. Beside the largest
- * unknown, however small it is: in other units it is another number. */
+/* Where all that stands moves by what is unresolved no part would be short enough: that is looked
+ * at where the parts seem too long. Beside the largest unknown, however small it is: in other units
+ * it is another number. */
 static double judge(perp_simulation *sim, double h)
 {
     double off = error_of_halves(sim, h, 0);
@@ -213,8 +220,9 @@ static void note_guards(perp_simulation *sim, int place, double t)
     if (place == 1) memcpy(p->middle, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
 }
 
-/* A guard that was as it was until the middle and is not at the end has let the second half go on as before, by up to all of its length: what that moved, of what
- * is allowed. The halves need not tell that: where flight is exact they agree beyond the floor, too. */
+/* A guard that did not change up to the middle and has changed at the end let the second half go on
+ * as before, for up to its whole length. The change of the states in that, relative to the allowed
+ * error. The halves need not show it: if flight is exact they agree beyond the floor, too. */
 static double moved_late(const perp_simulation *sim)
 {
     const perp__parts *p = sim->parts;
@@ -234,8 +242,9 @@ static double moved_late(const perp_simulation *sim)
     return worst;
 }
 
-/* A part from t to *end, once whole, once in halves, which are in hand behind it. It ends where the whole meets an event: what comes behind one would be the
- * same in both. What it lacks is in *off; infinite where the whole cannot be taken. */
+/* A part from t to *end, once whole, once in halves, which are the present state after it. It ends
+ * where the whole has an event: the motion after one would be the same in both. Its error is in
+ * *off; infinite if the whole cannot be taken. */
 static perp__step_result take(perp_simulation *sim, double t, double *end, double *off)
 {
     const double *x = sim->step.ws + sim->step.sym.y;
@@ -264,7 +273,7 @@ static perp__step_result take(perp_simulation *sim, double t, double *end, doubl
     return r;
 }
 
-/* Half of all numbers, by chance. */
+/* Half of all numbers, at random. */
 static int is_chosen(long k)
 {
     unsigned long long x = (unsigned long long)k * 0x9e3779b97f4a7c15u;
@@ -272,8 +281,9 @@ static int is_chosen(long k)
     return (int)(x >> 63);
 }
 
-/* What the halves lack, by their order. Where positions are held, velocities that the next step takes away are of the order of its points alone, of which there are this many; that counts
- * where there is no next step. */
+/* The error of the halves, by their order. If positions are held, velocities that the next step
+ * removes are of the order of its points alone, of which there are this many; that counts if there
+ * is no next step. */
 static void find_lack(perp_simulation *sim, int is_last, int npoint)
 {
     perp__parts *p = sim->parts;
@@ -306,7 +316,8 @@ static void accept(perp_simulation *sim, double h)
     p->shortest = fmin(p->shortest, h);
 }
 
-/* So that what cannot be had ends soon: has the run to t cost so large a part of what it may, and less of its time is behind it? */
+/* Ends hopeless runs early: has the run to t cost so large a part of its allowance, with less of
+ * its time done? */
 static int costs_too_much(const perp_simulation *sim, double t)
 {
     const perp__parts *p = sim->parts;

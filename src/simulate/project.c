@@ -1,6 +1,7 @@
-/* The start nearest to a given one that fulfils all that states must fulfil by themselves: first positions, then velocities. Each is
- * Newton's iteration to the conditions, then steps along them towards the start that was given: a complementarity problem each, of the
- * multipliers, in which conditions that are redundant do no harm. */
+/* The start nearest to a given one that fulfils all conditions on states alone: first positions,
+ * then velocities. Each is Newton's iteration to the conditions, then steps along them towards the
+ * given start. Each step is a complementarity problem of the multipliers, which allows redundant
+ * conditions. */
 
 #include "base/tol.h"
 #include "perp/lcp.h"
@@ -10,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* RESTORES: of Newton's iteration; NEARER: steps along the conditions; HALVINGS: of a step that makes matters worse. */
+/* RESTORES: of Newton's iteration; NEARER: steps along the conditions; HALVINGS: of a step that
+ * makes matters worse. */
 enum { RESTORES = 60, NEARER = 60, HALVINGS = 30 };
 
 /* Of the diagonal, added to it: redundant conditions are solved in a few more steps. */
@@ -31,7 +33,8 @@ typedef struct projection {
     perp__arena arena;
 } projection;
 
-/* Positions, or velocities, with the conditions that are theirs: a condition that reads a velocity is one of velocities. */
+/* Positions, or velocities, with the conditions that are theirs: a condition that reads a velocity
+ * is one of velocities. */
 static void begin_part(projection *p, int is_second)
 {
     const perp__starts *s = &p->at;
@@ -45,7 +48,7 @@ static void begin_part(projection *p, int is_second)
     for (int i = 0; i < p->nx; i++) p->size[i] = s->is_velocity[i] == is_second ? s->size[i] : 0;
 }
 
-/* Steps ----------------------------------------------------------------------------------------- */
+/* Steps ---------------------------------------------------------------------------------------- */
 
 /* What all conditions in hand lack at these states, the largest, of their scales. */
 static double lack(projection *p, const double *x)
@@ -61,7 +64,8 @@ static double lack(projection *p, const double *x)
     return most;
 }
 
-/* The rows of the conditions in sizes of states, each to length 1; those that nothing moves have none. */
+/* The rows of the conditions in sizes of states, each to length 1; those that nothing moves have
+ * none. */
 static void fill_rows(projection *p)
 {
     const perp__starts *s = &p->at;
@@ -78,7 +82,8 @@ static void fill_rows(projection *p)
     }
 }
 
-/* The shortest way, from states that are `from` beyond p->x, to the conditions linearised at p->x; in p->trial. 0: there is none. */
+/* The shortest way, from states that are `from` beyond p->x, to the conditions linearised at p->x;
+ * in p->trial. Returns 0: there is none. */
 static int step(projection *p, const double *from)
 {
     int n = p->n, nx = p->nx;
@@ -115,7 +120,8 @@ static int step(projection *p, const double *from)
     return 1;
 }
 
-/* To the conditions by the shortest steps, until rounding is all that is left. 0: there is no way. */
+/* To the conditions by the shortest steps, until rounding is all that is left. Returns 0: there is
+ * no way. */
 static int restore(projection *p, double *nothing)
 {
     double off = lack(p, p->x);
@@ -136,7 +142,8 @@ static int restore(projection *p, double *nothing)
     return isfinite(off);
 }
 
-/* Along the conditions to where the start that was given is nearest. 0: it was not reached. */
+/* Along the conditions to where the start that was given is nearest. Returns 0: it was not
+ * reached. */
 static int go_near(projection *p, double *nothing, double *from, double *last)
 {
     for (int k = 0; k < NEARER; k++) {
@@ -165,7 +172,7 @@ static int project_part(projection *p, double *scratch)
     return 1;
 }
 
-/* The whole ------------------------------------------------------------------------------------- */
+/* The whole ------------------------------------------------------------------------------------ */
 
 static perp_status allocate(projection *p, double **scratch)
 {

@@ -1,5 +1,5 @@
-/* Internal: the state of a run, shared by the run itself (simulate.c), what may be changed between its steps (live.c), snapshots
- * (snapshot.c) and the checks before one (check.c). */
+/* Internal: the state of a run, shared by the run itself (simulate.c), the changes between its
+ * steps (live.c), snapshots (snapshot.c) and the checks before one (check.c). */
 
 #ifndef PERP_SRC_RUN_H
 #define PERP_SRC_RUN_H
@@ -7,8 +7,8 @@
 #include "simulate/sensitivity.h"
 #include "simulate/step.h"
 
-/* Inputs that the caller sets. During a step they go in a line from what they were at its beginning to what was set; by
- * the step's tables. */
+/* Inputs that the caller sets. During a step they go in a line from what they were at its beginning
+ * to what was set; by the step's tables. */
 typedef struct perp__driven {
     int *slot;         /* of each input of the model: its place, or -1: it may not be set */
     double *held;      /* NaN: as the model says */
@@ -46,8 +46,8 @@ struct perp_simulation {
     int ncolumn;
 };
 
-/* An input at a time of the step in hand, and its derivative: as it was set (driven NULL: none may be), or as its table says; NaN where that has no
- * value. hint: of the table. */
+/* An input at a time of the present step, and its derivative: as it was set (driven NULL: none may
+ * be), or as its table says; NaN if that has no value. hint: of the table. */
 double perp__driven_value(const perp__driven *driven, const perp_model *model, int input, double t,
                           int *hint);
 double perp__driven_slope(const perp__driven *driven, const perp_model *model, int input, double t,
@@ -69,7 +69,8 @@ void perp__run_initial_symbols(const perp_simulation *sim, double *symbol);
 /* The initial row: states known, nothing else. */
 void perp__run_set_initial(perp_simulation *sim);
 
-/* At the start `from` with these states and parameters, for so many steps; what steps before it left behind is forgotten. */
+/* At the start `from` with these states and parameters, for so many steps; what steps before it
+ * left behind is forgotten. */
 void perp__run_restart(perp_simulation *sim, double from, long steps);
 
 /* Is there an input that may be set, and is a function of time now? */
@@ -85,7 +86,7 @@ int perp__may_vary(const perp_model *model, const char *name, int *i);
 perp_status perp__run_find_changes(perp_simulation *sim, perp__changes *changes, int **list,
                                    perp_diag *diag);
 
-/* The names of the row's columns. 0 when memory is out. */
+/* The names of the row's columns. Returns 0 when memory is out. */
 int perp__run_name_columns(perp_simulation *sim);
 
 /* Memory of a simulation whose model, options and step problem are there. */
@@ -93,8 +94,9 @@ perp_status perp__run_allocate(perp_simulation *sim);
 
 typedef struct perp__impulses perp__impulses;
 
-/* Once the step problem is there; 0 when memory is out. Sums are over the parts of a step: begun with it, undone where it fails; and kept where a part is
- * begun that may be taken again. All but the first two do nothing where the method has none. */
+/* Once the step problem exists; 0 when memory is out. Sums are over the parts of a step: started
+ * with it, undone if it fails, and kept when a part begins that may be taken again. All but the
+ * first two do nothing if the method has none. */
 int perp__impulses_create(perp_simulation *sim);
 void perp__impulses_destroy(perp__impulses *impulses);
 void perp__impulses_begin(perp_simulation *sim);
@@ -114,10 +116,12 @@ perp_status perp__run_check_followed(const perp_simulation *sim, int n, const in
 /* From the states in the workspace at t0 to t1, by the method of the run. */
 perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1);
 
-/* What the steps so far cost, about: multiplications, of which a core takes 1e9 a second or so. The same on all machines. */
+/* The cost of the steps so far, about: multiplications, of which a core makes about 1e9 a second.
+ * The same on all machines. */
 double perp__run_work(const perp_simulation *sim);
 
-/* estimate.c: perp_simulation_estimate, with the work of its other runs (nullable), and what it asks for given. */
+/* estimate.c: perp_simulation_estimate, with the work of its other runs (nullable), and what it
+ * asks for given. */
 perp_status perp__estimate(const perp_simulation *sim, int part, double *error, double *unsure,
                            double *growth, double *work, perp_diag *diag);
 
@@ -128,7 +132,8 @@ int perp__run_is_stopped(perp_simulation *sim);
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
                            perp_diag *diag);
 
-/* A row's outputs where no step was taken yet, or a state was set: vars and what was before the step have no value. */
+/* A row's outputs where no step was taken yet, or a state was set: vars and what was before the
+ * step have no value. */
 void perp__run_begin_row(const perp_simulation *sim, double *row);
 
 #endif

@@ -1,12 +1,14 @@
-/* Derivatives through events. With each direction go those of the states, dx, and of the present time, dt: an event that comes later by dt is one of
- * states x(t + dt), so that dx is the whole derivative along it. Between events the points of a step are a root of smooth rows R(Y; x0, t0, h, p), and
- * at its end a check g(Y; ..) = 0 determines dh:
+/* Derivatives through events. With each direction go those of the states, dx, and of the present
+ * time, dt: an event that comes later by dt is one of states x(t + dt), so that dx is the whole
+ * derivative along it. Between events the points of a step are a root of smooth rows R(Y; x0, t0,
+ * h, p), and at its end a check g(Y; ..) = 0 determines dh:
  *
  *     dY = -R_Y^-1 (R_x dx0 + R_t dt0 + R_h dh + R_p dp),      g_Y dY + g_x dx0 + g_t dt0 + g_h dh + g_p dp = 0
  *
- * Behind an event dx is what the reset makes of it (two short steps, 2 x(h/2) - x(h)), dt stays, and the next step ends at a given time: dh = -dt.
- * Together these are the saltation matrix D + (f+ - D f- - D_t) g' / (g_t + g_x f-), with all that guard and reset depend on
- * (Leine and Nijmeijer 2004, ch. 7). */
+ * Behind an event dx is what the reset makes of it (two short steps, 2 x(h/2) - x(h)), dt stays,
+ * and the next step ends at a given time: dh = -dt. Together these are the saltation matrix D +
+ * (f+ - D f- - D_t) g' / (g_t + g_x f-), with all that guard and reset depend on (Leine and
+ * Nijmeijer 2004, ch. 7). */
 
 #include "simulate/run.h"
 #include "simulate/saltation.h"
@@ -18,19 +20,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is less than this part of its terms is nothing at the start of a step: a gap that is kept drifts; */
+/* What is less than this part of its terms is nothing at the start of a step: a gap that is kept
+ * drifts; */
 #define LITTLE 1e-3
 
-/* ... and what is 0 there and grows is, by the polynomial, less than this part of what it comes to. */
+/* ... and what is 0 there and grows is, by the polynomial, less than this part of what it comes
+ * to. */
 #define SHARE 0.05
 
-/* A guard that is on its bound is not moved by less than this part of what the states in it have been moved by: what short steps leave. */
+/* A guard on its bound is moved by at least this part of the change of the states in it: the error
+ * of short steps. */
 #define KEPT 1e-5
 
 /* The rate of a guard, or of what ends a step, is none below this part of what it is made of. */
 #define STANDS 1e-9
 
-/* Where nothing is told, factors that leave this share of a step's residual are good enough. */
+/* If the signs are not asked for, factors that leave this share of a step's residual are good
+ * enough. */
 #define ROUGH 1e-3
 
 /* At the start a guard is on its bound; and all its slopes are 0; the second side is 0. */
@@ -56,7 +62,7 @@ struct perp__saltation {
     perp__backward *back; /* NULL: forward */
     const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
     const double *now, *before_now; /* ... what tables were set to */
-    int is_untold;                  /* of the directions nothing is told, and they are rough */
+    int is_untold; /* signs of the directions are not asked for, and they are rough */
     int is_new;                     /* no step was taken yet that could have ended at an event */
     int is_fresh;                   /* no step was taken since the sides were found */
     int has_jumped;                 /* there */
@@ -200,7 +206,8 @@ void perp__saltation_begin(perp__saltation *s, int is_moved, int is_start)
         if (s->dt[i % s->np] == 0) s->dx[i] = state[i];
 }
 
-/* How the state moves that was `step` before the point of the run's row, with the same slope, at a time that does not move: row - step dx'. */
+/* The derivative of the state `step` before the point of the run's row, with the same slope, at a
+ * fixed time: row - step dx'. */
 static double behind(const perp__saltation *s, int i, int j, int is_short, double step)
 {
     const perp__collocation *a = s->slopes->at;
@@ -215,7 +222,8 @@ static double behind(const perp__saltation *s, int i, int j, int is_short, doubl
     return s->row[at] - step * (sum - slope * (s->dh[j] - s->dt[j])) / s->length;
 }
 
-/* The row is that from before the event that ended it: it is so for changes by which that comes later. */
+/* The row is that from before the event that ended it: it is so for changes by which that comes
+ * later. */
 static void note_row(perp__saltation *s)
 {
     for (int j = 0; j < s->np; j++)
@@ -300,7 +308,8 @@ static int move_length(perp__saltation *s, int row, double *rate)
            (s->is_untold || fabs(*rate) * a->step > perp__collocation_noise_of(s->slopes->at, row));
 }
 
-/* Where no time moves nobody asks for that; where all is told, it is told whether the step has a matrix. */
+/* If no time moves that is not needed; if all is asked for, it is known whether the step has a
+ * matrix. */
 static int times_stand(perp__saltation *s, int row)
 {
     int stand = s->is_untold && row < 0;
@@ -323,7 +332,8 @@ static int move_direction(perp__saltation *s, int j, int row, double rate)
     return 1;
 }
 
-/* The rows of pair p, of which `zero` is 0 in the step that was solved last, that have to be >= 0 in it; how many. */
+/* The rows of pair p that must be >= 0 in the step that was solved last, in which `zero` of it is
+ * 0; returns their number. */
 static int other_rows(const perp__collocation *a, int p, int zero, int other[3])
 {
     const perp__pair *pair = &a->model->pair[p];
@@ -390,8 +400,9 @@ static int reads_what_moves(const perp__saltation *s, int r, int j)
     return 0;
 }
 
-/* The least by which a guard is moved: states that are kept where they are move by what short steps leave of what they have been moved by, and by the rounding of
- * what moves far, and of their speed, with the time of the step's end. */
+/* The least change of a guard. Constant states change by the error of short steps, relative to
+ * their derivatives; by the rounding of large changes; and of their speed, with the time of the
+ * step's end. */
 static double least_move(const perp__saltation *s, int r, int j)
 {
     const perp__collocation *a = s->slopes->at;
@@ -407,7 +418,8 @@ static double least_move(const perp__saltation *s, int r, int j)
     return sum;
 }
 
-/* The guard of a pair that it keeps closed is on its bound at the end of the step: which signs of direction j take it off? */
+/* The guard of a pair that it keeps closed is on its bound at the end of the step: which signs of
+ * direction j take it off? */
 static int against_guard(const perp__saltation *s, int p, int j)
 {
     perp__collocation *a = s->slopes->at;
@@ -430,7 +442,8 @@ static int is_nothing(const perp__saltation *s, int p, int k)
     return 1;
 }
 
-/* Both sides are 0 all along the step, or the guard is on its bound: does a change in direction j move this one below 0 at its end? At HI of a two-sided pair B is <= 0. */
+/* Both sides are 0 all along the step, or the guard is on its bound. Does a change in direction j
+ * make this one negative at its end? At HI of a two-sided pair B is <= 0. */
 static int against(const perp__saltation *s, int p, int zero, int k, int j)
 {
     const perp__collocation *a = s->slopes->at;
@@ -444,8 +457,9 @@ static int against(const perp__saltation *s, int p, int zero, int k, int j)
     return perp__against(zero == PERP__ROW_HI ? -moves : moves, size);
 }
 
-/* A side ended the step with the guard on its bound. A change that moves the guard up, beside the side, leaves that as it is; one that moves it down has it off before.
- * Where the guard stands still, too, nothing is known. */
+/* A side ended the step with the guard on its bound. A change that moves the guard up, beside the
+ * side, leaves that as it is; one that moves it down has it off before. Where the guard stands
+ * still, too, nothing is known. */
 static void note_tie(perp__saltation *s, int p)
 {
     perp__collocation *a = s->slopes->at;
@@ -462,7 +476,8 @@ static void note_tie(perp__saltation *s, int p)
     }
 }
 
-/* A gap that an event has just opened is 0 at first, beside the terms that it is made of, and no kink while it grows: it does for changes of either sign. */
+/* A gap that an event has just opened is 0 at first, relative to its terms. It is no kink while it
+ * grows: it does for changes of either sign. */
 static void find_opening(perp__saltation *s)
 {
     const perp__collocation *a = s->slopes->at;
@@ -537,7 +552,8 @@ static int zero_row(const perp__collocation *a, int p)
            perp__collocation_row(a, last, p, 0);
 }
 
-/* The step ended at a given time: is an event there, which the next step will find? The row is that from before it. */
+/* The step ended at a given time: is an event there, which the next step will find? The row is that
+ * from before it. */
 static void note_coming_events(perp__saltation *s)
 {
     const perp__collocation *a = s->slopes->at;
@@ -565,8 +581,8 @@ static void note_coming_events(perp__saltation *s)
     }
 }
 
-/* An event ended the step, and contact p closes there, too. It is met with the event; a change that moves it beside that has the one before the other, and what is
- * behind both is another motion, whichever it is. */
+/* An event ended the step, and contact p closes there, too. A change that moves it relative to the
+ * event puts one before the other; the motion after both may then be another one. */
 static void note_coinciding(perp__saltation *s, int p)
 {
     const perp__collocation *a = s->slopes->at;
@@ -595,7 +611,8 @@ static void note_coinciding_events(perp__saltation *s, int row)
         if (p != k / PERP__PAIR_ROWS) note_coinciding(s, p);
 }
 
-/* What this is at the start of the step, by the polynomial through its points; 0 where it is little beside what it is there, or its terms are. */
+/* The value at the start of the step, by the polynomial through its points; 0 if it is small
+ * relative to its value there, or to its terms. */
 static double at_start(const perp__saltation *s, const double *value, double terms)
 {
     const perp__scheme *scheme = &s->slopes->at->scheme;
@@ -604,7 +621,8 @@ static double at_start(const perp__saltation *s, const double *value, double ter
     return fabs(x) > SHARE * most && fabs(x) > LITTLE * terms ? x : 0;
 }
 
-/* A guard that was on its bound all along the step ended it: it opens with no speed, and the time of that moves infinitely fast. */
+/* A guard that was on its bound all along the step ended it: it opens with no speed, and the time
+ * of that moves infinitely fast. */
 static void note_opening(perp__saltation *s, int row)
 {
     const perp__collocation *a = s->slopes->at;
@@ -624,8 +642,9 @@ static void note_opening(perp__saltation *s, int row)
     }
 }
 
-/* How row k of pair p moves with direction j at the start of the step that was solved last: of_states: by the states that were there, not by those of the
- * points, which keep a gap as far as a step does. */
+/* The derivative of row k of pair p in direction j at the start of the step that was solved last.
+ * of_states: by the states that were there, not by those of the points, which keep a gap as far as
+ * a step does. */
 static double moves_at_start(const perp__saltation *s, int p, int k, int j, int of_states)
 {
     const perp__collocation *a = s->slopes->at;
@@ -646,8 +665,9 @@ static double moves_at_start(const perp__saltation *s, int p, int k, int j, int 
     return at_start(s, value, terms);
 }
 
-/* The motion began with the guard of pair p on its bound. A change that moves the guard keeps it on the side to which the motion went, or puts it on the
- * other one; where it went with no speed, a change of that speed does, too, and which side it is, nothing tells. */
+/* The motion began with the guard of pair p on its bound. A change of the guard keeps it on the
+ * side of the motion, or puts it on the other one. If it began with speed 0, a change of that speed
+ * does, too, and its side is not determined. */
 static void note_touched(perp__saltation *s, int p)
 {
     perp__collocation *a = s->slopes->at;
@@ -676,8 +696,9 @@ static void note_touched(perp__saltation *s, int p)
     }
 }
 
-/* The sides were found with the second one of pair p at 0. Where it is not held, but has to be >= 0 (at HI: <= 0), a change that moves it the other way is met by the
- * pair; where it is, as it is and not by its rate, a change that moves it is met by a jump that the run does not have. */
+/* The sides were found with the second one of pair p at 0. If it is not held, but must be >= 0 (at
+ * HI: <= 0), a change to the other sign closes the pair. If it is held, as it is and not by its
+ * rate, a change causes a jump that the run does not have. */
 static void note_other_side(perp__saltation *s, int p)
 {
     const perp__collocation *a = s->slopes->at;
@@ -694,7 +715,8 @@ static void note_other_side(perp__saltation *s, int p)
     }
 }
 
-/* Which second sides are 0 where the sides were found now, of which the two short steps tell the vars; and at the start, which guards are on their bounds. */
+/* The second sides that are 0 at the present choice of sides, of which the two short steps give the
+ * vars; and the guards that are on their bounds at the start. */
 static void find_touched(perp__saltation *s)
 {
     perp__collocation *a = s->slopes->at;
@@ -809,8 +831,9 @@ static int advance_short(perp__saltation *s, int k)
     return perp__sensitivity_known(s->probe[k]);
 }
 
-/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)? Beside its own motion, or this part of the largest, and what short steps
- * leave of what was the largest: of a mass that sticks, and did not all along, nothing else is there. */
+/* Does a state jump with direction j, by as much in half a short step (b) as in a whole one (a)?
+ * Relative to its own motion, or to this part of the largest, and to the error of short steps in
+ * the largest value so far: a mass that sticks, and did not all along, has nothing else. */
 static int jumps(const perp__saltation *s, const double *a, const double *b, int j, double part)
 {
     double least = 0;

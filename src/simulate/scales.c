@@ -1,5 +1,6 @@
-/* The time scales of a model at its first step: eigenvalues of the map that one step of backward Euler is, (1 - h a)^-1 for a motion
- * exp(a t), on the sides that the step has, and with each pair alone on its other side. */
+/* The time scales of a model at its first step: eigenvalues of the map of one step of backward
+ * Euler, (1 - h a)^-1 for a motion exp(a t), on the sides of the step, and with each single pair on
+ * its other side. */
 
 #include "linalg/eigenvalues.h"
 #include "simulate/run.h"
@@ -46,7 +47,7 @@ static int add_rate(rates *to, double complex a, int pair)
     return 1;
 }
 
-/* The rates of the sides that are chosen. 0: memory. */
+/* The rates of the sides that are chosen. Returns 0: memory. */
 static int add_rates(probe *of, int pair)
 {
     const perp__step *s = &of->sim->step;
@@ -70,14 +71,15 @@ static int add_rates(probe *of, int pair)
     return ok;
 }
 
-/* A pair that a model has as two sides of its own: not one of friction(...), nor of a var between bounds. */
+/* A pair that a model has as two sides of its own: not one of friction(...), nor of a var between
+ * bounds. */
 static int is_contact(const perp__step *s, int p)
 {
     const perp__pair *pair = &s->model->pair[s->pair[p].of];
     return s->on[p] && !pair->two_sided && pair->side[0][0] && pair->side[1][0];
 }
 
-/* chosen: sides of the first step, those of the other probe or NULL. 0: memory. */
+/* chosen: sides of the first step, those of the other probe or NULL. Returns 0: memory. */
 static int look(probe *of, const char *chosen)
 {
     perp__step *s = &of->sim->step;
@@ -142,7 +144,8 @@ static perp_time_scale scale_of(const rate *r)
     return (perp_time_scale){kind, (swings ? 2 * acos(-1) : 1) / size, r->pair};
 }
 
-/* The time that it lasts: the run; the time of its decay; a contact, half a swing. One turn of it where no run is given. */
+/* The time that it lasts: the run; the time of its decay; a contact, half a swing. One turn of it
+ * where no run is given. */
 static double lasts(const rate *r, double horizon)
 {
     double turn = 1 / cabs(r->a), T = isnan(horizon) ? 2 * acos(-1) * turn : horizon;

@@ -1,5 +1,6 @@
-/* Forward sensitivities: the rows of a step and the outputs are differentiated symbolically once; each solved step costs one
- * evaluation of those derivatives and one solve a parameter with the factors that the step left behind. */
+/* Forward sensitivities. The rows of a step and the outputs are differentiated symbolically once.
+ * Each solved step costs one evaluation of those derivatives and one solve a parameter with the
+ * factors of the step. */
 
 #include "simulate/sensitivity.h"
 
@@ -10,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs and assigned vars, initial values of the states; its
- * what decides jumps (njump), what is compared in guards (nbound); its columns: states before the step (nx), parameters (nfollowed), given symbols (ngiven), and, for outputs and jumps only,
- * unknowns (ny). Behind it the tape has of each guard whether it is on without what is on its bound, with that, and as taken, of each comparison its two numbers, and what jumps. */
+/* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs and assigned
+ * vars, initial values of the states, conditions of jumps (njump), numbers compared in guards
+ * (nbound). Its columns: states before the step (nx), parameters (nfollowed), given symbols
+ * (ngiven), and, for outputs and jumps only, unknowns (ny). After it the tape has: of each guard
+ * whether it is on without conditions on their bounds, with those, and as taken; of each comparison
+ * its two numbers; and the jumping values. */
 struct perp__sensitivity {
     perp__step *step;
     int np, noutput; /* directions: parameters, then initial values of states */
@@ -36,8 +40,9 @@ struct perp__sensitivity {
     double *move; /* the directions: of all columns each */
     double *seed; /* nfollowed: the parameters' part of the only direction; NULL: unit vectors */
     int known;    /* 0: a step did not determine them */
-    int *
-        doubt; /* np: signs of a change that they do not hold for; behind them, of each pair: was its guard on? 2: not known */
+    /* np: signs of a change that they do not hold for; behind them, of each pair: was its guard on?
+     * 2: not known */
+    int * doubt;
     int *row_doubt;             /* np: the same, of the present row alone */
     double *since, since_steps; /* np: that; and a guard switched; NaN: not */
     double *since_jump;         /* np: and what direction j moves decided a jump */
@@ -107,7 +112,8 @@ static int *find_jumps(perp__graph *g, const perp_expr *formula, int n, int *cou
     return reach;
 }
 
-/* Of those jumps that something decides which may move: rows, and what jumps is left in the list. */
+/* Of those jumps that something decides which may move: rows, and what jumps is left in the
+ * list. */
 static int add_jumps(perp__sensitivity *x, perp__graph *g, int *jump, const int *column_of,
                      perp__sparse_row *scratch, perp_expr **root, int *n, int *capacity)
 {
@@ -216,7 +222,8 @@ static int allocate(perp__sensitivity *x, int is_one)
     return 1;
 }
 
-/* The parameters that are symbols of the formulas, the states that are followed, and what is given. 0 when memory is out. */
+/* The parameters that are symbols of the formulas, the states that are followed, and what is given.
+ * Returns 0 when memory is out. */
 static int list_symbols(perp__sensitivity *x, const perp__followed *by)
 {
     const perp__varied *varied = &x->step->sym.varied;
@@ -375,7 +382,8 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
 
 /* Steps --------------------------------------------------------------------------------------- */
 
-/* Direction j, but for the unknowns: states before, a unit vector of the parameters or the seed, what is given. */
+/* Direction j, but for the unknowns: states before, a unit vector of the parameters or the seed,
+ * what is given. */
 static double *put_direction(perp__sensitivity *x, int j)
 {
     int np = x->np;
@@ -436,7 +444,8 @@ static int mode_row(const perp__step *s, int condition)
     return !s->on[p] ? pair->off : s->choice[p] ? pair->b : pair->a;
 }
 
-/* Does the solution satisfy the rows of the mode? A solver may have left another side at zero than it said. */
+/* Does the solution satisfy the rows of the mode? A solver may have left another side at zero than
+ * it said. */
 static int mode_holds(perp__step *s)
 {
     double largest = 0;
@@ -488,7 +497,8 @@ static void scale_mode(perp__sensitivity *x)
     }
 }
 
-/* For a matrix whose units are far apart, as in a short step with contacts by position. 0 if it is singular. */
+/* For a matrix whose units are far apart, as in a short step with contacts by position. Returns 0
+ * if it is singular. */
 static int factor_mode(perp__sensitivity *x)
 {
     perp__step *s = x->step;
@@ -517,7 +527,7 @@ static void solve_factored(perp__sensitivity *x, int j)
     for (int i = 0; i < ny; i++) x->next[i * x->np + j] = x->unit[i] * x->b[i];
 }
 
-/* Fill x->next. 0 if the mode's matrix is singular. */
+/* Fill x->next. Returns 0 if the mode's matrix is singular. */
 static int solve_mode(perp__sensitivity *x)
 {
     perp__step *s = x->step;
@@ -541,7 +551,8 @@ static int solve_mode(perp__sensitivity *x)
     return 1;
 }
 
-/* What a step's derivatives are made from: its rows, linearised there, and the factors of its mode. 0: they do not determine it. */
+/* What a step's derivatives are made from: its rows, linearised there, and the factors of its mode.
+ * Returns 0: they do not determine it. */
 static int look_back(perp__sensitivity *x, int *sparse, const perp__mode **mode)
 {
     perp__step *s = x->step;
@@ -582,7 +593,8 @@ static void add_formula(perp__sensitivity *x, int r, double by)
         x->move[x->column[k]] += by * x->ws[x->tape.out[k]];
 }
 
-/* What the columns of a row weigh, by unknowns (x->b), and by all that outputs are made of (x->move). */
+/* What the columns of a row weigh, by unknowns (x->b), and by all that outputs are made of
+ * (x->move). */
 static void add_weights(perp__sensitivity *x, const double *weight)
 {
     const perp__step *s = x->step;
@@ -672,7 +684,8 @@ static int against(const perp__sensitivity *x, int r, int j)
     return perp__against(moves, size);
 }
 
-/* The largest constant of a row, in units in which entries are near 1; infinite where there are none. */
+/* The largest constant of a row, in units in which entries are near 1; infinite where there are
+ * none. */
 static double data_of(const perp__step *s)
 {
     const double *row = s->sizes.unit + s->ny;
@@ -684,8 +697,9 @@ static double data_of(const perp__step *s)
     return most;
 }
 
-/* Is row r 0 in the step that was just solved, by its terms, or beside what its unknowns are known by? Those sizes are found (*has_sizes) where it is not far from
- * that by the rows' data. */
+/* Is row r 0 in the step that was just solved, by its terms, or relative to the accuracy of its
+ * unknowns? Those sizes are found (*has_sizes) if the residual is small relative to the rows'
+ * data. */
 static int is_zero(perp__step *s, int r, double *data, int *has_sizes)
 {
     enum { FAR = 1000 };
@@ -731,8 +745,8 @@ static int is_flat(perp__sensitivity *x, int r)
     return here <= little * there;
 }
 
-/* A comparison on its bound, of a guard that was taken as it is_on. A change in direction j that moves it to the other side is against that; of one without a slope
- * that is not known. */
+/* A comparison on its bound, of a guard that was taken as it is_on. A change in direction j that
+ * moves it to the other side is against that; of one without a slope that is not known. */
 static int against_bound(const perp__sensitivity *x, int r, int j, int is_on, int is_without_slope)
 {
     const double *move = x->move + (size_t)j * (size_t)x->ncolumn;
@@ -764,7 +778,8 @@ static void note_bounds(perp__sensitivity *x)
     }
 }
 
-/* Pairs whose sides are both 0 in the step that was just solved, and guards that were otherwise in the one before. */
+/* Pairs whose sides are both 0 in the step that was just solved, and guards that were otherwise in
+ * the one before. */
 static void note_kinks(perp__sensitivity *x)
 {
     perp__step *s = x->step;
@@ -781,7 +796,8 @@ static void note_kinks(perp__sensitivity *x)
     }
 }
 
-/* Rows that choose, floor, mod or sign make jump, when what decides that comes to its value: a change that moves this has it do so sooner or later. */
+/* Rows with choose, floor, mod or sign that jump when their condition reaches its threshold: a
+ * change of it makes the jump earlier or later. */
 static void note_jumps(perp__sensitivity *x)
 {
     int first = x->step->nrow + x->noutput + x->step->nx;

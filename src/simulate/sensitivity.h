@@ -1,11 +1,14 @@
-/* Internal: how the solution of each step moves with parameters of the model, carried along a run.
+/* Internal: the sensitivity of the solution of each step to parameters of the model, propagated
+ * along a run.
  *
- * While the guards and the zero side of every pair stay what they are, a solved step is a root y of the rows r of its mode,
+ * While the guards and the zero side of every pair stay what they are, a solved step is a root y of
+ * the rows r of its mode,
  *
  *     r(y, x, p) = 0     (x the states before it, p the parameters)
  *
- * so that  dy/dp = -(dr/dy)^-1 (dr/dx dx/dp + dr/dp), with the matrix that the step itself was solved with. Where a change of p
- * moves the step into another mode, this is the derivative on the present side of the kink. */
+ * so that dy/dp = -(dr/dy)^-1 (dr/dx dx/dp + dr/dp), with the matrix of the step's own solve. If a
+ * change of p moves the step into another mode, this is the derivative on the present side of the
+ * kink. */
 
 #ifndef PERP_SRC_SENSITIVITY_H
 #define PERP_SRC_SENSITIVITY_H
@@ -15,15 +18,16 @@
 
 typedef struct perp__sensitivity perp__sensitivity;
 
-/* By what a run is differentiated: parameters of the model, then initial values of states. given: symbols of the step whose derivatives
- * are put in before each step. */
+/* The variables of differentiation: parameters of the model, then initial values of states. given:
+ * symbols of the step whose derivatives are set before each step. */
 typedef struct perp__followed {
     int nparam, nstate, ngiven;
     const int *param, *state, *given;
-    int tells_bounds; /* of fixed steps: guards that are on their bounds count as sides of their pairs */
+    /* of fixed steps: guards that are on their bounds count as sides of their pairs */
+    int tells_bounds;
     int is_one;       /* one direction, whose part of the parameters is perp__sensitivity_seed */
-    int is_untold; /* nothing is told of which changes they hold for, and three digits are enough */
-    const int *place; /* the caller's order: which of these the k-th is; NULL: as they are */
+    int is_untold; /* signs of valid changes are not asked for, and three digits are enough */
+    const int *place; /* the caller's order: which of these the k-th is; NULL: the same */
 } perp__followed;
 
 /* NULL when memory is out. */
@@ -47,13 +51,15 @@ void perp__sensitivity_restart(perp__sensitivity *sensitivity);
 /* The step whose solution is in the workspace. */
 void perp__sensitivity_advance(perp__sensitivity *sensitivity);
 
-/* For another engine of the same run (saltation.c), derivatives by rows, one a direction: those of the states now, and of the given
- * symbols, to be read and written; of all vars of the model; and put those of a point, with the outputs there, in their place. */
+/* For another engine of the same run (saltation.c), derivatives by rows, one a direction. Of the
+ * present states and of the given symbols, to be read and written; of all vars of the model; and to
+ * replace them by those of a point, with the outputs there. */
 double *perp__sensitivity_states(perp__sensitivity *sensitivity);
 double *perp__sensitivity_given(perp__sensitivity *sensitivity);
 void perp__sensitivity_vars(const perp__sensitivity *sensitivity, double *var);
 
-/* Outputs where the run is, from its states and what is given as they move there; NaN where vars that no step has made go in. */
+/* Outputs where the run is, from its states and what is given as they move there; NaN where vars
+ * that no step has made go in. */
 void perp__sensitivity_here(perp__sensitivity *sensitivity);
 void perp__sensitivity_put(perp__sensitivity *sensitivity, const double *before,
                            const double *state, const double *var);
@@ -62,23 +68,26 @@ void perp__sensitivity_trust(perp__sensitivity *sensitivity); /* what was put in
 
 double *perp__sensitivity_seed(perp__sensitivity *sensitivity);
 
-/* How the states at the end of the step in the workspace move with those before it, nx x nx by rows, on the sides step->on and step->choice, whether
- * or not its solution is there. All states are followed, and no parameter. NULL: those sides do not determine it. */
+/* The derivatives of the states at the end of the step in the workspace by those before it, nx x nx
+ * by rows, on the sides step->on and step->choice, whether or not its solution is there. All states
+ * are followed, and no parameter. NULL: those sides do not determine it. */
 const double *perp__sensitivity_of_sides(perp__sensitivity *sensitivity);
 
-/* The transposed of perp__sensitivity_advance, for the step whose solution and sides are in the workspace. weight: of the columns of its row
- * (nullable); state: of the states at its end, then of those before it; of the parameters followed are added, of the given symbols put. 0: the
- * step's sides do not determine it. */
+/* The transpose of perp__sensitivity_advance, for the step whose solution and sides are in the
+ * workspace. weight: of the columns of its row (nullable). state: of the states at its end, then of
+ * those before it. Those of the followed parameters are added, those of the given symbols set.
+ * Returns 0 if the step's sides do not determine it. */
 int perp__sensitivity_back(perp__sensitivity *sensitivity, const double *weight, double *state,
                            double *param, double *given);
 
-/* The transposed of perp__sensitivity_put, for the row in the workspace: of the weights of its columns derivatives by the unknowns are put, by the
- * states before it, too; of the parameters followed they are added, of the given symbols put. */
+/* The transpose of perp__sensitivity_put, for the row in the workspace. From the weights of its
+ * columns, derivatives by the unknowns are set, and those by the states before it, too. Those by
+ * the followed parameters are added, those by the given symbols set. */
 void perp__sensitivity_back_row(perp__sensitivity *sensitivity, const double *weight,
                                 double *unknown, double *before, double *param, double *given);
 
-/* What derivatives in direction j of the caller's are, since when; and that they hold for a change of one sign at most: bits PERP__NOT_UP,
- * PERP__NOT_DOWN. */
+/* What derivatives in direction j of the caller's are, since when; and that they hold for a change
+ * of one sign at most: bits PERP__NOT_UP, PERP__NOT_DOWN. */
 enum { PERP__NOT_UP = 1, PERP__NOT_DOWN = 2 };
 perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *sensitivity, int j,
                                             double *since);
@@ -91,7 +100,8 @@ void perp__sensitivity_doubt_row(perp__sensitivity *sensitivity, int j, int bits
 void perp__sensitivity_keep_row(perp__sensitivity *sensitivity);
 void perp__sensitivity_next_row(perp__sensitivity *sensitivity);
 
-/* Which signs of a change are against a side that is 0 and has to be >= 0, which so moves; size: of the terms of that. */
+/* The signs of a change that violate a side that is 0, must be >= 0 and has this derivative; size:
+ * of its terms. */
 static inline int perp__against(double moves, double size)
 {
     return moves < -1e-9 * size ? PERP__NOT_UP : moves > 1e-9 * size ? PERP__NOT_DOWN : 0;
@@ -100,8 +110,9 @@ static inline int perp__against(double moves, double size)
 /* A step failed, perhaps after a part of it: until the next restart there are none. */
 void perp__sensitivity_lose(perp__sensitivity *sensitivity);
 
-/* Derivatives of the columns of a row (perp_simulation_row) with respect to the parameters: entry c + j * ncolumn is that of
- * column c by the j-th. NaN where the row has no value. 0 if a step since the restart did not determine them. */
+/* Derivatives of the columns of a row (perp_simulation_row) by the parameters: entry c + j *
+ * ncolumn is that of column c by the j-th. NaN if the row has no value. Returns 0 if a step since
+ * the restart did not determine them. */
 int perp__sensitivity_get(const perp__sensitivity *sensitivity, double *derivative, int ncolumn);
 
 #endif

@@ -130,9 +130,9 @@ size_t perp__sides_ints(int ny, int np)
     return 2 * (size_t)ny + 4 * (size_t)np;
 }
 
-/* A Newton step may meet equations that depend on each other although they agree: friction at more
- * contacts than a body has ways to slide. Such a row is dropped, and an unknown that nothing else
- * determines stays where it is. */
+/* A Newton step may have equations that depend on each other although they are consistent: friction
+ * at more contacts than a body has ways to slide. Such a row is dropped, and an unknown that
+ * nothing else determines keeps its value. */
 static void freeze_dependent_rows(const perp__step *s, const basis *b)
 {
     char *taken = s->newton.dependent + s->nequation;
@@ -150,8 +150,8 @@ static void freeze_dependent_rows(const perp__step *s, const basis *b)
     }
 }
 
-/* Exponents that make the entries of a tree that spans each connected part 1: what is added to them does not depend on the units
- * that the model was written in. */
+/* Exponents that make the entries of a spanning tree of each component 1. Later additions to them
+ * then do not depend on the units of the model. */
 static void begin_units(const perp__step *s, double *unit, double *row, int *queue)
 {
     for (int j = 0; j < s->ny; j++) unit[j] = (double)NAN;
@@ -182,8 +182,8 @@ static void begin_units(const perp__step *s, double *unit, double *row, int *que
         if (isnan(row[r])) row[r] = 0;
 }
 
-/* Units of the unknowns and factors of the rows, powers of two, in which the entries of all rows are near 1: means of exponents,
- * taken in turn (Curtis and Reid 1972). */
+/* Units of the unknowns and factors of the rows, powers of two, with which the entries of all rows
+ * are near 1: means of exponents, taken in turn (Curtis and Reid 1972). */
 static void find_units(const perp__step *s, double *unit, double *row, int *first)
 {
     enum { SWEEPS = 10 };
@@ -222,7 +222,8 @@ static void find_units(const perp__step *s, double *unit, double *row, int *firs
     for (int r = 0; r < s->nrow; r++) row[r] = ldexp(1, first_row[r] + (int)lround(row[r]));
 }
 
-/* The same by the largest entry of each row and column (Ruiz 2001): a mean is led astray by an entry that passes through 0. */
+/* The same by the largest entry of each row and column (Ruiz 2001): a mean is led astray by an
+ * entry that passes through 0. */
 void perp__step_units_by_largest(perp__step *s)
 {
     enum { SWEEPS = 20 };

@@ -176,7 +176,8 @@ static double constant_of(const perp_model *m, int input)
     return node && node->op == PERP__CONST ? node->value : (double)NAN;
 }
 
-/* Does only the caller say what this input is? Where events are located a function of time is not taken in the place of what may be set. */
+/* Does only the caller say what this input is? Where events are located a function of time is not
+ * taken in the place of what may be set. */
 static int is_open(const perp_simulation *sim, int input)
 {
     const perp__item *item = &sim->model->item[PERP_INPUT][input];
@@ -191,7 +192,8 @@ int perp__run_open_input(const perp_simulation *sim)
     return -1;
 }
 
-/* Symbols of the model as known at the first step: parameters, initial states, inputs and t at its end. */
+/* Symbols of the model as known at the first step: parameters, initial states, inputs and t at its
+ * end. */
 static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value,
                                    perp_diag *diag)
 {
@@ -479,7 +481,8 @@ static perp_status make_step(perp_simulation *sim, const perp__changes *changes,
                                diag);
 }
 
-/* The checks before the run, then the step problem; whose sides were found for another step where it is_like that. */
+/* The checks before the run, then the step problem; whose sides were found for another step where
+ * it is_like that. */
 static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
 {
     const perp_model *m = sim->model;
@@ -749,7 +752,7 @@ static void say_outcome(const perp_simulation *sim, const perp__step_result *r, 
     say_pairs_at_fault(sim, r, diag);
 }
 
-/* What is said of a fault: "WHAT at step ..: WHY", and more. */
+/* The words for a fault: "WHAT at step ..: WHY", and more. */
 static const struct {
     const char *what, *why;
     void (*say_more)(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag);
@@ -833,8 +836,9 @@ int perp__run_is_stopped(perp_simulation *sim)
     return sim->is_stopped;
 }
 
-/* Solve the step whose beginning is in the workspace. A step that begins or ends in a contact stated by positions is taken
- * with theta = 1 for these positions: the contact is dead, and its next step at rest. */
+/* Solves the step whose beginning is in the workspace. A step that begins or ends in a contact
+ * stated by positions is taken with theta = 1 for these positions: the contact is plastic, and its
+ * next step at rest. */
 static perp__step_result solve_step(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
@@ -876,7 +880,8 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     return r;
 }
 
-/* From t0 to t1 through the events on the way; where the method cannot pass them, by parts of backward Euler. */
+/* From t0 to t1 through the events on the way; where the method cannot pass them, by parts of
+ * backward Euler. */
 static perp__step_result advance_through_events(perp_simulation *sim, double t0, double t1)
 {
     perp__step_result sum = {.outcome = PERP_SOLVED};
@@ -918,7 +923,8 @@ double perp__run_work(const perp_simulation *sim)
     return sim->step.count.work + (sim->events ? perp__events_work(sim->events) : 0);
 }
 
-/* Of a step without pairs that does not hold, where it begins: which forces lie in its null space, such as those of a loop that is closed twice. Nothing keeps its place. */
+/* For a step without pairs that does not hold at its beginning: the forces in its null space, such
+ * as those of a loop that is closed twice. Nothing is preserved. */
 static void say_undetermined(perp_simulation *sim, perp_diag *diag)
 {
     perp__step *s = &sim->step;
@@ -1042,8 +1048,9 @@ void perp_simulation_row(const perp_simulation *sim, double *row)
 
 /* Derivatives --------------------------------------------------------------------------------- */
 
-/* Which parameters and states of the model these are, each kind in the order given: in *list, with room for both, the place of each name behind
- * them (the caller frees it). */
+/* The positions of these names among the parameters and states of the model, each kind in the order
+ * given: in *list, with room for both, the position of each name after them (the caller frees
+ * it). */
 static perp_status find_followed(const perp_model *m, int n, const char *const *name,
                                  perp__followed *by, int **list, perp_diag *diag)
 {
@@ -1087,7 +1094,8 @@ static int reads_parameter(const perp_model *m, perp_expr e, int param)
     return reads || !reach;
 }
 
-/* An input that may be set is data: how the model's function of time moves with a parameter would be lost. */
+/* An input that may be set is data: how the model's function of time moves with a parameter would
+ * be lost. */
 perp_status perp__run_check_followed(const perp_simulation *sim, int n, const int *param,
                                      perp_diag *diag)
 {

@@ -1,5 +1,6 @@
-/* What states must fulfil by themselves, before any step. Vars that equations set, and rates that they tell, are put into the others
- * until nothing more is told; what then reads states alone is a condition of the start. */
+/* The conditions on states alone, before any step. Vars that equations set, and rates that they
+ * determine, are substituted in the others until nothing more is determined. An equation that then
+ * reads states alone is a condition of the start. */
 
 #include "simulate/starts.h"
 
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed only while the rows are written. Symbols have the numbers that they have in the model. */
+/* What is needed only while the rows are written. Symbols have the numbers that they have in the
+ * model. */
 typedef struct writing {
     perp__starts *at;
     const perp_model *model;
@@ -25,9 +27,10 @@ typedef struct writing {
     int nroot;
 } writing;
 
-/* What is told ---------------------------------------------------------------------------------- */
+/* What is told --------------------------------------------------------------------------------- */
 
-/* How many symbols of these expressions are not told, with one of them in *symbol; -1: one that never is, such as h; -2: memory. */
+/* How many symbols of these expressions are not told, with one of them in *symbol; -1: one that
+ * never is, such as h; -2: memory. */
 static int untold(const writing *w, const perp_expr *root, int nroot, int *symbol)
 {
     int n, count = 0, *reach = perp__graph_reach(&w->model->graph, root, nroot, &n);
@@ -74,7 +77,8 @@ static int tell_by(writing *w, const perp__equation *e, int unknown)
     return is_told;
 }
 
-/* Does this equation tell an unknown now? An x = ... does as it stands. -1: memory is out. */
+/* Does this equation tell an unknown now? An x = ... does as it stands. Returns -1: memory is
+ * out. */
 static int tells(writing *w, const perp__equation *e)
 {
     const perp__node *left = &w->model->graph.node[e->left];
@@ -89,7 +93,7 @@ static int tells(writing *w, const perp__equation *e)
     return count == 1 && (!is_bare || symbol == left->a) && tell_by(w, e, symbol);
 }
 
-/* All that equations tell, one after the other. 0 when memory is out. */
+/* All that equations tell, one after the other. Returns 0 when memory is out. */
 static int tell_all(writing *w)
 {
     for (int more = 1; more;) {
@@ -103,7 +107,7 @@ static int tell_all(writing *w)
     return !w->graph.failed;
 }
 
-/* Rows ------------------------------------------------------------------------------------------ */
+/* Rows ----------------------------------------------------------------------------------------- */
 
 static int add_root(writing *w, perp_expr e)
 {
@@ -132,8 +136,8 @@ static perp__start_row *add_row(writing *w, perp__start_kind kind, int of, perp_
     return row;
 }
 
-/* The derivative by the time of the row that was added last, which is made of positions. Inputs that are numbers have their slopes where what they were before
- * stands. */
+/* The derivative by the time of the row that was added last, which is made of positions. Inputs
+ * that are numbers have their slopes where what they were before stands. */
 static perp_expr rate(writing *w)
 {
     const perp_model *m = w->model;
@@ -171,7 +175,7 @@ static int add_equation(writing *w, int i)
     return 1;
 }
 
-/* Is everything in these told? -1: memory is out. */
+/* Is everything in these told? Returns -1: memory is out. */
 static int is_told(const writing *w, const perp_expr *root, int nroot)
 {
     int symbol, count = untold(w, root, nroot, &symbol);
@@ -223,9 +227,10 @@ static int add_pair(writing *w, int i)
     return add_side(w, i, 0, guard) && add_side(w, i, 1, guard);
 }
 
-/* Memory ---------------------------------------------------------------------------------------- */
+/* Memory --------------------------------------------------------------------------------------- */
 
-/* An input has the value of a symbol where it is set, is a table or a number; else it is the function that it is. */
+/* An input has the value of a symbol if it is set, is a table or a number; else it is its
+ * function. */
 static perp_expr input_of(const writing *w, int i)
 {
     const perp__item *item = &w->model->item[PERP_INPUT][i];
@@ -389,7 +394,7 @@ void perp__starts_clear(perp__starts *s)
     perp__arena_clear(&s->arena);
 }
 
-/* At a point ------------------------------------------------------------------------------------ */
+/* At a point ----------------------------------------------------------------------------------- */
 
 void perp__starts_evaluate(perp__starts *s, const double *x)
 {
