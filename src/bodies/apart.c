@@ -1,5 +1,6 @@
-/* What overlaps at the end of a step is moved apart: the least motion in the metric of the mass matrix, by the friction problem of its contacts and
- * limits without friction, from rest. Positions change, velocities do not: nothing is thrown. */
+/* Penetrations at the end of a step are removed by the least motion in the metric of the mass
+ * matrix: the friction problem of their contacts and limits without friction, from rest. Positions
+ * change, velocities do not, so nothing gains speed. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"
@@ -7,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the smaller shape's least half length: overlaps up to this are those of curved motion within a step, and gone by the velocities of the next. */
+/* Relative to the smaller shape's least half length. Penetrations up to this come from curved
+ * motion within a step, and the velocities of the next step remove them. */
 static const double LITTLE = 1e-5;
 
 /* So many times as much is no step's end. */
@@ -18,7 +20,7 @@ double perp__bodies_little(const perp_bodies *b, const perp_contact *t)
     return LITTLE * fmin(b->form[t->shape[0]].least, b->form[t->shape[1]].least);
 }
 
-/* The deepest overlap beside what is little, and which it is; 0, -1: none is deeper. */
+/* The deepest penetration above the tolerated one, and its contact; 0, -1: none is deeper. */
 double perp__bodies_deepest(const perp_bodies *b, int *which)
 {
     double most = 1;
@@ -44,8 +46,9 @@ static double fastest_point(perp_bodies *b)
     return most;
 }
 
-/* One motion by the contacts as they are now. It need not be exact: what is left is seen where the contacts are found again. What is held between others
- * may have no room along their normals: then every contact yields a little. */
+/* One motion by the present contacts. It need not be exact, since contacts are found again and show
+ * the residual. A body held between others may have no room along their normals: then every contact
+ * yields a little. */
 static perp_status move_apart(perp_bodies *b, double yield, double turn, double way, int *is_moved)
 {
     const double NEAR = 1e-3;

@@ -1,5 +1,7 @@
-/* A start that can be one: limits hold, loops are closed, nothing overlaps. Joints are put at limits that they are past; then the least motion in the metric
- * of the mass matrix, by the problem that moves apart what overlaps at the end of a step, repeated. What one mechanism has no room to move apart, as hulls about one joint, touches no more. */
+/* A feasible start: limits hold, loops are closed, nothing penetrates. Joints beyond a limit are
+ * put at it. Then comes the least motion in the metric of the mass matrix, by the problem that
+ * removes penetrations at the end of a step, repeated. Shapes of one mechanism without room to move
+ * apart, such as hulls about one joint, are excluded from contact. */
 
 #include "bodies/bodies.h"
 
@@ -9,7 +11,8 @@
 /* Beside the |terms|: what a file's decimals leave is mended, what rounding leaves is not. */
 static const double NEAR = 1e-9;
 
-/* By how much x, of |terms| `size`, is past its limits; within rounding 0. *most: the largest beside that rounding. */
+/* By how much x, of |terms| `size`, is past its limits; within rounding 0. *most: the largest
+ * beside that rounding. */
 static double past(double x, double size, const perp_range *is, double *most)
 {
     double off = fmax(is->lower - x, x - is->upper),
@@ -28,7 +31,8 @@ static double terms_of(const perp_bodies *b, const perp__strand *s)
     return s->path ? s->length : sum;
 }
 
-/* How far from a start it is: each beside what is none; what is most, in `is`, if it is not NULL. */
+/* How far from a start it is: each beside what is none; what is most, in `is`, if it is not
+ * NULL. */
 static double limits_off(const perp_bodies *b, perp_assembly *is)
 {
     double most = 0;
@@ -95,7 +99,8 @@ static void meet_limits(perp_bodies *b)
     }
 }
 
-/* The state of `here`: bodies, contacts, equalities; by how much it is off in *off, 0: not at all. */
+/* The state of `here`: bodies, contacts, equalities; by how much it is off in *off, 0: not at
+ * all. */
 static perp_status look(perp_bodies *b, perp_assembly *is, double *off)
 {
     perp__bodies_place(b, b->here);
@@ -130,7 +135,8 @@ static perp_status approach(perp_bodies *b, double *off)
     }
 }
 
-/* May it be that these have no room, whatever moves? Two of one mechanism, or one of what stays and one of what hangs on it. */
+/* May it be that these have no room, whatever moves? Two of one mechanism, or one of what stays and
+ * one of what hangs on it. */
 static int is_of_one(const perp_bodies *b, const perp_contact *t)
 {
     const perp__link *x = &b->link[b->shape[t->shape[0]].body],
@@ -141,8 +147,9 @@ static int is_of_one(const perp_bodies *b, const perp_contact *t)
     return x->root == y->root;
 }
 
-/* Of those that overlap the worst, and what is at least `nearly` as bad, touch no more; none where the worst is a pair that touches whatever else is
- * said. 0: none; -1: memory is out. */
+/* Excludes the worst of the penetrating pairs, and those at least `nearly` as bad, from contact;
+ * none if the worst is a pair that is always in contact by declaration. Returns 0: none; -1: memory
+ * is out. */
 static int exclude(perp_bodies *b, double nearly)
 {
     double most = 1;
@@ -174,8 +181,8 @@ static double moved(const perp_bodies *b, const double *from)
     return most;
 }
 
-/* From where limits are met, `from`: pairs that have no room, or need much of it, touch no more; again as long as there are such. *off: what is left, then `here`
- * is where it got. */
+/* From a point where limits hold, `from`: pairs that have no room, or need much of it, are
+ * excluded; again as long as there are such. *off: the residual; `here` is then the result. */
 static perp_status make_room(perp_bodies *b, const double *from, double *off)
 {
     const double FAR = 0.05, NEARLY = 0.5;

@@ -1,5 +1,7 @@
-/* How the row of a tendon through space changes with q: second derivatives of its length. The length around a circle is a function of how far both sites are from its
- * centre and of the angle between them, that around a cylinder of it and of the rise. A piece's force may be moved along its line: it acts at the site of the piece, on both bodies. */
+/* The derivative of the row of a spatial tendon by q: second derivatives of its length. The length
+ * around a circle is a function of the distances of both sites from its centre and of the angle
+ * between them; that around a cylinder also of the rise. A piece's force may be moved along its
+ * line: it acts at the site of the piece, on both bodies. */
 
 #include "bodies/bodies.h"
 #include "bodies/joints.h"
@@ -10,7 +12,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* Motions ---------------------------------------------------------------------------------------------------- */
+/* Motions -------------------------------------------------------------------------------------- */
 
 /* Velocity k, of a joint of link l: what turns or shifts with it. */
 typedef struct direction {
@@ -40,7 +42,8 @@ static void turn(const perp_bodies *b, const direction *by, int body, double *ou
         memcpy(out, by->l->world[by->k], 3 * sizeof *out);
 }
 
-/* By how much the motion of a body's point at x per unit of velocity k of link l changes, where x changes by dx. A joint's own shifts do not turn with it. */
+/* By how much the motion of a body's point at x per unit of velocity k of link l changes, where x
+ * changes by dx. A joint's own shifts do not turn with it. */
 static void change_motion(const perp_bodies *b, const direction *by, const perp__link *l, int k,
                           const double *x, const double *dx, double *out)
 {
@@ -74,10 +77,11 @@ static void add_change(const perp_bodies *b, const direction *by, int body, doub
         }
 }
 
-/* Around a circle -------------------------------------------------------------------------------------------- */
+/* Around a circle ------------------------------------------------------------------------------ */
 
-/* Of the sites: distances a from the centre, unit vectors u towards them and e across, towards the other; the angle between. The length's slopes and second
- * derivatives by both distances and the angle. */
+/* Of the sites: distances a from the centre, unit vectors u towards them and e across, towards the
+ * other; the angle between. The length's slopes and second derivatives by both distances and the
+ * angle. */
 typedef struct bow {
     double a[2], u[2][3], e[2][3], cosine, sine;
     double length, slope[3], second[3][3];
@@ -98,7 +102,8 @@ static void wind(bow *w, double r, int is_near)
     w->slope[2] = is_near ? r : -r;
 }
 
-/* Through a ring, to the point at the angle theta from the first site: there the length is stationary, and stays so. */
+/* Through a ring, to the point at the angle theta from the first site: there the length is
+ * stationary, and stays so. */
 static void reflect(bow *w, double r, double theta)
 {
     double by[3][3] = {{0}}, own[3] = {0}, along = 0; /* by theta: with each, twice */

@@ -1,4 +1,5 @@
-/* All contacts of a step: boxes about the shapes, sorted along one axis and swept; then each near pair. */
+/* All contacts of a step: boxes about the shapes, sorted along one axis and swept; then each near
+ * pair. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of boxes --------------------------------------------------------------------------------------- */
+/* Pairs of boxes ------------------------------------------------------------------------------- */
 
 static int by_low(const void *x, const void *y)
 {
@@ -21,7 +22,8 @@ static int by_shapes(const void *x, const void *y)
     return a->shape[0] != b->shape[0] ? a->shape[0] - b->shape[0] : a->shape[1] - b->shape[1];
 }
 
-/* What is nearly in order, as boxes are from step to step, is sorted by insertion; where that moves much, by qsort. */
+/* What is nearly in order, as boxes are from step to step, is sorted by insertion; where that moves
+ * much, by qsort. */
 static void sort(void *all, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
     enum { MOST = 64, MOVES = 8 };
@@ -76,7 +78,7 @@ int perp__broad_pairs(perp__broad *b)
     return 1;
 }
 
-/* Those of a step -------------------------------------------------------------------------------------- */
+/* Those of a step ------------------------------------------------------------------------------ */
 
 static void place(const perp_bodies *b, int shape, perp__placed *placed)
 {
@@ -134,7 +136,8 @@ static void put_box_about(const perp__placed *s, double travel, perp__box *box)
     }
 }
 
-/* Planes go with every shape, the others with those whose boxes they meet; sorted, so that the order does not hang on places. */
+/* Planes go with every shape, the others with those whose boxes they meet; sorted, so that the
+ * order does not hang on places. */
 static int find_pairs(perp_bodies *b)
 {
     perp__broad *broad = &b->broad;
@@ -177,7 +180,8 @@ static double excess(const perp_bodies *b, const perp_contact *t)
     return -b->o.step * perp__dot3(w, t->normal) - fmax(0, t->gap);
 }
 
-/* Is the contact's axis the wrong one where the two meet, at a time of the path? They are deep in each other along it then. */
+/* Is the contact's axis the wrong one where the two meet, at a time of the path? They are deep in
+ * each other along it then. */
 static int is_early(const perp_bodies *b, const perp__path *path, const perp_contact *t,
                     double when)
 {
@@ -186,8 +190,9 @@ static int is_early(const perp_bodies *b, const perp__path *path, const perp_con
     return perp__apart_after(b, path, i, j, when, t->normal) < -tol + fmin(0, t->gap);
 }
 
-/* Of n touches of a pair those go that the present velocities meet, if the shapes pass each other at these, or meet elsewhere: that the sweep of
- * the step will find. How many are left. */
+/* Removes those of n touches of a pair that the present velocities close, if the shapes pass each
+ * other at these velocities, or come into contact elsewhere: the sweep of the step will find that.
+ * Returns the number left. */
 static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, int n)
 {
     const double NEAR = 1e-8, FAR = 0.1, ROUNDING = 1e-12; /* of the least half length */
@@ -200,7 +205,7 @@ static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, 
         double by = excess(b, &t[k]);
         if (!(by > rounding)) continue;
         met = 1;
-        near = fmin(near, 0.5 * by); /* what touches is not taken for what passes */
+        near = fmin(near, 0.5 * by); /* a contact does not count as passing */
     }
     if (!met) return n;
     int is_clear = perp__sweep(b, path, i, j, near, NULL, is_far ? &when : NULL);

@@ -1,6 +1,7 @@
-/* Derivatives of inverse dynamics and of a step. The recursion of Newton and Euler is differentiated in each direction of q and v: what hangs on
- * the joint that moves, then down its way to the world (as Carpentier and Mansard 2018, one direction at a time). In the body's frame the map X from
- * the parent's motions changes by -S x X, and forces that go up by what S x* f gives. */
+/* Derivatives of inverse dynamics and of a step. The recursion of Newton and Euler is
+ * differentiated in each direction of q and v: the subtree of the moving joint, then the path to
+ * the world (as Carpentier and Mansard 2018, one direction at a time). In the body's frame the map
+ * X from the parent's motions changes by -S x X, and forces towards the root by S x* f. */
 
 #include "bodies/bodies.h"
 #include "bodies/motions.h"
@@ -28,7 +29,8 @@ static void unit_motion(const perp__link *l, int k, double *out)
     memcpy(out + 3 * l->is_shift[k], l->unit[k], sizeof l->unit[k]);
 }
 
-/* A free body's directions k < 3 turn with its rotation: their change with its turn about an axis w. */
+/* A free body's directions k < 3 turn with its rotation: their change with its turn about an axis
+ * w. */
 static void turned(const double *w, const double *motion, double *linear)
 {
     perp__cross3(motion + 3, w, linear);
@@ -105,7 +107,8 @@ static void pass(const perp__link *l, int k, slope *s, double *column)
     add_cross_force(unit, l->force, s->force);
 }
 
-/* One direction: velocity k of body i. The bodies' motions and forces are those of the inverse dynamics. */
+/* One direction: velocity k of body i. The bodies' motions and forces are those of the inverse
+ * dynamics. */
 static void differentiate(perp_bodies *b, int i, int k, int in_q, const double *a, slope *s,
                           double *column)
 {
@@ -168,16 +171,18 @@ perp_status perp_bodies_inverse_derivatives(perp_bodies *b, const double *a, dou
     return failed ? PERP_ERR_MEMORY : PERP_OK;
 }
 
-/* Steps ------------------------------------------------------------------------------------------------ */
+/* Steps ---------------------------------------------------------------------------------------- */
 
-/* A tendon: its slopes by the length and the rate; held: 0, 1 at rest by dry friction, 2 at a limit; of a path the force along its length, which turns with it. */
+/* A tendon: its slopes by the length and the rate. held: 0; 1 at rest by dry friction; 2 at a
+ * limit. Of a path also the force along its length, which rotates with it. */
 typedef struct pulled {
     double force, stiff, slack;
     int held;
 } pulled;
 
-/* A step solves A (v+ - v) = h (..): R = h ID(q, v, (v+ - v)/h) + h (D v+ + forces of x = q + h v+) = 0 in the velocities that no law holds. Tendons that are held have a row each behind them,
- * what their rate is, and a column, the impulse that holds. */
+/* A step solves A (v+ - v) = h (..): R = h ID(q, v, (v+ - v)/h) + h (D v+ + forces of x = q + h v+)
+ * = 0 in the velocities that no law holds. Held tendons have a row each after them, their rate, and
+ * a column, the holding impulse. */
 typedef struct step_slopes {
     double *q, *v, *A;     /* of the inverse dynamics; of R by v+ */
     double *stiff, *slack; /* nv: forces of the joints by x and by v+ */
@@ -237,7 +242,8 @@ static pulled spring_of(const perp_bodies *b, int i, const double *v)
                     .slack = t->damping};
 }
 
-/* A row that pushes holds, or gives way as a spring with slack does; dry friction holds within its bound. A limit holds rather than dry friction. */
+/* A row that pushes holds, or gives way as a spring with slack does; dry friction holds within its
+ * bound. A limit holds rather than dry friction. */
 static void take_row(const perp_bodies *b, const step_slopes *d, const perp__law *row)
 {
     if (row->kind == PERP__DRIVE) return;
@@ -303,7 +309,8 @@ static void state_tendons(const perp_bodies *b, const step_slopes *d)
     }
 }
 
-/* R by v+, factored; rows of velocities that are held say what these are. 0: it is singular. */
+/* R by v+, factored; rows of velocities that are held say what these are. Returns 0: it is
+ * singular. */
 static int factor_step(perp_bodies *b, const step_slopes *d)
 {
     size_t nv = (size_t)b->nv, n = (size_t)d->n;
@@ -328,7 +335,8 @@ static double side(const perp_bodies *b, const step_slopes *d, int i, int k, int
     return -h * (d->q[at] + (i == k ? d->stiff[i] : 0));
 }
 
-/* What tendons add to it for the direction k of q, v: at the end. 0: the way of one is not unique. */
+/* What tendons add to it for the direction k of q, v: at the end. Returns 0: the way of one is not
+ * unique. */
 static int bend_tendons(perp_bodies *b, const step_slopes *d, int k, const double *v)
 {
     double h = b->o.step, *held = d->right + b->nv;
@@ -370,7 +378,7 @@ static void push_by_control(const perp_bodies *b, const step_slopes *d, int i)
     }
 }
 
-/* v: at the end. 0: as above. */
+/* v: at the end. Returns 0: as above. */
 static int solve_steps(perp_bodies *b, const step_slopes *d, const double *v, double *dq,
                        double *dv, double *du)
 {
@@ -405,7 +413,8 @@ static int take_slopes(const perp_bodies *b, perp__arena *arena, step_slopes *d)
     return 1;
 }
 
-/* At the q and v with which the step began: v is put there for the recursions, which it goes back from. */
+/* At the q and v with which the step began: v is put there for the recursions, which it goes back
+ * from. */
 static perp_status differentiate_step(perp_bodies *b, step_slopes *d, double *dq, double *dv,
                                       double *du)
 {

@@ -1,5 +1,6 @@
-/* The recursions over a tree of bodies (Featherstone 2008): positions and velocities, Newton and Euler (table 5.1), composite bodies
- * (table 6.2), factors with the zeros of the tree (table 6.3). Motions and forces are (angular, linear) in each body's own frame. */
+/* The recursions over a tree of bodies (Featherstone 2008): positions and velocities, Newton and
+ * Euler (table 5.1), composite bodies (table 6.2), factors with the zeros of the tree (table 6.3).
+ * Motions and forces are (angular, linear) in each body's own frame. */
 
 #include "bodies/bodies.h"
 #include "bodies/motions.h"
@@ -27,7 +28,7 @@ static inline void inertia_up(const perp__link *l, perp__inertia *parent)
     parent->m += in->m;
 }
 
-/* Positions ---------------------------------------------------------------------------------------- */
+/* Positions ------------------------------------------------------------------------------------ */
 
 static void place_joint(perp__link *l, const double *q)
 {
@@ -73,7 +74,8 @@ void perp__bodies_place(perp_bodies *b, const double *q)
     }
 }
 
-/* Cayley's map: a turn by 2 atan(|turn|/2). With it the midpoint rule keeps a free body's momentum (Austin, Krishnaprasad, Wang 1993). */
+/* Cayley's map: a turn by 2 atan(|turn|/2). With it the midpoint rule keeps a free body's momentum
+ * (Austin, Krishnaprasad, Wang 1993). */
 static void half_turns(const double *turn, double *by)
 {
     by[0] = 1;
@@ -114,9 +116,10 @@ void perp__bodies_velocities(perp_bodies *b, const double *v)
     }
 }
 
-/* Newton and Euler --------------------------------------------------------------------------------- */
+/* Newton and Euler ----------------------------------------------------------------------------- */
 
-/* A body's velocity from that of its parent, what it adds to the acceleration, and the force for it: vel x* I vel. */
+/* A body's velocity from that of its parent, what it adds to the acceleration, and the force for
+ * it: vel x* I vel. */
 static void carry(perp__link *l, const perp__link *p, const double *v)
 {
     double joint[6] = {0}, turned[3] = {0}, moved[6];
@@ -176,7 +179,7 @@ void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, 
     }
 }
 
-/* The mass matrix ----------------------------------------------------------------------------------- */
+/* The mass matrix ------------------------------------------------------------------------------ */
 
 /* The force for a unit acceleration in the joint's kth velocity, with all that hangs on it. */
 static void unit_force(const perp__link *l, int k, double *f)

@@ -1,5 +1,6 @@
-/* Equalities between bodies: rows G v + error/h = 0. They are eliminated from the step by a Cholesky factor of G inv(M) G' with pivots, which
- * leaves out rows that follow from others; the friction problem sees the inverse of M among the velocities that they allow. */
+/* Equalities between bodies: rows G v + error/h = 0. They are eliminated from the step by a
+ * Cholesky factor of G inv(M) G' with pivots, which leaves out rows that follow from others. The
+ * friction problem has the inverse of M on the velocities that they allow. */
 
 #include "base/words.h"
 #include "bodies/bodies.h"
@@ -22,7 +23,7 @@ PERP_WORD_SUMMARY(perp_equality_kind, perp_equality_summary, equalities)
 static const int rows_of[] = {PERP_EQUALITY_LIST(ROWS)};
 #undef ROWS
 
-/* Description ---------------------------------------------------------------------------------------- */
+/* Description ---------------------------------------------------------------------------------- */
 
 static const char *fault_of(const perp_bodies *b, const perp_equality *e)
 {
@@ -70,7 +71,7 @@ perp_status perp_bodies_add_equality(perp_bodies *b, const perp_equality *equali
     return PERP_OK;
 }
 
-/* Rows -------------------------------------------------------------------------------------------------- */
+/* Rows ----------------------------------------------------------------------------------------- */
 
 static void world_point(const perp_bodies *b, const perp_equality *e, int side, double *p)
 {
@@ -175,7 +176,7 @@ static void state_points(perp_bodies *b, const perp_equality *e, int row)
     }
 }
 
-/* Factors ----------------------------------------------------------------------------------------------- */
+/* Factors -------------------------------------------------------------------------------------- */
 
 static int allocate(perp_bodies *b)
 {
@@ -207,7 +208,8 @@ static double product(const perp_bodies *b, const double *x, const double *y)
     return sum;
 }
 
-/* Of each row its equality's largest diagonal entry of G inv(M) G': what its pivot is measured by. */
+/* Of each row its equality's largest diagonal entry of G inv(M) G': what its pivot is measured
+ * by. */
 static void set_units(perp_bodies *b)
 {
     perp__equalities *all = &b->equal;
@@ -228,7 +230,7 @@ static void set_units(perp_bodies *b)
     }
 }
 
-/* Cholesky with pivots: what is left of a row that follows from others is rounding. */
+/* Cholesky with pivots: the remainder of a row that follows from others is rounding. */
 static void factorise(perp_bodies *b)
 {
     const double LEAST = 1e-11; /* of its own unit */
@@ -298,7 +300,7 @@ int perp__equality_state(perp_bodies *b)
     return 1;
 }
 
-/* The step --------------------------------------------------------------------------------------------- */
+/* The step ------------------------------------------------------------------------------------- */
 
 /* x = inv(F F') x of the kept rows. */
 static void solve(const perp__equalities *e, double *x)
@@ -378,7 +380,7 @@ int perp__equality_reduce(perp_bodies *b)
     return 1;
 }
 
-/* Verdict ------------------------------------------------------------------------------------------------ */
+/* Verdict -------------------------------------------------------------------------------------- */
 
 static void load_points(perp_bodies *b, const perp_equality *e, const double *impulse,
                         double (*size)[2])

@@ -1,5 +1,5 @@
-/* What acts in joints on its own: limits, dry friction, springs, actuators. Linear parts go into the matrix of the step; what has corners is
- * a row of its friction problem. */
+/* What acts in joints on its own: limits, dry friction, springs, actuators. Linear parts go into
+ * the matrix of the step; what has corners is a row of its friction problem. */
 
 #include "bodies/joints.h"
 #include "bodies/bodies.h"
@@ -20,7 +20,7 @@ int perp__is_interval(const perp_range *r)
     return !r->limited || (isfinite(r->lower + r->upper) && r->lower < r->upper);
 }
 
-/* Description ---------------------------------------------------------------------------------------- */
+/* Description ---------------------------------------------------------------------------------- */
 
 static const char *law_fault(const perp__link *l, const perp_joint_law *law)
 {
@@ -142,10 +142,11 @@ perp_status perp_bodies_set_control(perp_bodies *b, const double *u)
     return PERP_OK;
 }
 
-/* A step ----------------------------------------------------------------------------------------------- */
+/* A step --------------------------------------------------------------------------------------- */
 
-/* Where the forces of a joint with velocity k are taken, with v at the step's end: its velocity, and its position beside `here`. Euler's rule: v, h v. The
- * midpoint rule takes the mean of both ends, and with `late` so much of the end as is stiff. */
+/* The point of the forces of a joint with velocity k, with v at the step's end: its velocity, and
+ * its position relative to `here`. Euler's rule: v, h v. The midpoint rule takes the mean of both
+ * ends, and with `late` the end for the stiff part. */
 static double speed_at(const perp_bodies *b, int k, double v)
 {
     double late = b->joints.late[k];
@@ -211,7 +212,7 @@ int perp__drive_is_soft(const perp_bodies *b, int i)
     return b->joints.actuator[i].tendon && pull->slope > 0 && is_held;
 }
 
-/* Pieces ------------------------------------------------------------------------------------------------- */
+/* Pieces --------------------------------------------------------------------------------------- */
 
 static perp__piece slides(double v)
 {
@@ -260,7 +261,8 @@ void perp__joints_guess(perp_bodies *b)
     }
 }
 
-/* Is the answer on the piece? Of dry friction within what the friction solver aims at: where contacts leave a joint no motion, what is left of it has no sign. */
+/* Is the answer on the piece? For dry friction within the accuracy of the friction solver: if
+ * contacts leave a joint no motion, the rest of it has no sign. */
 static int is_on_piece(const perp_bodies *b, int k, const double *v)
 {
     const perp__joints *j = &b->joints;
@@ -317,7 +319,8 @@ int perp__joints_amend(perp_bodies *b, const double *v, int is_all)
     return changed;
 }
 
-/* Where a law ends. One that had to become a row and ends on the piece that was guessed stays a row for twice as long as the last time. */
+/* Where a law ends. One that had to become a row and ends on the piece that was guessed stays a row
+ * for twice as long as the last time. */
 static void set_next(perp__guess *guess, perp__piece next)
 {
     enum { MOST = 64 };
@@ -347,7 +350,8 @@ static double constant_of(const perp_actuator *a, int piece)
                                  : 0.5 * (a->force_range.lower + a->force_range.upper);
 }
 
-/* An actuator's constant force, and its slope on the diagonal; of tendons those that have no slope in this step. */
+/* An actuator's constant force, and its slope on the diagonal; of tendons those that have no slope
+ * in this step. */
 static void begin_drive(perp_bodies *b, int i)
 {
     perp__joints *j = &b->joints;
@@ -367,8 +371,9 @@ static void begin_drive(perp_bodies *b, int i)
         j->push[at] += a->gear * force;
 }
 
-/* Of the midpoint rule: s/(1 + s), where s is what the joint's forces add to its mass by Euler's rule, beside that. It goes with h, so that the
- * order stays 2, and where s is large the step is Euler's: nothing rings. */
+/* Of the midpoint rule: s/(1 + s), where s is what the joint's forces add to its mass by Euler's
+ * rule, beside that. It goes with h, so that the order stays 2, and where s is large the step is
+ * Euler's: nothing rings. */
 static void set_late(perp_bodies *b)
 {
     perp__joints *j = &b->joints;
@@ -432,7 +437,8 @@ int perp__joints_is_stated(const perp__joints *j, int kept)
     return 0;
 }
 
-/* A ball turns by no more than its limit, about the axis that it is turned about where the step begins. */
+/* A ball turns by no more than its limit, about the axis that it is turned about where the step
+ * begins. */
 static int add_turn_limits(perp_bodies *b, const double *v)
 {
     int added = 0;
@@ -484,7 +490,8 @@ int perp__joints_add_limits(perp_bodies *b, const double *v)
     return turns < 0 ? -1 : added + more + turns;
 }
 
-/* With r = h (force - mean): 0 = u = J v + (mean - wanted + r/h)/slope where the force is within its bounds. */
+/* With r = h (force - mean): 0 = u = J v + (mean - wanted + r/h)/slope where the force is within
+ * its bounds. */
 static int add_drive(perp_bodies *b, int i)
 {
     const perp_actuator *a = &b->joints.actuator[i];
@@ -557,7 +564,7 @@ void perp__joints_keep(perp_bodies *b, const double *v)
     }
 }
 
-/* Verdict ------------------------------------------------------------------------------------------------ */
+/* Verdict -------------------------------------------------------------------------------------- */
 
 static void judge_force(perp__joints *j, int at, double force)
 {

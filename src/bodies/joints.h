@@ -1,4 +1,5 @@
-/* What acts in joints and between bodies: rows of joints in the step's friction problem, and equalities that are eliminated from it. */
+/* What acts in joints and between bodies: rows of joints in the step's friction problem, and
+ * equalities that are eliminated from it. */
 
 #ifndef PERP_SRC_JOINTS_H
 #define PERP_SRC_JOINTS_H
@@ -7,12 +8,14 @@
 
 typedef enum perp__law_kind { PERP__LIMIT, PERP__DRY, PERP__DRIVE } perp__law_kind;
 
-/* A row of a joint as a contact of the friction problem. A limit is a normal without friction. What is bounded on both sides is a
- * tangent, whose normal impulse is `bound` (its row stands alone: u_n = own (r_n - bound)), with mu = 1. */
+/* A row of a joint as a contact of the friction problem. A limit is a normal without friction. A
+ * force bounded on both sides is a tangent with mu = 1, whose normal impulse is `bound` (its row
+ * stands alone: u_n = own (r_n - bound)). */
 typedef struct perp__law {
     perp__law_kind kind;
     int body, at; /* whose joint; the velocity; of a tendon those of its first joint */
-    int tendon; /* 0: of a joint; else the number of the tendon, from 1; of a ball's turn that from -1 down */
+    /* 0: of a joint; else the number of the tendon, from 1; of a ball's turn that from -1 down */
+    int tendon;
     int kept;          /* where its impulse is kept for the next step */
     double J;          /* per unit of the velocity, or of the tendon's rate */
     double shift;      /* what u has beside the velocity */
@@ -21,8 +24,9 @@ typedef struct perp__law {
     double impulse;
 } perp__law;
 
-/* What a law with corners is taken for within a step: the piece where the step before left it, on which its answer has to lie, or a row of
- * the friction problem, which has them all. HELD: dry friction holds, v+ = 0, or an actuator is within its bounds; LOW, HIGH: the force is its
+/* The piece on which a law with corners is taken within a step: the one at the end of the step
+ * before, on which its answer must lie, or a row of the friction problem, which has them all. HELD:
+ * dry friction holds, v+ = 0, or an actuator is within its bounds. LOW, HIGH: the force is its
  * lower, its upper bound. */
 typedef enum perp__piece { PERP__HELD, PERP__LOW, PERP__HIGH, PERP__ROW } perp__piece;
 
@@ -32,7 +36,9 @@ typedef struct perp__guess {
     unsigned char amended;     /* it became a row within this step */
 } perp__guess;
 
-/* A straight piece of a tendon: its ends in the world, the bodies that these are on, its direction over the divisor; the first of two around something: what, whether through it, and about what it turns there, by how much. */
+/* A straight piece of a tendon: its ends in the world, their bodies, its direction over the
+ * divisor. For the first of two pieces around an obstacle also: which one, whether through it, the
+ * axis and angle of rotation there. */
 typedef struct perp__piece_of_path {
     int body[2];
     double p[2][3], d[3], turn[3];
@@ -51,22 +57,25 @@ typedef struct perp__strand {
     double length; /* of a path, where it was followed last; of a turn, its angle there */
 } perp__strand;
 
-/* How many points stand for a part of a path where it is drawn: of what it may go around 13, whether it does or not. */
+/* The number of points of a part of a path in a drawing: of an obstacle 13, whether the path
+ * touches it or not. */
 static inline int perp__points_at(perp_path_kind kind)
 {
     return kind == PERP_PATH_PULLEY ? 0 : kind == PERP_PATH_SITE ? 1 : 13;
 }
 
-/* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its slack. */
+/* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its
+ * slack. */
 enum { PERP__OF_TENDON = 5 };
 
-/* The force of an actuator without its bounds, as it is within a step: force - kp length - kv rate; `size`: the |terms| of its constant. */
+/* The force of an actuator without its bounds, as it is within a step: force - kp length - kv rate;
+ * `size`: the |terms| of its constant. */
 typedef struct perp__line {
     double force, kp, kv, size;
 } perp__line;
 
-/* What an actuator is within a step: its line; the force that it asks for at rest, without its bounds; what it loses per unit of its velocity; are there
- * bounds for it to meet? */
+/* An actuator within a step: its line; its force at rest, without its bounds; its loss per unit of
+ * its velocity; are there bounds that it may reach? */
 typedef struct perp__pull {
     perp__line line;
     double wanted, slope;
@@ -89,21 +98,22 @@ typedef struct perp__joints {
     double *dense;           /* likewise */
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
     double *loose;           /* nv: velocities without contacts */
-    double *
-        late; /* nv: from halfway (0) to the end of the step (1), where a joint's forces are taken */
+    /* nv: from halfway (0) to the end of the step (1), where a joint's forces are taken */
+    double * late;
     double *force, *size; /* nv: of joints at the end of the step, and the sum of their |terms| */
     double *hold;         /* nv: forces of dry friction that holds, by inverse dynamics */
     perp__law *row;
     int nrow, crow;
-    double *
-        kept; /* 3 of each velocity: its limits, dry friction; 1 of each actuator; 5 of each tendon */
+    /* 3 of each velocity: its limits, dry friction; 1 of each actuator; 5 of each tendon */
+    double * kept;
     int ckept;
     perp__guess *guess; /* of each velocity's dry friction, of each actuator */
     int cguess;
 } perp__joints;
 
-/* Equalities: rows G v + error/h = 0, of which `rank` are kept, in order of elimination. The last `soft` of them give way, G v + error/h + compliance
- * impulse = 0: what tendons do that is linear in their length and rate; a row that is not in force is 0. */
+/* Equalities: rows G v + error/h = 0, of which `rank` are kept, in order of elimination. The last
+ * `soft` of them are compliant, G v + error/h + compliance impulse = 0: the laws of tendons that
+ * are linear in length and rate. An inactive row is 0. */
 typedef struct perp__equalities {
     perp_equality *is;
     int n, c, rows, soft, rank, crows;
@@ -131,13 +141,15 @@ static inline perp__strand *perp__strand_of(const perp__joints *j, int tendon)
     return tendon > 0 ? &j->strand[tendon - 1] : &j->turn[-tendon - 1];
 }
 
-/* joints.c. By how much a quaternion turns, 0 to pi, and about which axis; 0 of one that does not turn. */
+/* joints.c. By how much a quaternion turns, 0 to pi, and about which axis; 0 of one that does not
+ * turn. */
 double perp__turn_of(const double *q, double axis[3]);
 /* Are the limits none that can be? How many impulses are kept. */
 int perp__is_limit(const perp_range *r); /* none, or lower <= upper; one of them may be infinite */
 int perp__is_interval(const perp_range *r); /* none, or lower < upper, both finite */
 int perp__joints_kept(const perp_bodies *b);
-/* Tendons, turns of balls and lines of actuators are those of where the bodies are placed: once a step, before perp__pushes and perp__joints_begin. */
+/* Tendons, turns of balls and lines of actuators are those of where the bodies are placed: once a
+ * step, before perp__pushes and perp__joints_begin. */
 void perp__joints_place(perp_bodies *b);
 /* Nothing but limits acts, until pieces are guessed again. */
 void perp__joints_still(perp_bodies *b);
@@ -146,17 +158,20 @@ void perp__joints_guess(perp_bodies *b);
 void perp__joints_forget(perp_bodies *b);
 /* How many laws are on pieces. */
 int perp__joints_pieces(const perp_bodies *b);
-/* By how much more than its bound dry friction would have to hold, beside the |terms| of Newton's law: the largest. */
+/* By how much more than its bound dry friction would have to hold, beside the |terms| of Newton's
+ * law: the largest. */
 double perp__joints_excess(const perp_bodies *b);
 /* What the answer does not lie on, or (is_all) every piece, becomes a row; how many did. */
 int perp__joints_amend(perp_bodies *b, const double *v, int is_all);
 /* The diagonal and the forces of the step that is to be made. */
 void perp__joints_begin(perp_bodies *b);
-/* Rows of dry friction and bounded actuators that are taken for rows, and of limits that v would pass. 0: memory is out. */
+/* Rows of dry friction and bounded actuators that are taken for rows, and of limits that v would
+ * violate. Returns 0 if memory is out. */
 int perp__joints_state(perp_bodies *b, const double *v);
 /* Rows of limits that v passes and that are not there yet; how many, -1: memory is out. */
 int perp__joints_add_limits(perp_bodies *b, const double *v);
-/* In j.force, j.size: what acts in the joints at the velocities v of the end of the step, by definition. */
+/* In j.force, j.size: what acts in the joints at the velocities v of the end of the step, by
+ * definition. */
 void perp__joints_judge(perp_bodies *b, const double *v);
 /* Impulses, and pieces by the velocities at the end, kept for the next step. */
 void perp__joints_keep(perp_bodies *b, const double *v);
@@ -172,27 +187,32 @@ void perp__activations_move(perp_bodies *b, double h);
 void perp__activations_keep(perp_bodies *b);
 void perp__activations_back(perp_bodies *b);
 
-/* paths.c. Its pieces, length and row where the bodies are placed; forces of the bodies from a tension -force, of |terms| `size` large. */
+/* paths.c. Its pieces, length and row where the bodies are placed; forces of the bodies from a
+ * tension -force, of |terms| `size` large. */
 void perp__path_follow(perp_bodies *b, perp__strand *s);
 void perp__path_load(perp_bodies *b, const perp__strand *s, double force, double size);
-/* Points on it where it was followed, three numbers each, perp__points_at of each part; the place behind them. */
+/* Points on it where it was followed, three numbers each, perp__points_at of each part; the place
+ * behind them. */
 double *perp__path_points(const perp_bodies *b, const perp__strand *s, double *points);
 const char *perp__path_fault(const perp_bodies *b, const perp_path_point *path, int n);
 /* Velocities that move a point of it are marked; how many. */
 int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int n, int *mark);
 
-/* bends.c. Where it was followed, the change of its row, of s->n entries, per unit along velocity `at`; 0: its way is not unique there. */
+/* bends.c. Where it was followed, the change of its row, of s->n entries, per unit along velocity
+ * `at`; 0: its way is not unique there. */
 int perp__path_bend(perp_bodies *b, const perp__strand *s, int at, double *change);
 
 /* tendons.c. Room for rows of several velocities; 0: memory is out. */
 int perp__strands_room(perp_bodies *b);
 /* Tendons through space are followed from where the bodies are placed. */
 void perp__tendons_place(perp_bodies *b);
-/* The length of a tendon (from 1) at q, its rate at v, and its part of the velocities' forces, `force` long. */
+/* The length of a tendon (from 1) at q, its rate at v, and its part of the velocities' forces,
+ * `force` long. */
 double perp__tendon_length(const perp_bodies *b, int tendon);
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v);
 void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau);
-/* Rows of the equalities that give way: springs of tendons, and their actuators that are within their bounds. */
+/* Rows of the equalities that give way: springs of tendons, and their actuators that are within
+ * their bounds. */
 void perp__tendons_state(perp_bodies *b, int row);
 /* Rows of dry friction; of limits that v passes, how many. 0, -1: memory is out. */
 int perp__tendons_dry(perp_bodies *b);
@@ -201,7 +221,8 @@ int perp__tendons_limits(perp_bodies *b, const double *v);
 void perp__tendons_judge(perp_bodies *b, const double *v);
 /* Beside what the |terms| of Newton's law, in b->scale, move its rate. */
 double perp__tendon_terms(const perp_bodies *b, int tendon);
-/* A force along a row's velocity or tendon; the same of an actuator of a tendon, of |terms| `size` large. */
+/* A force along a row's velocity or tendon; the same of an actuator of a tendon, of |terms| `size`
+ * large. */
 void perp__law_judge(perp_bodies *b, const perp__law *law, double force);
 void perp__tendon_judge_drive(perp_bodies *b, int tendon, double force, double size);
 
@@ -219,10 +240,11 @@ void perp__equality_begun(perp_bodies *b);
 void perp__equality_begin(perp_bodies *b);
 /* Z of all rows of the friction problem; 0: memory is out. */
 int perp__equality_reduce(perp_bodies *b);
-/* Moments, forces on the bodies added to b->load, of joints to j.force, their sizes to `size` of bodies and j.size. */
+/* Moments, forces on the bodies added to b->load, of joints to j.force, their sizes to `size` of
+ * bodies and j.size. */
 void perp__equality_load(perp_bodies *b, double (*size)[2]);
-/* Two joints that dry friction holds have no row between them: their equality's impulse is the least by which both are within their bounds, and
- * the forces that hold (j.hold) less that. */
+/* Two joints held by dry friction have no row between them. The impulse of their equality is the
+ * least by which both are within their bounds, and the holding forces (j.hold) are less by that. */
 void perp__equality_share(perp_bodies *b);
 /* The largest row at the end of the step, beside the sum of its |terms|; bodies move as v says. */
 double perp__equality_difference(perp_bodies *b, const double *v);

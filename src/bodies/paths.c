@@ -1,6 +1,7 @@
-/* Where tendons run in space: straight between sites, around spheres and cylinders by the shortest way, over pulleys. Of each straight piece its ends, the bodies
- * that these are on and its direction; so the length and, by the motions of its ends, its derivative. What lies on a surface moves with its body: by the
- * principle of least length its ends have no part in the derivative. */
+/* The paths of tendons in space: straight between sites, around spheres and cylinders by the
+ * shortest way, over pulleys. Of each straight piece its ends, their bodies and its direction; so
+ * the length and, by the motions of its ends, its derivative. A point on a surface moves with its
+ * body: by the principle of least length it has no part in the derivative. */
 
 #include "bodies/bodies.h"
 #include "bodies/joints.h"
@@ -11,7 +12,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* Around a circle, in its plane ------------------------------------------------------------------------------ */
+/* Around a circle, in its plane ---------------------------------------------------------------- */
 
 static double dot2(const double *x, const double *y)
 {
@@ -33,7 +34,7 @@ static int do_cross(const double *a, const double *b, const double *c, const dou
     return s >= 0 && s <= 1 && t >= 0 && t <= 1;
 }
 
-/* The way around a circle in one sense (1: that of the angles): where it is touched, the arc. */
+/* The path around a circle in one sense (1: that of the angles): its points of contact, the arc. */
 typedef struct way {
     double p[2][2], arc;
     double turn; /* the angle from the first to the second, in that sense */
@@ -63,8 +64,9 @@ static void nearest_point(double d[2][2], double *out)
     for (int k = 0; k < 2; k++) out[k] = d[0][k] + t * x[k];
 }
 
-/* Is the side behind the circle, as seen from both points: a direction between those away from them? Where the centre is between the points, it is if the way in
- * the sense of angles passes there. */
+/* Is the side behind the circle, as seen from both points: a direction between those away from
+ * them? Where the centre is between the points, it is if the way in the sense of angles passes
+ * there. */
 static int is_behind(double d[2][2], const double *side)
 {
     double det = cross2(d[0], d[1]);
@@ -72,7 +74,8 @@ static int is_behind(double d[2][2], const double *side)
     return -cross2(side, d[1]) / det > 0 && -cross2(d[0], side) / det > 0;
 }
 
-/* The far way around the circle where `side` (nullable) is behind it; else the near one, where the straight way would cut it. 0: it need not, or cannot. */
+/* The longer path around the circle if `side` (nullable) is behind it; else the shorter one, if the
+ * straight path would cut it. Returns 0 if it need not, or cannot. */
 static int wrap_outside(double d[2][2], const double *side, double radius, way *out)
 {
     double x[2];
@@ -83,8 +86,9 @@ static int wrap_outside(double d[2][2], const double *side, double radius, way *
     return !do_cross(d[0], out->p[0], d[1], out->p[1]);
 }
 
-/* Through the circle, which is a hole: where it is left to the way it touches the rim in one point, as light does. With z the sine of the angle there,
- * asin(z) - asin(z r/|d|) is the angle that each side has of the one between them. */
+/* Through the circle, a hole: it touches the rim at one point, as light does. With z the sine of
+ * the angle there, asin(z)
+ * - asin(z r/|d|) is each side's part of the angle between them. */
 static int wrap_inside(double d[2][2], double radius, way *out)
 {
     double x[2], length[2] = {sqrt(dot2(d[0], d[0])), sqrt(dot2(d[1], d[1]))},
@@ -122,7 +126,7 @@ static int wrap_circle(double d[2][2], const double *side, int is_inside, double
     return is_inside ? wrap_inside(d, radius, w) : wrap_outside(d, side, radius, w);
 }
 
-/* In space ---------------------------------------------------------------------------------------------------- */
+/* In space ------------------------------------------------------------------------------------- */
 
 static int normalise(double *x)
 {
@@ -166,7 +170,9 @@ static void climb(double p[2][3], double d[2][2], const way *w, double out[2][3]
     *arc = hypot(w->arc, out[1][2] - out[0][2]);
 }
 
-/* Between two points (world) around or through a path's obstacle: where it is touched, about what it turns there and by how much (world), the length. 0: it is not; 2: through. */
+/* Between two points (world) around or through a path's obstacle: its points of contact, the axis
+ * and angle of rotation there (world), the length. Returns 0 if the obstacle is not touched; 2:
+ * through. */
 static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], double at[2][3],
                 double turn[3], double *arc)
 {
@@ -336,7 +342,7 @@ void perp__path_load(perp_bodies *b, const perp__strand *s, double force, double
     }
 }
 
-/* Description --------------------------------------------------------------------------------------------------- */
+/* Description ---------------------------------------------------------------------------------- */
 
 static const char *point_fault(const perp_bodies *b, const perp_path_point *x)
 {

@@ -1,4 +1,5 @@
-/* Forces on bodies that a step takes as they are at its begin, of the midpoint rule halfway: thrusters, weight that is taken off, drag of a fluid. */
+/* Forces on bodies that a step takes as they are at its beginning, with the midpoint rule halfway:
+ * thrusters, weight compensation, drag of a fluid. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"
@@ -60,8 +61,9 @@ static void add_thrust(perp_bodies *b, int i)
     add(b, a->body, a->point, force, turn);
 }
 
-/* Drag of the box by its speed w, u along its axes, about and at the centre of mass: that of Stokes for a ball of its mean side, and
- * of its faces by the square of their speeds (MuJoCo, Computation, passive forces: inertia model). */
+/* Drag of the box by its speed w, u along its axes, about and at the centre of mass: that of Stokes
+ * for a ball of its mean side, and of its faces by the square of their speeds (MuJoCo, Computation,
+ * passive forces: inertia model). */
 static void drag(const perp_bodies *b, const double *side, const double *w, const double *u,
                  double *turn, double *force)
 {

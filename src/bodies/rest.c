@@ -1,7 +1,8 @@
-/* What rests does in a step what it did in the last. While the same contacts and rows of joints are there, the impulses of the step before are tried
- * first: velocities with them from the factors of M, and where these are off by a little, Newton's step with W as it was. W is not stated then
- * but for its diagonal and a tree of couplings, which is what the verdict takes its scales from: they are not larger than those of all of W
- * (docs/adr/094-what-rests.md, docs/adr/096-joints-that-rest.md). */
+/* Bodies at rest repeat the last step. While the same contacts and rows of joints are there, the
+ * impulses of the step before are tried first: velocities with them from the factors of M, and if
+ * these have a small residual, Newton's step with the former W. Of W only its diagonal and a tree
+ * of couplings are then stated, from which the verdict takes its scales. They are not larger than
+ * those of all of W (docs/adr/094-what-rests.md, docs/adr/096-joints-that-rest.md). */
 
 #include "base/holds.h"
 #include "base/tol.h"
@@ -15,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Integers of each contact, which a row of a joint is, too; numbers of each. KEPT: which row of a joint, perp__law.kept. */
+/* Integers of each contact, which a row of a joint is, too; numbers of each. KEPT: which row of a
+ * joint, perp__law.kept. */
 enum { START, FROM, ORDER, PIECE, KEPT, INDICES };
 enum {
     CHANGE = 0,
@@ -112,7 +114,7 @@ static int is_kept(const perp_bodies *b)
     return 1;
 }
 
-/* Scales ------------------------------------------------------------------------------------------------ */
+/* Scales --------------------------------------------------------------------------------------- */
 
 static double mean_diagonal(const double *w)
 {
@@ -144,7 +146,8 @@ static double own_data(const perp_bodies *b, int i)
     return perp__fc_largest_row(3, perp__contact_value(b, PERP__MU)[i], size);
 }
 
-/* Data of contact i: its own, or what the coupling with j lets through of those on the path from j on, of which most[i] is the largest. */
+/* Data of contact i: its own, or the share that passes the coupling with j of those on the path
+ * from j on, of which most[i] is the largest. */
 static void carry(const perp_bodies *b, int i, int j, double coupled, double *data)
 {
     const double *root = number_of(b, ROOT);
@@ -154,8 +157,8 @@ static void carry(const perp_bodies *b, int i, int j, double coupled, double *da
     data[i] = perp__larger(data[i], perp__smaller(data[j], carried));
 }
 
-/* In DATA what each contact has of data, beside the root of its diagonal, as the friction solver has it (friction.c), but along a tree only. 0: a
- * contact moves nothing. */
+/* In DATA the data of each contact, relative to the root of its diagonal, as the friction solver
+ * has it (friction.c), but along a tree only. Returns 0 if a contact moves nothing. */
 static int find_data(perp_bodies *b)
 {
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
@@ -252,7 +255,7 @@ static double judge(perp_bodies *b)
     return worst;
 }
 
-/* Newton's step ------------------------------------------------------------------------------------------ */
+/* Newton's step -------------------------------------------------------------------------------- */
 
 /* The map of contact i in impulses, and where wanted its derivatives. */
 static int map(const perp_bodies *b, int i, const double *own, double *F, double *A, double *B)
@@ -273,8 +276,9 @@ static const double *kept_own(const perp_bodies *b, int i)
     return kept_blocks(b) + 9 * (size_t)k;
 }
 
-/* Beside the diagonal of W: larger than in the friction solver, since here velocities have the rounding of gaps, of which no impulses must be made; with 1e-5 tall
- * stacks need several steps. */
+/* Relative to the diagonal of W: larger than in the friction solver, since here velocities have the
+ * rounding of gaps, which must not be turned into impulses. With 1e-5 tall stacks need several
+ * steps. */
 static const double SHIFT = 1e-6;
 
 /* Newton's matrix A + B (W + shift), in impulses, of W as it was kept; 0: memory is out. */
@@ -375,8 +379,9 @@ static double try_impulses(perp_bodies *b)
     return judge(b);
 }
 
-/* 1: found. It is sought to the last digits, so that limits are not passed, what slides to a halt has its velocity, and no impulse that stops what moves by a
- * little sets it going in the next step; where no step comes nearer there what is good enough is taken. */
+/* 1: found. It is sought to the last digits, so that limits are not passed, a body that slides to a
+ * halt has its velocity, and no small impulse sets bodies in motion in the next step. If no step
+ * comes nearer, a good enough one is taken. */
 static int search(perp_bodies *b, double *error, int *iterations)
 {
     enum { MOST = 3, ANEW = 2 };
@@ -429,9 +434,9 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
     return 1;
 }
 
-/* What is kept --------------------------------------------------------------------------------------------- */
+/* What is kept --------------------------------------------------------------------------------- */
 
-/* The blocks by rows, columns rising, as they are stated: `at` is which. */
+/* The blocks by rows, columns rising, as they are stated: `at` is the index. */
 static void sort_blocks(const perp_bodies *b, int *start, int *col, int *at)
 {
     int n = b->c.n;
@@ -488,7 +493,7 @@ static void plant(const perp_bodies *b, const int *start, const int *col, const 
     }
 }
 
-/* Of each contact the mean of its diagonal; its data alone. 0: one moves nothing. */
+/* Of each contact the mean of its diagonal; its data alone. Returns 0: one moves nothing. */
 static int take_diagonals(const perp_bodies *b)
 {
     double *mean = number_of(b, MEAN), *data = number_of(b, DATA);

@@ -1,5 +1,6 @@
-/* The motion of a step (docs/explain/crossed-contacts.md): its bounds, sweeps of pairs along it, and the verdict on it by code of its own:
- * positions are those that the velocities lead to, but for the correction of a penetration, and no shape passes another. */
+/* The motion of a step (docs/explain/crossed-contacts.md): its bounds, sweeps of pairs along it,
+ * and the verdict on it by code of its own. Positions are those that the velocities give, except
+ * for the correction of a penetration, and no shape passes another. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"
@@ -12,7 +13,8 @@ typedef struct pose {
     double R[9], p[3];
 } pose;
 
-/* The quaternion of a ball or a free body after the angle |turn| about `turn`, its own axes; of the midpoint rule Cayley's angle. */
+/* The quaternion of a ball or a free body after the angle |turn| about `turn`, its own axes; of the
+ * midpoint rule Cayley's angle. */
 static void turned_after(const double *q, const double *w, double t, int is_midpoint, double *to)
 {
     double turn[3], by[4];
@@ -113,7 +115,7 @@ int perp__correction_is_small(const perp_bodies *b, double h, double penetration
     return 1;
 }
 
-/* Bounds ----------------------------------------------------------------------------------------------- */
+/* Bounds --------------------------------------------------------------------------------------- */
 
 void perp__motions(perp_bodies *b, const double *v, double h)
 {
@@ -173,7 +175,7 @@ static double curvature(const perp_bodies *b, int shape, const perp__placed *pla
     return m->acc + bend * form->far + own * form->extent;
 }
 
-/* Sweeps of pairs -------------------------------------------------------------------------------------- */
+/* Sweeps of pairs ------------------------------------------------------------------------------ */
 
 perp__path perp__path_of(perp_bodies *b, const double *q, const double *v, double h)
 {
@@ -296,7 +298,8 @@ static int is_clear(sweep *s, const instant *from, const instant *to)
     return is_clear(s, from, &middle) && is_clear(s, &middle, to);
 }
 
-/* Up to when, before s->at, the two do not touch, or no deeper than they did: where an impact is. */
+/* The time before s->at up to which the two are not in contact, or no deeper than before: the time
+ * of impact. */
 static double time_of_impact(sweep *s, const instant *first)
 {
     enum { MOST = 40 };
@@ -383,9 +386,10 @@ double perp__apart_after(const perp_bodies *b, const perp__path *path, int i, in
     return apart_along(x, n);
 }
 
-/* Verdict on a step ------------------------------------------------------------------------------------ */
+/* Verdict on a step ---------------------------------------------------------------------------- */
 
-/* The nearest touch of the pair in b->touch, from *k on, which moves on; NULL: none. Touches come in the order of pairs. */
+/* The nearest touch of the pair in b->touch, from *k on, which advances; NULL: none. Touches come
+ * in the order of pairs. */
 static const perp_contact *touch_of(const perp_bodies *b, const int *shape, int *k)
 {
     const perp_contact *found = NULL;
@@ -418,7 +422,8 @@ static double way_of_all(const perp_bodies *b, const double *v, double h)
     return shift + spin * (size + shift);
 }
 
-/* Are all pairs of the broad phase clear along a path? 0: not this one, which is crossed first. */
+/* Are all pairs of the broad phase clear along a path? Returns 0: not this one, which is crossed
+ * first. */
 static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *shape)
 {
     int k = 0, clear = 1;

@@ -1,5 +1,6 @@
-/* Tendons: sums of joints, or ways through space, that are bounded, rub, give way and are pulled as one. What is linear in a tendon's length and rate is a row of the equalities that
- * gives way, so no gain is too stiff for a step; what has corners is a row of the friction problem. */
+/* Tendons: sums of joints, or paths through space, with limits, friction, compliance and actuation
+ * of the whole. Laws linear in a tendon's length and rate are a compliant row of the equalities, so
+ * no gain is too stiff for a step. Laws with corners are a row of the friction problem. */
 
 #include "bodies/bodies.h"
 #include "bodies/joints.h"
@@ -8,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Description ---------------------------------------------------------------------------------------- */
+/* Description ---------------------------------------------------------------------------------- */
 
 static const char *joints_fault(const perp_bodies *b, const perp_tendon *t)
 {
@@ -97,7 +98,7 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
                             fault);
     memset(j->kept + perp__joints_kept(b), 0, PERP__OF_TENDON * sizeof *j->kept);
     j->tendon[j->ntendon] = *tendon;
-    j->tendon[j->ntendon].path = NULL; /* theirs: ours is the strand's */
+    j->tendon[j->ntendon].path = NULL; /* the caller's; ours belongs to the strand */
     j->tendon[j->ntendon].body = NULL;
     j->tendon[j->ntendon].coefficient = NULL;
     if ((tendon->stiffness > 0 && tendon->slack == 0) || tendon->damping > 0)
@@ -106,7 +107,7 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
     return PERP_OK;
 }
 
-/* Lengths -------------------------------------------------------------------------------------------- */
+/* Lengths -------------------------------------------------------------------------------------- */
 
 void perp__tendons_place(perp_bodies *b)
 {
@@ -162,7 +163,7 @@ void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *t
     for (int i = 0; i < s->n; i++) tau[s->at[i]] += s->c[i] * force;
 }
 
-/* A step ----------------------------------------------------------------------------------------------- */
+/* A step --------------------------------------------------------------------------------------- */
 
 /* With r = h force, force = wanted - slope G v: G v - wanted/slope + r/(h slope) = 0. */
 static void state_row(perp_bodies *b, int row, int tendon, double gear, double wanted, double slope)
@@ -212,7 +213,8 @@ int perp__tendons_dry(perp_bodies *b)
     return 1;
 }
 
-/* What may not be passed, or gives way there: as a limit, J (length - bound) + compliance h^2 force >= 0. 1: it was added; -1: memory is out. */
+/* A bound, or a compliant one: as a limit, J (length - bound) + compliance h^2 force >= 0. Returns
+ * 1 if it was added, -1 if memory is out. */
 static int add_bound(perp_bodies *b, int i, int kept, double J, double bound, double stiffness,
                      const double *v)
 {
@@ -250,7 +252,7 @@ int perp__tendons_limits(perp_bodies *b, const double *v)
     return added;
 }
 
-/* Verdict ------------------------------------------------------------------------------------------------ */
+/* Verdict -------------------------------------------------------------------------------------- */
 
 /* Of joints it acts in them, through space on the bodies at the ends of its pieces. */
 static void judge_pull(perp_bodies *b, int tendon, double force, double size)
