@@ -1,7 +1,7 @@
 /* The distance of two convex cores and its normal: the largest least distance s(n) over all n.
- * Cores apart: the algorithm of Gilbert, Johnson and Keerthi. Overlapping cores: an expanding
- * polytope inside their difference. Its faces may also leave the origin outside, so that touching
- * is no special case. The nearest points of touching bodies determine n poorly. The cores are
+ * Cores apart: the algorithm of Gilbert, Johnson and Keerthi. Penetrating cores: an expanding
+ * polytope inside their difference. Its faces may also leave the origin outside, so that contact
+ * is no special case. The nearest points of bodies in contact determine n poorly. The cores are
  * therefore moved apart along n, and the nearest points are taken there, until n does not change. n
  * remains the best direction. */
 

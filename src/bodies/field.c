@@ -179,7 +179,7 @@ static perp_contact lowest_touch(const perp__prism *p, const perp__placed *other
     return t;
 }
 
-/* Overlap so deep in a prism that its sides are nearer than its top: out by the top. The lowest
+/* Penetration so deep in a prism that its sides are nearer than its top: out by the top. The lowest
  * point counts if it is above or below the triangle, also outside its columns along the normal.
  * *spare: the least deep of the lowest points elsewhere, if nothing else is found. */
 static int touch_deep(const perp__placed *field, const perp__prism *p, const perp__placed *other,
