@@ -87,8 +87,7 @@ static int wrap_outside(double d[2][2], const double *side, double radius, way *
 }
 
 /* Through the circle, a hole: it touches the rim at one point, as light does. With z the sine of
- * the angle there, asin(z)
- * - asin(z r/|d|) is each side's part of the angle between them. */
+ * the angle there, each side's part of the angle between them is asin(z) - asin(z r/|d|). */
 static int wrap_inside(double d[2][2], double radius, way *out)
 {
     double x[2], length[2] = {sqrt(dot2(d[0], d[0])), sqrt(dot2(d[1], d[1]))},

@@ -1,18 +1,22 @@
-/* A linearised step with contacts, as a problem of perp/friction.h. Contacts that say the same
- * thing several times over (the four corners of a face at rest) leave the matrix of every mode
- * singular; the methods for friction problems do not mind.
+/* A linearised step with contacts, as a problem of perp/friction.h. Redundant contacts (the four
+ * corners of a face at rest) make the matrix of every mode singular; the methods for friction
+ * problems allow that.
  *
- * Friction is an exact cone, or a two-sided pair lo <= f <= hi perp v, whose force is f - (lo +
- * hi)/2 and whose bound is (hi - lo)/2. A contact is a pair with the friction whose bound is mu
- * times the pair's force, a pair alone (mu = 0), or friction whose bound is no such multiple: its
- * normal "force" r_n is then the bound itself, by u_n = w (r_n - bound). With the forces of all
- * contacts given, the other conditions determine the unknowns,
+ * Friction is an exact cone, or a two-sided pair lo <= f <= hi perp v. The force of the pair is
+ * f - (lo + hi)/2 and its bound (hi - lo)/2. A contact is one of three:
+ *
+ * 1. a pair with the friction whose bound is mu times the pair's force;
+ * 2. a pair alone (mu = 0);
+ * 3. friction with another bound. Its normal "force" r_n is then the bound itself, by u_n = w
+ *    (r_n - bound).
+ *
+ * With the forces of all contacts given, the other conditions determine the unknowns,
  *
  *     T y = -c + E r,      u = B y + d = W r + q,      W = B inv(T) E,  q = d - B inv(T) c,
  *
- * W comes column by column from the factors of T, and y from r at the end. Contacts that are open
- * are no part of the problem until its answer closes them: of a heap in which all pairs may touch
- * these are nine in ten. */
+ * W comes column by column from the factors of T, and y from r at the end. Open contacts are no
+ * part of the problem until its answer closes them: nine in ten in a heap in which all pairs may
+ * come into contact. */
 
 #include "base/tol.h"
 #include "linalg/invert.h"

@@ -1,14 +1,15 @@
-/* Derivatives through events. With each direction go those of the states, dx, and of the present
- * time, dt: an event that comes later by dt is one of states x(t + dt), so that dx is the whole
- * derivative along it. Between events the points of a step are a root of smooth rows R(Y; x0, t0,
- * h, p), and at its end a check g(Y; ..) = 0 determines dh:
+/* Derivatives through events. Each direction has the derivatives dx of the states and dt of the
+ * present time. An event that comes later by dt has the states x(t + dt), so dx is the whole
+ * derivative along it. Between events the points of a step are a root of smooth rows R(Y; x0,
+ * t0, h, p), and at its end a check g(Y; ..) = 0 determines dh:
  *
- *     dY = -R_Y^-1 (R_x dx0 + R_t dt0 + R_h dh + R_p dp),      g_Y dY + g_x dx0 + g_t dt0 + g_h dh + g_p dp = 0
+ *     dY = -R_Y^-1 (R_x dx0 + R_t dt0 + R_h dh + R_p dp)
+ *     g_Y dY + g_x dx0 + g_t dt0 + g_h dh + g_p dp = 0
  *
- * Behind an event dx is what the reset makes of it (two short steps, 2 x(h/2) - x(h)), dt stays,
- * and the next step ends at a given time: dh = -dt. Together these are the saltation matrix D +
- * (f+ - D f- - D_t) g' / (g_t + g_x f-), with all that guard and reset depend on (Leine and
- * Nijmeijer 2004, ch. 7). */
+ * After an event dx is the derivative of the reset (two short steps, 2 x(h/2) - x(h)), dt is
+ * unchanged, and the next step ends at a given time: dh = -dt. Together these are the saltation
+ * matrix D + (f+ - D f- - D_t) g' / (g_t + g_x f-), with all dependences of guard and reset
+ * (Leine and Nijmeijer 2004, ch. 7). */
 
 #include "simulate/run.h"
 #include "simulate/saltation.h"

@@ -1,8 +1,8 @@
 /* Which side of each pair is the complementary variable z? The rows of the equations and of the
- * chosen sides must be linearly independent: a transversal of the pairs that is a basis, found
- * greedily (first sides first, since those are the forces and then M is the Delassus matrix), and,
- * where greed fails, by augmenting paths of matroid intersection (Edmonds; Schrijver, Combinatorial
- * Optimization, 41.2). */
+ * chosen sides must be linearly independent: a transversal of the pairs that is a basis. It is
+ * found greedily, first sides first, since those are the forces and then M is the Delassus
+ * matrix. If the greedy choice fails, augmenting paths of matroid intersection find it (Edmonds;
+ * Schrijver, Combinatorial Optimization, 41.2). */
 
 #include "base/tol.h"
 #include "simulate/step.h"

@@ -1,10 +1,11 @@
 /* Many linear problems of one size.
  *
- * 1. Problems are taken in chunks of a fixed size, which threads share out; a chunk's result depends on
- * nothing outside it, so that the number of threads changes nothing.
- * 2. n <= 4, lemke or auto: problems side by side in the lanes of vectors, with the principal pivots by which lemke begins
- * (docs/adr/006), each lane in its own row: the same sums, so the same bits. An answer is kept where plain sums show that it holds
- * (verdict.c). The rest go to the solver.
+ * 1. Problems are taken in chunks of a fixed size, which threads share. The result of a chunk
+ *    depends on nothing outside it, so the number of threads changes nothing.
+ * 2. n <= 4, lemke or auto: one problem in each lane of a vector, with the principal pivots by
+ *    which lemke begins (docs/adr/006), each lane in its own row. The sums are the same, so the
+ *    bits are. An answer is kept if plain sums show that it holds (verdict.c). The rest go to
+ *    the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
 
 #include "base/base.h"

@@ -1,10 +1,16 @@
-/* A proof that no z >= 0 has M z + q >= 0 (Farkas): u >= 0 with M'u <= 0, q'u < 0. It holds without
- * rounding, for the numbers as given, or it is none: the signs of the sums are those of exact ones.
+/* A proof that no z >= 0 has M z + q >= 0 (Farkas): u >= 0 with M'u <= 0, q'u < 0. It holds
+ * without rounding for the given numbers, or it does not count: the signs of the sums are those
+ * of exact ones.
  *
- * Candidates, in the order of their cost: a row that no z >= 0 can make nonnegative; the ray of z;
- * and u = nearest - q, where nearest is the point of the cone { w - M z : w, z >= 0 } closest to q,
- * by nonnegative least squares (Lawson & Hanson 1974, chapter 23). Each is tried as it is, with its
- * ratios rounded to fractions, and pushed off the sums that should be 0. */
+ * Candidates, in the order of their cost:
+ *
+ * 1. a row that no z >= 0 can make nonnegative;
+ * 2. the ray of z;
+ * 3. u = nearest - q, with the point `nearest` of the cone { w - M z : w, z >= 0 } closest to q,
+ *    by nonnegative least squares (Lawson & Hanson 1974, chapter 23).
+ *
+ * Each is tried unchanged, with its ratios rounded to fractions, and pushed off the sums that
+ * should be 0. */
 
 #include "base/tol.h"
 #include "base/twice.h"

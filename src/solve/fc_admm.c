@@ -5,14 +5,14 @@
  *     y <- y + r - z
  *     s <- mu |u_T| e_n,   u_T = -rho y_T
  *
- * The proximal term eta keeps the matrix regular; -rho y tends to u + s; s is De Saxce's term, from
- * the last multiplier.
+ * The proximal term eta keeps the matrix regular; -rho y tends to u + s; s is De Saxce's term,
+ * from the last multiplier.
  *
- * One factorisation for as long as rho stays. rho starts spectral, sqrt(1 * lambda_max) with the
- * contacts scaled to diagonal 1, and follows the ratio of the residuals |r - z| and rho |z -
- * z_last| (He, Yang & Wang 2000). Fails: linear convergence, slow at high accuracy; without proof
- * for s. Cost: one triangular solve an iteration. Boyd et al. 2011; with friction: Acary, Bremond &
- * Huber 2018; Carpentier et al. 2024. */
+ * One factorisation as long as rho is constant. The first rho is spectral, sqrt(1 * lambda_max),
+ * with the contacts scaled to diagonal 1. It then follows the ratio of the residuals |r - z| and
+ * rho |z - z_last| (He, Yang & Wang 2000). Fails: linear convergence, slow at high accuracy; no
+ * proof for s. Cost: one triangular solve an iteration. Boyd et al. 2011; with friction: Acary,
+ * Bremond & Huber 2018; Carpentier et al. 2024. */
 
 #include "base/tol.h"
 #include "solve/fc.h"

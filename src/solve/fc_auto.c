@@ -1,13 +1,16 @@
-/* The method to use when you do not want to choose.
+/* The default method: a cascade.
  *
- * Sweeps of nsgs first: they end the easy problems (weak coupling) and find most of the open
- * contacts. Then Newton (alart-curnier); when it stalls, more sweeps from the better point, and
- * again, with longer runs of sweeps each time. What two rounds did not solve gets a new start from
- * the interior point method; what long runs of that do not, proximal for a change; what 20000
- * iterations did not, interior points from other starts in each round. Newton alone solves 15 of
- * the 16 stored problems, sweeps alone 12, this 16. The driver returns the best iterate of all.
- * Fails: rarely; seen where three times more contacts than the bodies can tell apart meet masses
- * of ratio 1e6: 3 of 180 random ones, 10 without the other starts. */
+ * 1. Sweeps of nsgs. They solve the easy problems (weak coupling) and find most of the open
+ *    contacts.
+ * 2. Newton (alart-curnier). When it stalls, more sweeps from the better point, and again
+ *    Newton; each time the runs of sweeps are longer.
+ * 3. After two rounds without an answer, a new start from the interior point method. After long
+ *    runs of that, proximal. After 20000 iterations, interior points from other starts in each
+ *    round.
+ *
+ * Newton alone solves 15 of the 16 stored problems, sweeps alone 12, this 16. The driver returns
+ * the best iterate of all. Fails: rarely. Seen with three times more contacts than the bodies
+ * determine and masses of ratio 1e6: 3 of 180 random problems, 10 without the other starts. */
 
 #include "base/tol.h"
 #include "solve/fc.h"

@@ -4,12 +4,15 @@
  *
  *     z = P W P x + P q + |z_T| e_n,     x o z = tau e,     P = diag(1/mu, 1, 1),   tau -> 0.
  *
- * Each step linearises both (|z_T| included, so the matrix is not symmetric) in the scaling of
- * Nesterov & Todd, dx + V^2 dz = -x + tau inv(z), and solves (P W P + (I - e t') inv(V^2)) dx = ...
- * for all contacts; then 0.95 of the way to the boundary. In a step from a guess twice with one
- * factorisation: for tau = 0, whose length says what tau may be and whose product dx o dz is what
- * the linear system misses, then for both (Mehrotra 1992). Ends with Newton steps of alart-curnier.
- * Fails: where no interior point exists it stops short; friction makes the problem nonconvex. Cost:
+ * Each step linearises both equations in the scaling of Nesterov & Todd, dx + V^2 dz = -x + tau
+ * inv(z). |z_T| is linearised too, so the matrix is not symmetric. The step solves (P W P + (I -
+ * e t') inv(V^2)) dx = ... for all contacts, and goes 0.95 of the way to the boundary.
+ *
+ * A step from a guess solves twice with one factorisation (Mehrotra 1992). The first solve has
+ * tau = 0: its length determines tau, and its product dx o dz is the error of the linear system.
+ * The second has both. The method ends with Newton steps of alart-curnier.
+ *
+ * Fails: without an interior point it stops early; friction makes the problem nonconvex. Cost:
  * one factorisation with all contacts a step, 20 to 50 steps. Acary, Armand, Nguyen & Shpakovych
  * 2023. */
 

@@ -1,9 +1,10 @@
 /* Nonsmooth Gauss-Seidel for friction problems.
  *
- * Contacts one after the other: with the others' newest impulses q_i' = q_i + sum_{j != i} W_ij
- * r_j, solve contact i (fc_cone.c; the nearer to the end the more exactly), relax r_i by omega
- * inside the cone. Fails: converges slowly, or cycles, where many stiff contacts share bodies.
- * Cost: one product with W a sweep. Jean & Moreau 1992; Jourdan, Alart & Jean 1998. */
+ * Contacts are solved one after the other with the newest impulses of the others, q_i' = q_i +
+ * sum_{j != i} W_ij r_j. Each is solved by fc_cone.c, more accurately as the iteration
+ * converges, and r_i is relaxed by omega inside the cone. Fails: converges slowly, or cycles, if
+ * many stiff contacts share bodies. Cost: one product with W a sweep. Jean & Moreau 1992;
+ * Jourdan, Alart & Jean 1998. */
 
 #include "base/tol.h"
 #include "solve/fc.h"

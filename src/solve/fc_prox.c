@@ -2,13 +2,14 @@
  *
  *     r_i <- P_K(r_i - rho_i (u_i + mu |u_T| e_n))
  *
- * All contacts at once (Jacobi, u = W r + q of the last iterate) or one after the other with the
- * newest u (Gauss-Seidel). rho decides everything: above 2/lambda_max the Jacobi iteration
- * diverges, far below it crawls; perp_rho lists the choices. Adaptive: a common factor on the
- * local rho, times 2/3 when rho |u(r+) - u(r)| > 0.9 |r+ - r| (the step is repeated), times 1.2
- * when it is below 0.6 of that (Khobotov 1987). Fails: needs thousands of iterations at high
- * accuracy. Cost: one product with W an iteration. Schindler, Nguyen & Trinkle 2011 (9), (25),
- * (26); De Saxce & Feng 1998. */
+ * All contacts at once (Jacobi, u = W r + q of the last iterate), or one after the other with
+ * the newest u (Gauss-Seidel). The choice of rho is decisive: above 2/lambda_max the Jacobi
+ * iteration diverges, far below it converges slowly. perp_rho lists the choices.
+ *
+ * Adaptive: a common factor on the local rho. It is multiplied by 2/3 if rho |u(r+) - u(r)| >
+ * 0.9 |r+ - r| (the step is repeated), and by 1.2 if it is below 0.6 of that (Khobotov 1987).
+ * Fails: needs thousands of iterations at high accuracy. Cost: one product with W an iteration.
+ * Schindler, Nguyen & Trinkle 2011 (9), (25), (26); De Saxce & Feng 1998. */
 
 #include "base/tol.h"
 #include "solve/fc.h"

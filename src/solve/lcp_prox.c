@@ -2,12 +2,13 @@
  *
  *     z <- mid(lo, z - rho w, hi)
  *
- * All rows at once (Jacobi), or one after the other with the newest w (Gauss-Seidel). rho decides
- * everything: for symmetric positive definite M the Jacobi iteration contracts below 2/lambda_max
- * and diverges above; perp_rho lists the choices. Adaptive as in fc_prox.c (Khobotov 1987).
+ * All rows at once (Jacobi), or one after the other with the newest w (Gauss-Seidel). The choice
+ * of rho is decisive: for symmetric positive definite M the Jacobi iteration contracts below
+ * 2/lambda_max and diverges above. perp_rho lists the choices. Adaptive as in fc_prox.c
+ * (Khobotov 1987).
  *
  * Linear convergence, hundreds to thousands of iterations. With the adaptive rho and n <= 64 the
- * driver tries the direct solve on the basis on the way, after two and five digits. Cost: n^2 each.
+ * driver also tries the direct solve on the basis, after two and five digits. Cost: n^2 each.
  * Schindler, Nguyen & Trinkle 2011. */
 
 #include "base/tol.h"

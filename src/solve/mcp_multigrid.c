@@ -1,14 +1,14 @@
 /* multigrid: a linear problem of J each step (Josephy), by active sets with multigrid inside
  * (multigrid.h).
  *
- * 1. The problem of level k, A y + q on lo <= y <= hi, begins where that of the next level, P'AP,
- *    ended: sides are then wrong in few places.
- * 2. Sweeps of projected Gauss and Seidel; then A y + q = 0 for what is free, and back between the
- *    bounds; until no side changes.
+ * 1. The problem of level k, A y + q on lo <= y <= hi, starts from that of the next level, P'AP.
+ *    Sides are then wrong in few places.
+ * 2. Sweeps of projected Gauss and Seidel. Then A y + q = 0 for the free y, and projection onto
+ *    the bounds, until no side changes.
  *
  * For J sparse, symmetric and positive definite, best with negative couplings, as of diffusion:
- * time and memory linear in n. What is left unsolved, and all else, goes on as min and fb.
- * (Kornhuber 1994; Hintermueller, Ito and Kunisch 2003.) */
+ * time and memory linear in n. Problems that it leaves unsolved, and all others, go on as min
+ * and fb. (Kornhuber 1994; Hintermueller, Ito and Kunisch 2003.) */
 
 #include "base/memory.h"
 #include "base/tol.h"

@@ -1,16 +1,17 @@
-/* When does z solve a nonlinear problem? As a linear one (verdict.c), that of the derivative at z,
- * F = c + J z: the terms of a row are S_i = |c_i| + sum |J_ij z_j|, its own data c_i and what is at
- * a bound. F is the caller's, in doubles, and so large a z that the rounding of a row hides its
- * data may solve anything. A row is decided
+/* When does z solve a nonlinear problem? It is judged as a linear one (verdict.c), that of the
+ * derivative at z, F = c + J z. The terms of a row are S_i = |c_i| + sum |J_ij z_j|; its own
+ * data are c_i and the terms at a bound. F is the caller's, in doubles: if z is so large that
+ * the rounding of a row hides its data, z may solve anything. A row is decided
  *
- * 1. by its own data, where its rounding is less than tol of them; where w_i is of the right sign
+ * 1. by its own data, if its rounding is less than tol of them; or if w_i has the right sign
  *    beyond rounding;
- * 2. exactly: J is the same at a small point and at z, so that the row is F_i(0) + sum J_ij z_j; in
- *    twice the precision, where the J_ij have so few digits that they can be no rounded ones;
- * 3. the rows determine their unknowns: whatever rounding adds to them, inv(J_bb) moves these by
+ * 2. exactly: J is the same at a small point and at z, so that the row is F_i(0) + sum J_ij z_j.
+ *    It is summed in twice the precision if the J_ij have so few digits that they cannot be
+ *    rounded ones;
+ * 3. if the rows determine their unknowns: rounding of any sign, by inv(J_bb), moves these by
  *    less than 1e-4 of the terms; or
- * 4. of multigrid, which would need factors for that: the row has no data of its own, by the same
- *    small point, and its terms are at most 100 times what those of others make of it.
+ * 4. for multigrid, which would need factors for that: the row has no data of its own, by the
+ *    same small point, and its terms are at most 100 times those that the others' data imply.
  *
  * Else it is not decided in double precision, and its error is that on the scale of its own data
  * (docs/adr/106-lost-data.md). */
