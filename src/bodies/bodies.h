@@ -1,4 +1,5 @@
-/* Trees of rigid bodies: what is known of each, the recursions over them, contacts between their shapes. */
+/* Trees of rigid bodies: what is known of each, the recursions over them, contacts between their
+ * shapes. */
 
 #ifndef PERP_SRC_BODIES_H
 #define PERP_SRC_BODIES_H
@@ -49,8 +50,9 @@ typedef struct perp__entry {
     double J[3], Y[3]; /* of J', and of inv(L)' J' */
 } perp__entry;
 
-/* A moment of friction at a contact as a contact of the friction problem: its tangents are what turns the bodies, about the normal or about the
- * contact's tangents, its normal has no velocity and the impulse mu r_n of the contact: u_n = own (r_n - mu r_n of the contact). */
+/* A moment of friction at a contact as a contact of the friction problem. Its tangents are
+ * rotations of the bodies, about the normal or about the contact's tangents. Its normal has no
+ * velocity and the impulse mu r_n of the contact: u_n = own (r_n - mu r_n of the contact). */
 typedef struct perp__moment {
     int touch, rolls;
     double mu;  /* [m] */
@@ -80,8 +82,9 @@ typedef struct perp__form {
     double extent, least; /* the radius of a ball about it; half of its least extent */
 } perp__form;
 
-/* How a body moves while the joint velocities stay as they are: its angular velocity and that of its origin at the begin, world axes; bounds of
- * the angular speed, of the angular acceleration, of the origin's acceleration. */
+/* The motion of a body at constant joint velocities: its angular velocity and the velocity of its
+ * origin at the beginning, world axes; bounds of the angular speed, of the angular acceleration, of
+ * the origin's acceleration. */
 typedef struct perp__motion {
     double w[3], v[3], spin, turn, acc;
 } perp__motion;
@@ -120,7 +123,8 @@ typedef struct perp__named_pair {
     double mu[3];
 } perp__named_pair;
 
-/* One that overlaps where a mechanism begins and has no room to move apart: it does not touch. */
+/* A pair that penetrates at the start of a mechanism and has no room to move apart: it is excluded
+ * from contact. */
 typedef struct perp__excluded_pair {
     int shape[2];
     double penetration;
@@ -172,7 +176,8 @@ struct perp_bodies {
     double thin; /* the least half length of all shapes */
     /* No pair has less way than this (perp__room), and no shape was thought to come less far. */
     double room;
-    /* Of all bodies that hang on each other, and of the largest shape on one that moves: no point is further from a joint. */
+    /* Of all bodies that hang on each other, and of the largest shape on one that moves: no point
+     * is further from a joint. */
     double span;
     perp__broad broad;
     perp__filter filter;
@@ -188,8 +193,8 @@ struct perp_bodies {
     double *mean;  /* velocities of its bias: v; of the midpoint rule those halfway */
     double *drift; /* velocities at its end without contacts and equalities */
     int is_placed; /* the bodies are `here` */
-    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
-        *over;         /* M: then its factors L, D of L' D L; 1/D */
+    /* touch: found at the positions of the next step's forces */
+    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D, *over;
     double *again;     /* room for another M */
     double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
     perp_contact *touch,
@@ -202,8 +207,8 @@ struct perp_bodies {
     perp__rest rest;
     perp_fc_solver *solver;
     long steps;
-    double *
-        outside; /* of a body: the moment about its origin and the force that a step begins with, world axes */
+    /* of a body: the moment about its origin and the force that a step begins with, world axes */
+    double * outside;
     struct perp__box_of *box; /* of each body where there is a fluid; NULL */
     int is_pushed;            /* is there any such force? */
     int is_stepped;           /* last and acc are those of the step that led here */
@@ -235,7 +240,8 @@ static inline int perp__joints_hold(const perp_bodies *b, int k)
 
 /* dynamics.c. Positions of all bodies from q; velocities from v. */
 void perp__bodies_place(perp_bodies *b, const double *q);
-/* Velocities of all bodies from v, and what they alone ask for in the inverse dynamics, which are of these velocities until it is called again. */
+/* Velocities of all bodies from v, and what they alone ask for in the inverse dynamics, which are
+ * of these velocities until it is called again. */
 void perp__bodies_carry(perp_bodies *b, const double *v);
 /* tau = M a + c(q, v); a NULL: 0. With force (nullable): six on each body, taken off: the moment
  * about its origin and the force, world axes. */
@@ -244,28 +250,31 @@ void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, 
 void perp__bodies_mass(perp_bodies *b, double *M);
 /* All of it, nv x nv. */
 void perp__bodies_full_mass(perp_bodies *b, double *M);
-/* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal; of a velocity that is held D is
- * infinite. 0: M is not positive. */
+/* contacts.c: J and the data of the contacts' law, from b->touch and b->joints.row at the
+ * velocities v without contacts; then W, or only its diagonal blocks. Returns 0 if memory is
+ * out. */
 int perp__bodies_factor(perp_bodies *b, double *M, double *D);
 void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x);
 /* x = inv(L) inv(D) x */
 void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x);
-/* Velocities of all bodies from v, in `end`. */
+/* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
 void perp__bodies_velocities(perp_bodies *b, const double *v);
-/* q moved by v over h; rotations by the exponential map, of the midpoint rule by Cayley's. */
+/* Of contact i: SHIFT is the part of q besides the velocity: gap/h, the restitution, a drive's;
+ * MU[i]. */
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
 
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
 
-/* contacts.c: J and what the contacts' law needs, from b->touch and b->joints.row at the velocities v without contacts; then W, or of W the blocks of
- * the diagonal alone. 0: memory is out. */
+/* contacts.c: J and what the contacts' law needs, from b->touch and b->joints.row at the velocities
+ * v without contacts; then W, or of W the blocks of the diagonal alone. Returns 0: memory is
+ * out. */
 int perp__bodies_state_contacts(perp_bodies *b, const double *free);
 int perp__bodies_state_blocks(perp_bodies *b);
 int perp__bodies_state_own_blocks(perp_bodies *b);
 /* The block (i, j) of W; 0: it is 0. */
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block);
-/* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
+/* The kth moment's impulses, from b->next, on the touch; they are projected onto its disc. */
 double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u);
 /* Of contact i: SHIFT is what q has beside the velocity: gap/h, the rebound, a drive's; MU[i]. */
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
@@ -275,7 +284,7 @@ static inline double *perp__contact_value(const perp_bodies *b, int which)
                   : b->c.value; /* NULL + 0 is undefined */
 }
 
-/* Where moments begin in the friction problem: behind contacts and rows of joints. */
+/* excluded from contact from now on; 0: memory is out */
 static inline int perp__first_moment(const perp_bodies *b)
 {
     return b->ntouch + b->joints.nrow;
@@ -285,10 +294,12 @@ static inline int perp__first_moment(const perp_bodies *b)
 int perp__moments_state(perp_bodies *b);
 /* The kth moment's impulses, which b->next has, on the touch; they are moved onto its disc. */
 void perp__moment_take(perp_bodies *b, int k);
-/* Do the bodies, which move as b->next says, turn as the friction problem says, and do its moments obey the law? The largest error beside the |terms|. */
+/* pushes.c: forces on bodies that the step takes as they are at its beginning, with the present
+ * poses and velocities (perp__bodies_carry): in b->outside; NULL: there are none. */
 double perp__moments_difference(const perp_bodies *b);
 
-/* filter.c: may two shapes touch, and with which coefficients of friction, sliding, spinning, rolling? */
+/* filter.c: may two shapes touch, and with which coefficients of friction, sliding, spinning,
+ * rolling? */
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
 void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3]);
 int perp__bodies_is_named(const perp_bodies *b, int i, int j);
@@ -298,10 +309,12 @@ void perp__filter_destroy(perp_bodies *b);
 /* What was found where the last step ended does not hold. */
 void perp__bodies_look_again(perp_bodies *b);
 
-/* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
+/* apart.c: contacts of the state where a step ended, after penetrations were removed. The sum of
+ * penetrations before that [m], the deepest remaining one, and its contact if it is too deep, else
+ * -1. */
 int perp__broad_pairs(perp__broad *b);
-/* pushes.c: forces on bodies that the step takes as they are at its begin, with poses and velocities (perp__bodies_carry) as they are: in b->outside;
- * NULL: there are none. */
+/* The deepest penetration of the contacts found, above the tolerated one, and its contact; 0, -1:
+ * none is deeper. */
 typedef struct perp__box_of perp__box_of;
 int perp__pushes_create(perp_bodies *b); /* 0: memory is out */
 const double *perp__pushes(perp_bodies *b);
@@ -309,53 +322,63 @@ void perp__pushes_load(const perp_bodies *b); /* b->load is these, or 0 */
 void perp__pushes_size(const perp_bodies *b, double (*size)[2]);
 double perp__push_force(const perp_bodies *b, int i); /* joints.c: of an actuator that pushes */
 
-/* apart.c: contacts of the state where a step ended, after what overlaps was moved apart: the sum of penetrations before that [m], the deepest that is
- * left, and the contact of it where that is too deep, else -1. */
+/* apart.c: contacts of the state where a step ended, after what overlaps was moved apart: the sum
+ * of penetrations before that [m], the deepest that is left, and the contact of it where that is
+ * too deep, else -1. */
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, double *moved_for, int *worst);
-/* The deepest overlap of the contacts that were found, beside what is little, and which it is; 0, -1: none is deeper. */
+/* The deepest overlap of the contacts that were found, beside what is little, and which it is; 0,
+ * -1: none is deeper. */
 double perp__bodies_deepest(const perp_bodies *b, int *which);
-/* One motion of `here` by the contacts, limits and equalities as they are there: no coordinate by more than `turn`, no point of a shape by more
- * than `way` [m]. */
+/* The relative motion that a pair whose ends are apart may make within a step without a crossing:
+ * beyond the gap it goes in and out. */
 perp_status perp__bodies_move_apart(perp_bodies *b, double turn, double way, int *is_moved);
-/* The deepest penetration of the contacts that were found [m]; 0: none. */
+/* Along a path with the motions found last, does the pair stay apart, up to a penetration of tol,
+ * or that of the beginning? n: an axis that may show it, nullable. Returns 0: no, or it is not
+ * known, from *at on, if that is asked for. */
 double perp__bodies_penetration(const perp_bodies *b);
 
-/* swept.c: the verdict on the motion of a step, by code of its own. Are the positions those of b->last moved by the step's velocities, and every
- * shape within PERP__LEVER times the penetration of there? */
+/* swept.c: the verdict on the motion of a step, by code of its own. Are the positions those of
+ * b->last moved by the step's velocities, and every shape within PERP__LEVER times the penetration
+ * of there? */
 int perp__correction_is_small(const perp_bodies *b, double h, double penetration);
 /* The motions of all bodies at the joint velocities v over h, from where they are placed. */
 void perp__motions(perp_bodies *b, const double *v, double h);
 /* How far any point of a shape comes by these. */
 double perp__travel(const perp_bodies *b, int shape, double h);
 perp__path perp__path_of(perp_bodies *b, const double *q, const double *v, double h);
-/* The relative way that a pair may have within a step whose ends are apart, and not be crossed: what is more than the gap goes in and out. */
+/* The relative way that a pair may have within a step whose ends are apart, and not be crossed:
+ * what is more than the gap goes in and out. */
 double perp__room(const perp_bodies *b, const perp__shape_pair *pair);
-/* Along a path whose motions are those found last, does the pair stay apart, but for a penetration of tol, or that of the begin? n: an axis that may
- * show it, nullable. 0: no, or it is not known, from *at on, if that is asked for. */
+/* Along a path whose motions are those found last, does the pair stay apart, but for a penetration
+ * of tol, or that of the begin? n: an axis that may show it, nullable. Returns 0: no, or it is not
+ * known, from *at on, if that is asked for. */
 int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, double tol,
                 const double *n, double *at);
-/* How far apart the pair is along n at a time of a path. */
+/* Penetration that velocities remove. */
 double perp__apart_after(const perp_bodies *b, const perp__path *path, int i, int j, double t,
                          const double *n);
-/* Does the step to b->next take no shape through another? 0: not this pair, from the time *at of it on; -1: memory is out. */
+/* Does the step to b->next take no shape through another? Returns 0: not this pair, from the time
+ * *at of it on; -1: memory is out. */
 int perp__step_is_clear(perp_bodies *b, double *at, int *shape);
 /* The same of the way from the state at its velocities over h. */
 int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape);
 /* Penetration within a step that is let be, beside the smaller shape's least half length. */
 #define PERP__CROSSED 1e-2
-/* Points of a shape may be moved by this times the penetration that is taken back: a contact acts on a lever. */
+/* Relative to tol: the friction solver aims below the requirement. Newton's last step gives it, and
+ * bodies at rest stay at rest. */
 #define PERP__LEVER 10
 /* Overlap that is taken back by velocities. */
 double perp__bodies_little(const perp_bodies *b, const perp_contact *t);
 
-/* rest.c. Do the impulses of the step before hold, or nearly, so that they are mended by Newton's matrix as it was? Then they, u and b->next are the answer,
- * and the blocks those of the diagonal. The problem is stated but for its blocks. */
+/* rest.c. Do the impulses of the step before hold, or nearly, so that they are mended by Newton's
+ * matrix as it was? Then they, u and b->next are the answer, and the blocks those of the diagonal.
+ * The problem is stated but for its blocks. */
 int perp__rest_holds(perp_bodies *b, perp_bodies_info *info);
 /* After an answer of the friction solver: Newton's matrix for the next steps. */
 void perp__rest_keep(perp_bodies *b);
 void perp__rest_clear(perp_bodies *b); /* room */
 
-/* Of tol: the friction solver aims at more than is needed. Newton's last step gives it, and what rests stays where it is. */
+/* All contacts with a gap that may close within h; in b->touch. Returns 0 if memory is out. */
 #define PERP__CLOSER 1e-3
 
 /* step.c: b->next becomes the velocities with the impulses. */
@@ -363,12 +386,14 @@ void perp__bodies_take_impulses(perp_bodies *b);
 /* step.c: velocities in b->next become those with equalities, contacts and joints. */
 perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info);
 
-/* Pairs that come near each other from the positions q by the joint velocities v over h; 0: memory is out. */
+/* Pairs that come near each other from the positions q by the joint velocities v over h; 0: memory
+ * is out. */
 int perp__bodies_near_pairs(perp_bodies *b, const double *q, const double *v, double h);
-/* Pairs of the step in hand, with those that shapes reach by the joint velocities v over h; 0: memory is out. */
+/* Pairs of the step in hand, with those that shapes reach by the joint velocities v over h; 0:
+ * memory is out. */
 int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h);
 int perp__bodies_are_far(const perp_bodies *b, int i, int j, double margin);
-/* All contacts nearer than what may close within h; in b->touch. 0: memory is out. */
+/* All contacts nearer than what may close within h; in b->touch. Returns 0: memory is out. */
 int perp__bodies_find_touches(perp_bodies *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* The friction problem of a step's contacts: rows of J from the motions of each chain of bodies, W = J inv(M) J' in blocks from the
- * tree's factors, q from the velocities without contacts. */
+/* The friction problem of a step's contacts: rows of J from the motions of each chain of bodies, W
+ * = J inv(M) J' in blocks from the tree's factors, q from the velocities without contacts. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"
@@ -354,8 +354,8 @@ int perp__bodies_state_blocks(perp_bodies *b)
     return 1;
 }
 
-/* Impulses and moments of the last answer, or of the step before at its contact between the same shapes that has the same feature, which mostly is at
- * the same place, or else that is nearest. */
+/* Impulses and moments of the last answer. Or of the step before, at its contact between the same
+ * shapes with the same feature, which mostly is at the same point, or else at the nearest one. */
 static void guess(const perp_bodies *b, int i, double *impulse)
 {
     perp_contact *t = &b->touch[i];

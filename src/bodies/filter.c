@@ -1,5 +1,5 @@
-/* Which shapes may touch, and with which friction: by the bodies that they are of, by rules of
- * shapes, by pairs that are named. */
+/* Which shapes may be in contact, and with which friction: by their bodies, by rules of shapes, by
+ * named pairs. */
 
 #include "bodies/bodies.h"
 

@@ -1,5 +1,6 @@
-/* A step: velocities without contacts, the friction problem, velocities with them; then the answer is judged from the bodies' own
- * motions and by inverse dynamics, and only then is the state moved. */
+/* A step: velocities without contacts, the friction problem, velocities with them; then the answer
+ * is judged from the bodies' own motions and by inverse dynamics, and only then is the state
+ * moved. */
 
 #include "bodies/bodies.h"
 #include "bodies/space.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A velocity that dry friction holds changes by -v: what that asks of the others, from the mass matrix, in b->next. */
+/* A velocity that dry friction holds changes by -v: what that asks of the others, from the mass
+ * matrix, in b->next. */
 static void stop_held(perp_bodies *b)
 {
     int stops = 0;
@@ -26,7 +28,7 @@ static void stop_held(perp_bodies *b)
         }
 }
 
-/* Velocities at the end of the step without contacts. 0: M is not positive. */
+/* Velocities at the end of the step without contacts. Returns 0: M is not positive. */
 static int move_freely(perp_bodies *b)
 {
     double h = b->o.step;
@@ -44,7 +46,8 @@ static int move_freely(perp_bodies *b)
     return 1;
 }
 
-/* By what Newton's law is off, in b->row, the bias was: the velocities without contacts with it, by the factors as they are. */
+/* The residual of Newton's law, in b->row, was the bias: adds the velocities without contacts for
+ * it, by the present factors. */
 static void bend(perp_bodies *b)
 {
     for (int k = 0; k < b->nv; k++) {
@@ -108,7 +111,8 @@ void perp__bodies_take_impulses(perp_bodies *b)
     perp__equality_project(b, b->next);
 }
 
-/* Does a contact press against what nothing in it can move, since dry friction holds it? There is no solution on these pieces then. */
+/* Does a contact press against what nothing in it can move, since dry friction holds it? There is
+ * no solution on these pieces then. */
 static int is_blocked(const perp_bodies *b)
 {
     const double *q = perp__contact_value(b, PERP__Q);
@@ -124,8 +128,8 @@ static int is_blocked(const perp_bodies *b)
     return 0;
 }
 
-/* Impulses, and what they add to the velocities. Where laws of joints are on pieces there may be no solution: then it is not looked for
- * for long. */
+/* Impulses, and what they add to the velocities. Where laws of joints are on pieces there may be no
+ * solution: then it is not looked for for long. */
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
     enum { BRIEF = 30, STILL = 300, MANY = 3000 };
@@ -156,7 +160,8 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
     return PERP_OK;
 }
 
-/* Limits are stated where they would be passed: without contacts first, then by what contacts and others do. */
+/* Limits are stated where they would be passed: without contacts first, then by what contacts and
+ * others do. */
 perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
 {
     size_t nv = (size_t)b->nv;
@@ -174,9 +179,10 @@ perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
     return PERP_OK;
 }
 
-/* Verdict -------------------------------------------------------------------------------------------------- */
+/* Verdict -------------------------------------------------------------------------------------- */
 
-/* Velocity of the second body's point less that of the first's, from the bodies' motions; the sum of the |terms|. */
+/* Velocity of the second body's point less that of the first's, from the bodies' motions; the sum
+ * of the |terms|. */
 static double relative_velocity(const perp_bodies *b, const perp_contact *t, double *u)
 {
     double terms = 0;
@@ -216,7 +222,8 @@ static double law_difference(const perp_bodies *b, int i)
     return off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move));
 }
 
-/* Do the bodies move at their contacts and joints as the friction problem says? The largest difference beside the sum of the |terms| of u = W r + q. */
+/* Do the bodies move at their contacts and joints as the friction problem says? The largest
+ * difference beside the sum of the |terms| of u = W r + q. */
 static double contact_difference(perp_bodies *b)
 {
     const double *u = perp__contact_value(b, PERP__U), *q = perp__contact_value(b, PERP__Q),
@@ -323,8 +330,9 @@ static void scale_rows(perp_bodies *b)
     }
 }
 
-/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|; in b->row by what each is off. Where dry friction holds it is whatever the law
- * asks for; perp__joints_amend looks whether it may be. */
+/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|; in
+ * b->row by what each is off. Where dry friction holds it is whatever the law asks for;
+ * perp__joints_amend looks whether it may be. */
 static double newton_difference(perp_bodies *b)
 {
     double worst = 0;
@@ -388,8 +396,9 @@ static perp_status answer(perp_bodies *b, double *off, perp_bodies_info *info)
     return status;
 }
 
-/* The midpoint rule's bias is that of the answer: it is found by repeating the step with the last one's, while that brings it nearer. What is
- * left adds up over steps, so that without contacts, where a motion keeps its energy, nearly nothing may be. */
+/* The midpoint rule's bias is that of the answer: the step is repeated with the last one's, as long
+ * as that reduces the residual. The remainder adds up over steps. Without contacts, when a motion
+ * keeps its energy, it must be nearly 0. */
 static int is_to_repeat(const perp_bodies *b, double off, double before,
                         const perp_bodies_info *info)
 {
@@ -398,7 +407,8 @@ static int is_to_repeat(const perp_bodies *b, double off, double before,
            off > (b->c.n ? PERP__CLOSER : NOTHING) * b->o.tol && off < 0.5 * before;
 }
 
-/* With each law of a joint on one of its pieces, then with those as rows that the answer contradicts; where it does not hold, with all. */
+/* With each law of a joint on one of its pieces, then with those as rows that the answer
+ * contradicts; if it does not hold, with all. */
 static perp_status settle(perp_bodies *b, perp_bodies_info *info)
 {
     double before = INFINITY, off = INFINITY;
@@ -424,7 +434,7 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
     return PERP_OK;
 }
 
-/* The touches of the last step, and room for the next ones. */
+/* The touches of the last step, and memory for the next ones. */
 static void keep_touches(perp_bodies *b)
 {
     perp_contact *touch = b->before;
@@ -491,7 +501,8 @@ static perp_status look_along(perp_bodies *b, perp_bodies_info *info, perp_diag 
     return clear ? PERP_OK : refuse_crossing(b, shape, info, diag);
 }
 
-/* Contacts of the state: where the next step's forces act. Of the midpoint rule no shape passes another on the way there. */
+/* Contacts of the state: where the next step's forces act. Of the midpoint rule no shape passes
+ * another on the way there. */
 static perp_status look_from(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     int shape[2], clear = 1;
@@ -642,8 +653,9 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
     return status;
 }
 
-/* The whole step, in pieces where it would cross a contact; where it has no verified answer, as it may be where many contacts more than the bodies
- * can tell apart stick and slide, in parts; then the whole with all the iterations that the solver has. */
+/* The whole step, in pieces if it would cross a contact. If it has no verified answer, which may
+ * happen with many redundant contacts in stick and slip, in parts; then the whole with all the
+ * iterations of the solver. */
 perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     enum { MOST_PARTS = 64 };

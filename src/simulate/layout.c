@@ -1,5 +1,6 @@
-/* The step problem of a model is made once for the same method, step and parameters, and kept by the model: simulations share
- * what is not written to any more, and have numbers of their own. Threads may create simulations of one model. */
+/* The step problem of a model is made once for the same method, step and parameters, and kept by
+ * the model. Simulations share the parts that are constant from then on, and have numbers of their
+ * own. Threads may create simulations of one model. */
 
 #include "simulate/step.h"
 
@@ -42,7 +43,8 @@ static void release(void *of)
     free(layout);
 }
 
-/* A run whose expressions take less time than gcc: 0.2 ms an instruction, against 1 ns in each of some 3 evaluations a step. */
+/* A run whose expressions take less time than gcc: 0.2 ms an instruction, against 1 ns in each of
+ * some 3 evaluations a step. */
 enum { SHORT_RUN = 100000 };
 
 static int is_to_be_compiled(const perp_simulation_options *o)
@@ -226,7 +228,7 @@ static perp__layout *find_smaller(const perp__step *s, const char *out)
     return l;
 }
 
-/* Is the model what it was when the layout was made? -1 when memory is out. */
+/* Is the model what it was when the layout was made? Returns -1 when memory is out. */
 static int is_as_it_was(const perp__step *s, const perp__changes *changes)
 {
     const perp__layout *of = s->tape.layout;
@@ -283,7 +285,8 @@ static perp__layout *make_limit(const perp__step *s, const perp__changes *change
     return l;
 }
 
-/* What may change in a step, and room for its list, the caller's to free; NULL when memory is out. */
+/* What may change in a step, and room for its list, the caller's to free; NULL when memory is
+ * out. */
 static int *list_changes(const perp__step *s, perp__changes *changes)
 {
     int *input = malloc(((size_t)s->table.n + 1) * sizeof *input), n = 0;

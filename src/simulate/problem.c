@@ -16,8 +16,9 @@ typedef struct roots {
     int n, capacity;
 } roots;
 
-/* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
- * the workspace's, then the parameters that are symbols; the derivatives D_i = der(x_i) have symbols of their own behind them. */
+/* Needed only while the problem is built. Expressions live in `graph`. Its symbols are the
+ * workspace's, then the parameters that are symbols; the derivatives D_i = der(x_i) have symbols of
+ * their own after them. */
 typedef struct plan {
     perp__step *step;
     const perp_model *model;
@@ -29,8 +30,9 @@ typedef struct plan {
     perp__instant damped; /* the same with theta as a symbol */
     perp_expr *row;       /* nrow */
     roots root[TAPES];
-    char *
-        kind; /* node -> is it a constant, of the parameters alone, or neither? As far as they were asked for. */
+    /* node -> is it a constant, of the parameters alone, or neither? As far as they were asked
+     * for. */
+    char * kind;
     int nkind, ckind;
     int *column;       /* symbol -> column of y, behind these the assigned vars, or -1 */
     perp_expr *zero_y; /* symbol -> itself, but 0 for the y and what the assigned are then */
@@ -54,8 +56,8 @@ static int table_index(const perp__step *s, int input)
     return -1;
 }
 
-/* Parameters are numbers, so that what depends on them alone is computed once; but those of p->param are symbols, and those
- * written in terms of them expressions. */
+/* Parameters are numbers, so that values of them alone are computed once; but those of p->param are
+ * symbols, and those written in terms of them expressions. */
 static perp_expr parameter(plan *p, perp__instant *at, int i)
 {
     int k = 0;
@@ -127,7 +129,7 @@ static perp_expr equation_row(plan *p, int i)
     return row;
 }
 
-/* Does e read the step's length? -1 when memory is out. */
+/* Does e read the step's length? Returns -1 when memory is out. */
 static int reads_h(const plan *p, perp_expr e)
 {
     int n, found = 0, *reach = perp__graph_reach(&p->graph, &e, 1, &n);
@@ -137,7 +139,8 @@ static int reads_h(const plan *p, perp_expr e)
     return reach ? found : -1;
 }
 
-/* A guard includes its bound, up to rounding; one that looks ahead, as z + h v <= 0, is not kept on it by what it guards. */
+/* A guard includes its bound, up to rounding. One that looks ahead, as z + h v <= 0, is not kept on
+ * it by its own pair. */
 static perp_expr translate_guard(plan *p, perp_expr e)
 {
     perp_expr guard = translate(p, e, PERP__AT_POINT);
@@ -246,7 +249,7 @@ static perp_expr substitute(plan *p, perp_expr e, const perp_expr *map)
     return result;
 }
 
-/* Are all rows affine in the unknowns? -1 when memory is out. */
+/* Are all rows affine in the unknowns? Returns -1 when memory is out. */
 static int rows_are_affine(plan *p)
 {
     for (int r = 0; r < p->step->nrow; r++) {
@@ -297,7 +300,8 @@ static int waits(const perp__step *s, int i, const char *ordered)
     return 0;
 }
 
-/* Equations that define a var, x = ..., from what is there without it: those that use each other in a circle do not. */
+/* Equations that define a var, x = ..., from what is there without it: those that use each other in
+ * a circle do not. */
 static int find_definitions(plan *p)
 {
     perp__step *s = p->step;
@@ -371,8 +375,9 @@ static int find_moves(plan *p)
     return 1;
 }
 
-/* For the verdicts: which entries of the equations belong to a state whose derivative is there (in a discrete model: to a
- * state that the equation moves), which unknowns stand in an equation, and which equations stand for cones. */
+/* For the verdicts: the entries of the equations for a state whose derivative is there (in a
+ * discrete model: a state that the equation changes), the unknowns of each equation, and the
+ * equations of cones. */
 static int mark_entries(plan *p)
 {
     const perp_model *m = p->model;
@@ -415,7 +420,8 @@ static void add_root(plan *p, int tape, perp_expr e)
 
 enum { CONSTANT, OF_PARAMETERS, OTHER };
 
-/* Does this symbol stay the same until values are put in? The step of an affine model is one, too. */
+/* Does this symbol stay the same until values are put in? The step of an affine model is one,
+ * too. */
 static int is_varied(const plan *p, int symbol)
 {
     const perp__step *s = p->step;
@@ -448,8 +454,8 @@ static int derive_assigned(plan *p)
     return ok;
 }
 
-/* The roots of the coefficients: c (of affine rows, which is the row at y = 0) or the rows
- * themselves, then the Jacobian's entries; those that are constant go into A now. */
+/* The roots of the coefficients. First c (of affine rows, which is the row at y = 0) or the rows
+ * themselves, then the Jacobian's entries; constant ones go into A now. */
 static int derive_rows(plan *p)
 {
     perp__step *s = p->step;
@@ -564,7 +570,8 @@ static void add_reports(plan *p)
         add_root(p, OUTPUTS, reported(p, i));
 }
 
-/* Node e is wanted by a tape of each step: a result of the parameters alone goes to their tape. given[e] is then 0. */
+/* Node e is wanted by a tape of each step: a result of the parameters alone goes to their tape.
+ * given[e] is then 0. */
 static void give(plan *p, perp_expr e, int *given)
 {
     int is_result = kind_of(p, e) == OF_PARAMETERS && perp__op_arity(p->graph.node[e].op) > 0;
@@ -573,7 +580,8 @@ static void give(plan *p, perp_expr e, int *given)
     given[e] = 0;
 }
 
-/* The tape of what depends on the parameters alone; given (node) is the slot of each that others want, or -1. */
+/* The tape of what depends on the parameters alone; given (node) is the slot of each that others
+ * want, or -1. */
 static int compile_varied(plan *p, int *given)
 {
     perp__tape *tape = &p->step->sym.varied.tape;
@@ -596,7 +604,8 @@ static int compile_varied(plan *p, int *given)
     return 1;
 }
 
-/* The rows of a step that is not affine, and their slopes, take from the conditions what these have evaluated. */
+/* The rows of a step that is not affine, and their slopes, take from the conditions what these have
+ * evaluated. */
 static int compile_tapes(plan *p)
 {
     perp__step *s = p->step;
@@ -856,7 +865,7 @@ int perp__step_parameter(const perp__step *step, int k)
     return step->sym.n + k;
 }
 
-/* Guards of pairs and of friction, as they are written. */
+/* Guards of pairs and of friction, as written. */
 static int add_bounds(plan *p, perp__guard_bounds *to)
 {
     const perp_model *m = p->model;

@@ -1,5 +1,6 @@
-/* Snapshots: all that what follows in a run depends on, as bytes. Matrices are not in them: they are made again from the numbers that
- * they were made of, with the same pivots, so that not a bit of what follows changes. */
+/* Snapshots: all data that the rest of a run depends on, as bytes. Matrices are not in them: they
+ * are made again from the same numbers, with the same pivots, so that not a bit of the rest
+ * changes. */
 
 #include "simulate/events.h"
 #include "simulate/parts.h"
@@ -183,7 +184,8 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
 
 /* The head -------------------------------------------------------------------------------------- */
 
-/* What stands before the bytes of a run. Version: to be raised with every change of the list above. */
+/* What stands before the bytes of a run. Version: to be raised with every change of the list
+ * above. */
 typedef struct head {
     char magic[8];
     uint32_t version, order;
@@ -206,7 +208,8 @@ static uint64_t mix(uint64_t sum, const void *data, size_t size)
     return sum;
 }
 
-/* By what two simulations take the same steps: the model's text, what the problem was made of, tables and options. */
+/* By what two simulations take the same steps: the model's text, what the problem was made of,
+ * tables and options. */
 static uint64_t problem_of(const perp_simulation *sim)
 {
     const perp_model *m = sim->model;
@@ -312,7 +315,7 @@ perp_status perp_simulation_restore(perp_simulation *sim, const void *bytes, siz
     return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, sim->model->source.name) : status;
 }
 
-/* Copies ---------------------------------------------------------------------------------------- */
+/* Copies --------------------------------------------------------------------------------------- */
 
 /* All of a simulation but what its steps left behind. */
 static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)

@@ -1,6 +1,8 @@
-/* A step with many unknowns. The matrix of a mode is factored sparsely; pairs whose sides come out negative change them, all at once:
- * semismooth Newton on min(a, b) = 0 (Kanzow 1996; Hintermueller, Ito, Kunisch 2003). Singular modes are shifted, and where it does not
- * settle soon interior points find the mode (docs/adr/021-shifted-modes.md). At last one pair at a time (Murty; finite for P-matrices). */
+/* A step with many unknowns. The matrix of a mode is factored sparsely. Pairs with negative sides
+ * change them, all at once: semismooth Newton on min(a, b) = 0 (Kanzow 1996; Hintermueller, Ito,
+ * Kunisch 2003). Singular modes are shifted, and if that does not converge soon interior points
+ * find the mode (docs/adr/021-shifted-modes.md). At last one pair at a time (Murty; finite for
+ * P-matrices). */
 
 #include "base/tol.h"
 #include "linalg/sparse_lu.h"
@@ -18,16 +20,17 @@ enum {
     ONE_BY_ONE_BEFORE_DENSE = 20
 };
 
-/* The part of a force in the condition that determines it, in the units in which the entries of all rows are near 1: the first, and
- * the least. It is lowered by a factor where a step leaves more than a part of the one before. */
+/* The part of a force in the condition that determines it, in the units in which the entries of all
+ * rows are near 1: the first, and the least. It is lowered by a factor if a step leaves more than a
+ * part of the one before. */
 static const double SHIFT_FIRST = 1e-8, SHIFT_LEAST = 1e-14, SHIFT_DOWN = 1e-2, SHIFT_SLOW = 1e-2;
 
 /* Steps to a shifted mode's answer end when they are this part of the first, or after so many. */
 static const double SHIFTED_ENOUGH = 1e-8;
 enum { SHIFTED_STEPS = 8 };
 
-/* The matrix of a mode, with the union of the patterns of the rows that a condition can take (equations, then pairs), and its
- * factors. */
+/* The matrix of a mode, with the union of the patterns of the rows that a condition can take
+ * (equations, then pairs), and its factors. */
 struct perp__sparse {
     int *start, *column, *place; /* where each nonzero of the rows stands in its condition's row */
     double *value, *factor;      /* ny: by what each row was multiplied */
@@ -203,8 +206,9 @@ void perp__sparse_free(perp__step *s)
     s->sparse = NULL;
 }
 
-/* Row `row` as condition i of the matrix: in the unknowns' units, times a power of two that makes the largest entry 1/2 to 1. Not so
- * the modes of Newton's iteration: there a heap of discs loses the zeros of what does not turn (contacts of the cones' T are fewer). */
+/* Row `row` as condition i of the matrix: in the unknowns' units, times a power of two that makes
+ * the largest entry 1/2 to 1. Not so the modes of Newton's iteration: with it a heap of discs would
+ * lose the zeros of rotations (contacts of the cones' T are fewer). */
 static void put_row(perp__step *s, int i, int row)
 {
     const double *unit = perp__step_units(s);
@@ -234,7 +238,8 @@ static void add_row(perp__step *s, int i, int row, double part)
             part * s->value[k] * (s->sparse->in_units ? unit[s->column[k]] : 1);
 }
 
-/* The row of the force that condition i determines when it has this row: of a closed contact, of friction that holds, of a cone; or -1. */
+/* The row of the force that condition i determines with this row: of a closed contact, of friction
+ * in stick, of a cone; or -1. */
 static int force_of(const perp__step *s, int i, int row)
 {
     int p = i - s->nequation;
@@ -251,8 +256,8 @@ static int chosen_row(const perp__step *s, int condition)
     return !s->on[p] ? pair->off : s->choice[p] ? pair->b : pair->a;
 }
 
-/* Condition i of a mode: its row, and where modes are shifted a part of its force, so that the matrix is regular also where
- * contacts say the same thing several times over: W + shift I instead of W. */
+/* Condition i of a mode: its row, and in a shifted mode a part of its force. The matrix is then
+ * regular also with redundant contacts: W + shift I instead of W. */
 static void put_condition(perp__step *s, int i, int row)
 {
     const double *factor = perp__step_row_units(s);
@@ -269,8 +274,8 @@ static void count_factors(perp__step *s)
     s->count.work += PER_NONZERO * (double)s->sparse->start[s->ny];
 }
 
-/* Bring the matrix and its factors up to the present mode; new slopes in the same mode of Newton's are no other problem to solve.
- * 0 if it is singular. */
+/* Updates the matrix and its factors to the present mode; new slopes in the same mode of Newton's
+ * are not another problem to solve. Returns 0 if it is singular. */
 static int factor_chosen(perp__step *s, int *solves)
 {
     struct perp__sparse *m = s->sparse;
@@ -339,7 +344,8 @@ static int other_side(const perp__step *s, int p)
     return s->choice[p] ? s->pair[p].a : s->pair[p].b;
 }
 
-/* Do both belong to one contact with facets? Its pairs follow each other: first the slip speed's, then the facets'. */
+/* Do both belong to one contact with facets? Its pairs follow each other: first the slip speed's,
+ * then the facets'. */
 static int same_facets(const perp__step *s, int first, int p)
 {
     const perp_model *m = s->model;
@@ -348,7 +354,8 @@ static int same_facets(const perp__step *s, int first, int p)
            m->contact[contact].kind == PERP__CONTACT_FACETS;
 }
 
-/* How far the side of pair p that the mode does not hold at zero is below it; 0 where that is rounding. */
+/* How far the side of pair p that the mode does not hold at zero is below it; 0 where that is
+ * rounding. */
 static double violation(perp__step *s, int p, int *has_sizes)
 {
     int row = other_side(s, p);
@@ -368,7 +375,8 @@ static double row_at(const perp__step *s, int r)
     return sum;
 }
 
-/* May friction that slides at one bound of line p slide at the other at once? Where there is nothing between them. */
+/* May friction that slides at one bound of line p slide at the other at once? Where there is
+ * nothing between them. */
 static int is_thin(perp__step *s, int p, double off)
 {
     const double *factor = perp__step_row_units(s);
@@ -377,7 +385,8 @@ static int is_thin(perp__step *s, int p, double off)
     return width <= PERP_TOL_STEP * off * factor[s->pair[p].b];
 }
 
-/* The friction of pairs p, p + 1 holds, slides at lo, or at hi. Change that if it is violated. Returns whether it is. */
+/* The friction of pairs p, p + 1 holds, slides at lo, or at hi. Change that if it is violated.
+ * Returns whether it is. */
 static int switch_line(perp__step *s, int p, int change, int *has_sizes)
 {
     char *at_lo = s->choice + p, *at_hi = at_lo + 1; /* 0: f = lo; 1: f = hi */
@@ -401,8 +410,9 @@ static int switch_line(perp__step *s, int p, int change, int *has_sizes)
     return 1;
 }
 
-/* Change the sides of violated pairs: all of them, but of one contact only the slip speed's or else the worst facet's (two
- * facets that face the motion would both have to stop it); or the first. Returns how many were violated. */
+/* Changes the sides of violated pairs: all of them, but of one contact only the slip speed's or
+ * else the worst facet's (two facets that face the motion would both have to stop it); or the
+ * first. Returns the number of violated ones. */
 static int switch_sides(perp__step *s, int all)
 {
     int violated = 0, has_sizes = 0;
@@ -445,7 +455,8 @@ int perp__sparse_solve_columns(perp__step *s, double *x)
     return 1;
 }
 
-/* What the rows of the mode lack at y; returns the largest, in units in which their entries are near 1. */
+/* What the rows of the mode lack at y; returns the largest, in units in which their entries are
+ * near 1. */
 static double lack_of_mode(perp__step *s, double *lack)
 {
     const double *factor = perp__step_row_units(s);
@@ -483,7 +494,8 @@ static void begin_vars(perp__step *s)
         if (!isfinite(y[i])) y[i] = 0;
 }
 
-/* Where a step with the shifted mode left more than a part of what there was before, the shift is lowered. 0 if the mode is singular then. */
+/* If a step with the shifted mode left more than a part of the residual before it, lowers the
+ * shift. Returns 0 if the mode is singular then. */
 static int lower_shift(perp__step *s, double before, double now, int *solves)
 {
     if (now <= SHIFT_SLOW * before || s->sparse->shift <= SHIFT_LEAST) return 1;
@@ -491,8 +503,8 @@ static int lower_shift(perp__step *s, double before, double now, int *solves)
     return factor_chosen(s, solves);
 }
 
-/* Proximal steps (Rockafellar 1976): each lacks the shift times what the forces change, so that they converge to forces that obey the
- * mode, and of these to those near the former ones. */
+/* Proximal steps (Rockafellar 1976). Each has an error of the shift times the change of the forces.
+ * So they converge to forces of the mode, and of these to those near the former ones. */
 static int solve_shifted(perp__step *s, int *solves)
 {
     begin_vars(s);
@@ -538,8 +550,9 @@ int perp__sparse_stand(perp__step *s, char *choice)
     return has_solved;
 }
 
-/* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change within a step, and
- * with pivots of other slopes, to the last digit; and what is 0 comes out as 0. */
+/* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where
+ * slopes change within a step, and with pivots of other slopes, to the last digit; and what is 0
+ * comes out as 0. */
 static int solve_mode(perp__step *s, int is_near, int *solves)
 {
     double *y = s->ws + s->sym.y;
@@ -553,9 +566,10 @@ static int solve_mode(perp__step *s, int is_near, int *solves)
     return 1;
 }
 
-/* Interior points -------------------------------------------------------------------------------- */
+/* Interior points ------------------------------------------------------------------------------ */
 
-/* Condition p of Newton's matrix at the slacks x, z > 0 of its sides: x z = target, and each slack is its side. Returns what it lacks. */
+/* Condition p of Newton's matrix at the slacks x, z > 0 of its sides: x z = target, and each slack
+ * is its side. Returns its residual. */
 static double put_interior(perp__step *s, int p, double target)
 {
     const double *factor = perp__step_row_units(s);
@@ -670,8 +684,8 @@ static void find_mode_inside(perp__step *s, int *solves)
         if (s->on[p]) s->choice[p] = s->sparse->slack_a[p] > s->sparse->slack_b[p];
 }
 
-/* Do so few contacts press that a friction problem, which comes next, finds the mode for less than interior points? In a mode that has
- * not settled they are up to twice as many as in the end. */
+/* Do so few contacts press that a friction problem, which comes next, finds the mode for less than
+ * interior points? In a mode that has not settled they are up to twice as many as in the end. */
 static int is_for_friction(const perp__step *s)
 {
     int closed = 0;

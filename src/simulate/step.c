@@ -22,7 +22,8 @@ enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
 /* Where such a step gains nothing, so many roundings are all that is left. */
 #define NEARLY 100
 
-/* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
+/* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is
+ * regular. */
 enum { FRICTION_FROM = 200 };
 
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
@@ -219,7 +220,8 @@ static void take_slopes(perp__step *s)
     perp__sparse_slopes_changed(s);
 }
 
-/* Linearise at the present y, where the rows were evaluated: with the slopes of now, or those that A has. */
+/* Linearise at the present y, where the rows were evaluated: with the slopes of now, or those that
+ * A has. */
 static void linearise(perp__step *s, int anew)
 {
     const perp__tape *tape = &s->tape.coefficients;
@@ -253,7 +255,8 @@ static int coefficients_are_finite(const perp__step *s)
     return all_finite(s->c, (size_t)s->nrow) && all_finite(s->value, (size_t)s->row_start[s->nrow]);
 }
 
-/* Verification: the conditions as they were written (verdict.c), or linearised ------------------ */
+/* Verification: the conditions as they were written (verdict.c), or linearised
+ * ------------------ */
 
 /* The linearised rows, with the unknowns' sizes in s->sizes.own. */
 static perp__verdict judge_rows(perp__step *s)
@@ -282,7 +285,8 @@ static perp__verdict judge_rows(perp__step *s)
     return v;
 }
 
-/* Do the linearised rows hold by their own terms alone? Sizes of unknowns only help, and cost more. */
+/* Do the linearised rows hold by their own terms alone? Sizes of unknowns only help, and cost
+ * more. */
 static int rows_hold(const perp__step *s)
 {
     for (int i = 0; i < s->nequation; i++)
@@ -322,7 +326,8 @@ static void mode_key(perp__step *s)
     for (int p = 0; p < s->np; p++) s->cache.key[p] = s->on[p] ? s->choice[p] : 2;
 }
 
-/* The matrix of the mode s->cache.key: from the cache, or inverted now; without memory it counts as singular. */
+/* The matrix of the mode s->cache.key: from the cache, or inverted now; without memory it counts as
+ * singular. */
 static perp__mode *find_mode(perp__step *s)
 {
     size_t np = (size_t)s->np, ny = (size_t)s->ny;
@@ -372,7 +377,8 @@ static void apply_mode(perp__step *s, const perp__mode *m)
     }
 }
 
-/* One step of iterative refinement: y -= inverse (A y + c - (0, z)) over these rows, the last nz of which are z. */
+/* One step of iterative refinement: y -= inverse (A y + c - (0, z)) over these rows, the last nz of
+ * which are z. */
 static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 {
     const double *factor = perp__step_row_units(s);
@@ -389,8 +395,8 @@ static void refine(perp__step *s, const int *row, const double *inverse, int nz)
     }
 }
 
-/* The same; rows that change from step to step are solved to the last digit, since a force may be the difference of positions
- * divided by h^2. */
+/* The same; rows that change from step to step are solved to the last digit, since a force may be
+ * the difference of positions divided by h^2. */
 static void solve_mode(perp__step *s, perp__mode *m)
 {
     apply_mode(s, m);
@@ -503,7 +509,8 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
     return e;
 }
 
-/* Counted as pivots of all methods that were tried, which are half as quick as those of interior points with 8 unknowns. */
+/* Counted as pivots of all methods that were tried, which are half as quick as those of interior
+ * points with 8 unknowns. */
 static void solve_lcp(perp__step *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
     double n = lcp->n;
@@ -592,7 +599,8 @@ static perp__step_result judge_sparse(perp__step *s, perp__step_result result)
     return accept_or_not(s, &v, result);
 }
 
-/* The present mode's answer, by its own system: sparse factors, which the next step can use, too, or else the inverse. */
+/* The present mode's answer, by its own system: sparse factors, which the next step can use, too,
+ * or else the inverse. */
 static perp__step_result try_mode(perp__step *s, perp__step_result result)
 {
     perp__step_result tried = result;
@@ -665,7 +673,8 @@ static double row_size(const perp__step *s, int r, const double *x)
     return sum;
 }
 
-/* Mark the unknowns of row r, if all is set or one of them is marked. Returns 1 where that is new. */
+/* Mark the unknowns of row r, if all is set or one of them is marked. Returns 1 where that is
+ * new. */
 static int spread(const perp__step *s, int r, int all, char *mark)
 {
     int first = s->row_start[r], end = s->row_start[r + 1], is_new = 0;
@@ -677,8 +686,9 @@ static int spread(const perp__step *s, int r, int all, char *mark)
     return is_new;
 }
 
-/* Does u prove the step infeasible although q = c_w - W inv(T) c_T was rounded: u'q < 0 by more than that? What should be 0 in
- * inv(T) may be rounding of the largest unknown that the rows of u depend on, in units in which the entries of T are near 1. */
+/* Does u prove the step infeasible although q = c_w - W inv(T) c_T was rounded: u'q < 0 by more
+ * than that? Entries of inv(T) that should be 0 may be rounding of the largest unknown that the
+ * rows of u depend on, in units in which the entries of T are near 1. */
 static int outlasts_rounding(perp__step *s, const perp__elimination *e, const double *u)
 {
     int ny = s->ny;
@@ -751,7 +761,8 @@ static perp__step_result solve_anew(perp__step *s)
     return result;
 }
 
-/* The sparse answer, held to the same conditions as the dense one; with contacts, and with old slopes, Newton's next point tells. */
+/* The sparse answer, held to the same conditions as the dense one; with contacts, and with old
+ * slopes, Newton's next point tells. */
 static perp__step_result solve_sparse(perp__step *s)
 {
     if (!coefficients_are_finite(s))
@@ -764,7 +775,8 @@ static perp__step_result solve_sparse(perp__step *s)
     return judge_sparse(s, result);
 }
 
-/* In a stack elimination and pivoting, in a problem that is as singular, cost more than what comes next. */
+/* In a stack elimination and pivoting, in a problem that is as singular, cost more than what comes
+ * next. */
 static int is_left_to_contacts(const perp__step *s, const perp__step_result *result)
 {
     return s->newton.contacts_next && result->fault == PERP__SINGULAR;
@@ -796,8 +808,8 @@ static double row_value(const perp__step *s, int r)
     return s->ws[s->tape.coefficients.out[r]];
 }
 
-/* The rows at the present y, and the largest natural residual of the conditions as written, each in its unit: what Newton's steps must
- * reduce. */
+/* The rows at the present y, and the largest natural residual of the conditions as written, each in
+ * its unit: what Newton's steps must reduce. */
 static double evaluate_rows(perp__step *s)
 {
     perp__step_evaluate(s);
@@ -815,7 +827,8 @@ static double row_rounding(const perp__step *s, int r)
     return PERP_ROUNDING * terms;
 }
 
-/* The same where unknowns count with the sizes that they are judged by: at rest, where what is left is rounding itself. */
+/* The same with the sizes by which unknowns are judged: at rest, when the residual is rounding
+ * itself. */
 static double sized_rounding(const perp__step *s, int r)
 {
     return perp__step_row_amount(s, r, s->ws + s->sym.y).rounding;
@@ -830,7 +843,8 @@ static double times_rounding(const perp__step *s, int r, int is_zero, rounding_o
     return x == 0 || (!is_zero && x > 0) ? 0 : fabs(x) / rounding(s, r);
 }
 
-/* The same of the worst of all conditions: at most 1 where Newton's iteration cannot gain any more. */
+/* The same of the worst of all conditions: at most 1 where Newton's iteration cannot gain any
+ * more. */
 static double times_rounding_of_all(const perp__step *s, rounding_of *rounding)
 {
     double worst = 0;
@@ -881,8 +895,9 @@ static int holds(perp__step *s, progress *p, double tol)
     return p->v.error <= tol;
 }
 
-/* After a full step that gained something: is that all that rounding allows? If not, slopes of now are worth their cost unless the
- * old ones, which made the residual so much smaller, reach rounding in three more steps. */
+/* After a full step with progress: is that all that rounding allows? If not, present slopes are
+ * worth their cost, unless the old ones, which reduced the residual so much, reach rounding in
+ * three more steps. */
 static int is_at_rounding(perp__step *s, progress *p)
 {
     double ratio = p->residual / p->before;
@@ -895,8 +910,8 @@ static int is_at_rounding(perp__step *s, progress *p)
     return p->off <= 1 && holds(s, p, perp__shifts_modes(s) ? PERP_AMPLY * s->tol : s->tol);
 }
 
-/* With contacts, where the next step would take slopes of now: what a step with old ones left may be rounding all the same, or become
- * that by one more, which costs a tenth. */
+/* With contacts, when the next step would take present slopes: the residual of a step with old ones
+ * may be rounding all the same, or become that by one more, which costs a tenth. */
 static int may_do_with_old_slopes(perp__step *s, progress *p)
 {
     double before = p->error;
@@ -906,14 +921,14 @@ static int may_do_with_old_slopes(perp__step *s, progress *p)
     return p->error <= PERP_AMPLY * s->tol || !p->anew;
 }
 
-/* The full step that solve_affine made with old slopes is taken where it gains; else the next has new ones. Is the iteration at its
- * end? */
+/* The full step that solve_affine made with old slopes is taken where it gains; else the next has
+ * new ones. Is the iteration at its end? */
 static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
 {
     p->residual = evaluate_rows(s);
     if (p->residual == 0) return holds(s, p, s->tol);
-    int gains = p->residual <= SLOW * p->before,
-        reaches = p->gain <= PERP_STEP_FELL; /* so much that what is left now is rounding */
+    /* by so much that the residual is now rounding */
+    int gains = p->residual <= SLOW * p->before, reaches = p->gain <= PERP_STEP_FELL;
     p->gain = p->residual / p->before;
     if (gains && is_at_rounding(s, p)) return 1;
     if (gains && !p->anew) return 0;
@@ -927,7 +942,8 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
     return (reaches || p->off <= NEARLY) && holds(s, p, PERP_AMPLY * s->tol);
 }
 
-/* Go as far to the linearised solution as the residual falls. Is the iteration at its end, for better or worse? */
+/* Go as far to the linearised solution as the residual falls. Is the iteration at its end, for
+ * better or worse? */
 static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double *full, int is_late)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
@@ -947,8 +963,9 @@ static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double
     return alpha == 1 && is_at_rounding(s, p);
 }
 
-/* With contacts the step is taken whole: one that closes lets the residual rise for a step. It is the end where what is left is far below the
- * tolerance, or holds and does not become less. */
+/* With contacts the step is taken whole: a closing one lets the residual rise for a step. The
+ * iteration ends if the residual is far below the tolerance, or the conditions hold and it does not
+ * decrease. */
 static int ends_with_whole_step(perp__step *s, progress *p)
 {
     double before = p->error;
@@ -958,9 +975,10 @@ static int ends_with_whole_step(perp__step *s, progress *p)
     return p->error <= PERP_AMPLY * s->tol || (is_below && !(p->error < 0.5 * before));
 }
 
-/* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there as far as the natural residual
- * falls. It ends after a full step, so that what the last mode fixes is exact, where each condition holds to its rounding; or where
- * a full step no longer improves a point that holds. */
+/* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there
+ * as far as the natural residual falls. It ends after a full step, so that the conditions of the
+ * last mode are exact, if each condition holds to its rounding; or if a full step no longer
+ * improves a point that holds. */
 static perp__step_result iterate_newton(perp__step *s, int limit)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
@@ -984,7 +1002,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
         perp__step_result affine = solve_affine(s);
         solves += affine.solves;
         p.anew = 1;
-        if (affine.outcome != PERP_SOLVED) { /* what it left in y is no answer */
+        if (affine.outcome != PERP_SOLVED) { /* its y is no answer */
             memcpy(y, base, bytes);
             p.residual = evaluate_rows(s);
             ends = is_anew;
@@ -1009,8 +1027,8 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     return result;
 }
 
-/* The same, but the linearised conditions are solved as a friction problem, whole steps only: for contacts that say the same
- * thing several times over, where no mode has a regular matrix. */
+/* The same, but the linearised conditions are solved as a friction problem, whole steps only: for
+ * redundant contacts, where no mode has a regular matrix. */
 static perp__step_result iterate_cones(perp__step *s)
 {
     enum { MAX_ITERATIONS = 30, MAX_IDLE = 6 };
@@ -1045,8 +1063,8 @@ static perp__step_result iterate_cones(perp__step *s)
     return result;
 }
 
-/* Before the first step nothing is known of the vars: 0, but for those that equations define, as far as these have values. A
- * product of two that are 0 would have no derivative there. */
+/* Before the first step nothing is known of the vars: 0, but for those that equations define, as
+ * far as these have values. A product of two that are 0 would have no derivative there. */
 static void begin_vars(perp__step *s)
 {
     enum { PASSES = 100 };
@@ -1087,13 +1105,15 @@ static int roots_are_finite(const perp__step *s, const int *out, int n)
     return a - a == 0;
 }
 
-/* From h up to the unknowns: all that is asked is made of these, and of parameters, with which nothing rests. */
+/* From h up to the unknowns: all that is asked is made of these, and of parameters, with which
+ * nothing rests. */
 static size_t asked_bytes(const perp__step *s)
 {
     return perp__step_symbols(s) - SYM_H * sizeof(double);
 }
 
-/* The same of guards, rows and conditions as they were written, at the present y; assigned vars need only have a value. */
+/* The same of guards, rows and conditions as they were written, at the present y; assigned vars
+ * need only have a value. */
 static int all_is_as_before(perp__step *s)
 {
     const perp__tape *rows = &s->tape.coefficients, *check = &s->tape.check,
@@ -1112,7 +1132,8 @@ static int all_is_as_before(perp__step *s)
     return same & roots_are_as_before(s, guards, 0, guards->nout, before + check->nout);
 }
 
-/* The last step moved nothing: where this one asks the same of the same numbers, they are its answer, too, and judged as they were. */
+/* The last step moved nothing: where this one asks the same of the same numbers, they are its
+ * answer, too, and judged as they were. */
 static int is_at_rest(perp__step *s, perp__step_result *result)
 {
     if (!s->newton.rests || s->tape.held) return 0;
@@ -1138,15 +1159,16 @@ static void note_rest(perp__step *s, const perp__step_result *result)
                                         .off = result->off};
 }
 
-/* What has failed is not tried in 1, 3, 7, ... steps, at most in 2^most - 1, and in so many again while it does not succeed. */
+/* After a failure no attempt is made in 1, 3, 7, ... steps, at most in 2^most - 1, and again in so
+ * many until one succeeds. */
 static void has_failed(perp__patience *p, int most)
 {
     p->failures += p->failures < most;
     p->wait = (1 << p->failures) - 1;
 }
 
-/* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones, and these at once in the following steps
- * while the same sides stay zero, and in some more. */
+/* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones. These then
+ * come first in the following steps as long as the same sides stay zero, and in some more. */
 static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int is_first)
 {
     enum { MAX_ITERATIONS = 12 };
@@ -1189,9 +1211,10 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     return result;
 }
 
-/* Modes of contacts that are redundant leave velocities of 1e-18 in a stack that stands. It stands where 0 holds as well, and the
- * next steps are at rest; where they are not, it waits: 0 may not hold. While the load changes nothing comes to rest, and there is no
- * trial but one in 63 steps: forces that are not unique may change, too. */
+/* Modes of contacts that are redundant leave velocities of 1e-18 in a stack that stands. It stands
+ * where 0 holds as well, and the next steps are at rest; where they are not, it waits: 0 may not
+ * hold. While the load changes nothing comes to rest, and there is no trial but one in 63 steps:
+ * forces that are not unique may change, too. */
 static void try_rest(perp__step *s, perp__step_result *result)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
@@ -1230,8 +1253,8 @@ static void guess(perp__step *s)
         for (int j = 0; j < s->nx; j++) y[j] += s->newton.move[k * s->nx + j];
 }
 
-/* Newton from where the last step leads to; where that fails, from its end, and with the vars moved away from where they were,
- * since a derivative may vanish there (x^2 = 1 from x = 0). */
+/* Newton from the extrapolation of the last step. If that fails, from its end, and with the vars
+ * moved away from their values, since a derivative may vanish there (x^2 = 1 from x = 0). */
 static perp__step_result newton_from(perp__step *s, int *solves)
 {
     enum { MAX_ITERATIONS = 50 };
@@ -1251,8 +1274,8 @@ static perp__step_result newton_from(perp__step *s, int *solves)
     return result;
 }
 
-/* With exact cones, many unknowns, and where contacts were redundant in the last step, contacts come before the dense path; else
- * where Newton fails. On failure y is as before. */
+/* With exact cones, many unknowns, and where contacts were redundant in the last step, contacts
+ * come before the dense path; else where Newton fails. On failure y is as before. */
 static perp__step_result solve_newton(perp__step *s)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);

@@ -141,23 +141,25 @@ typedef struct perp__changes {
     const int *param, *input;
 } perp__changes;
 
-/* Parameters of the model that are symbols behind the n others; all that are not are numbers. What depends on them alone, and in an
- * affine model on the length of the step, has a tape of its own, which is evaluated when their values are put in. */
+/* Parameters of the model that are symbols after the n others; all others are numbers. Values of
+ * them alone, and in an affine model of the length of the step, have a tape of their own, evaluated
+ * when they are set. */
 typedef struct perp__varied {
     int n, *param;
     perp__tape tape;
     int nentry, *entry; /* nonzeros of A that come from it: its first outputs */
 } perp__varied;
 
-/* Vars that an equation sets (assigned.c), in an order in which none comes before what it is made of. They are no unknowns; their
- * values have symbols behind those of the unknowns. */
+/* Vars that an equation sets (assigned.c), in an order in which none comes before what it is made
+ * of. They are no unknowns; their values have symbols behind those of the unknowns. */
 typedef struct perp__assigned {
     int n, *var, *equation; /* of the model */
     int nread;              /* the others are not read by any condition, nor by these */
     int root;               /* the first of their values among the roots of the conditions */
 } perp__assigned;
 
-/* The first symbols of the workspace: t, t_pre, h, theta, pre states, tables now and before, unknowns, assigned vars; n in all. */
+/* The first symbols of the workspace: t, t_pre, h, theta, pre states, tables now and before,
+ * unknowns, assigned vars; n in all. */
 typedef struct perp__symbols {
     int pre, table, table_pre, y, n;
     int *var_at; /* var of the model -> its symbol, counted from y */
@@ -166,8 +168,8 @@ typedef struct perp__symbols {
     perp__assigned assigned;
 } perp__symbols;
 
-/* The model's inputs that are tables, or set by the caller. What the model says of the latter, where that is a function of time, is a
- * tape: their values at the end of the step, and before it. */
+/* The model's inputs that are tables, or set by the caller. If the model gives the latter as
+ * functions of time, these are a tape: their values at the end of the step, and before it. */
 typedef struct perp__tables {
     int n, *input, *hint;
     int *is_set;  /* n: may the caller set it? */
@@ -305,14 +307,16 @@ static inline int perp__shifts_modes(const perp__step *step)
     return step->sparse && step->newton.sparse_only;
 }
 
-/* So many that elimination and pivoting cost more than shifted modes where contacts say the same thing several times over? */
+/* So many that elimination and pivoting cost more than shifted modes where contacts say the same
+ * thing several times over? */
 static inline int perp__has_many_contacts(const perp__step *step)
 {
     enum { FEW = 8 };
     return step->sparse && step->model->ncontact > FEW;
 }
 
-/* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */
+/* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two
+ * rows on; -1 if it belongs to none. */
 static inline int perp__cone_row(const perp__step *step, int equation)
 {
     if (equation >= step->nown || perp__cone_of(step->model, step->marks.equation[equation]) < 0)
@@ -326,7 +330,8 @@ static inline int perp__cone_row(const perp__step *step, int equation)
 int perp__problem_build(perp__step *step, const perp_model *model, const perp__changes *changes);
 void perp__problem_clear(perp__step *step);
 
-/* layout.c; the parameters that may change are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
+/* layout.c; the parameters that may change are symbols of the step, in the workspace from
+ * perp__step_parameter(step, 0) on. */
 perp_status perp__step_create(perp__step *step, const perp_model *model,
                               const perp_simulation_options *options, const perp__changes *changes,
                               perp_diag *diag);
@@ -335,7 +340,8 @@ const char *perp__step_compiler(const perp__step *step);
 /* Another of the same problem, without what its steps left behind. */
 perp_status perp__step_share(perp__step *step, const perp__step *of,
                              const perp_simulation_options *options);
-/* Another, of length h, to judge instants by: in its conditions pre(x) is x. PERP_ERR_UNAVAILABLE: the model has changed since the step was made. */
+/* Another, of length h, to judge instants by: in its conditions pre(x) is x. PERP_ERR_UNAVAILABLE:
+ * the model has changed since the step was made. */
 perp_status perp__step_create_limit(perp__step *step, const perp__step *of, double h);
 void perp__step_clear(perp__step *step);
 
@@ -345,8 +351,8 @@ int perp__equation_row(const perp__step *step, int equation);
 /* What the problem was made of: numbers. */
 const double *perp__step_key(const perp__step *step, size_t *n);
 
-/* The varied parameters of the model as they are now; what depends on those in the workspace, and on step->h; the same, and forget what
- * factors there are. */
+/* The present values of the model's varied parameters; the values that depend on those in the
+ * workspace, and on step->h; the same, and discards all factors. */
 void perp__step_take_parameters(perp__step *step);
 void perp__step_put_varied(perp__step *step);
 void perp__step_revalue(perp__step *step);
@@ -354,21 +360,23 @@ void perp__step_revalue(perp__step *step);
 /* The conditions as they were written, at the present symbols. */
 void perp__step_evaluate(perp__step *step);
 
-/* The bytes of all symbols up to the unknowns: from these a step begins. Assigned vars come after them, and are what perp__step_assign
- * made them last. */
+/* The bytes of all symbols up to the unknowns: from these a step begins. Assigned vars come after
+ * them, and are what perp__step_assign made them last. */
 static inline size_t perp__step_symbols(const perp__step *step)
 {
     return (size_t)(step->sym.y + step->ny) * sizeof(double);
 }
 
-/* assigned.c: which they are. 0 when memory is out. And (problem.c): put their values in the workspace, after the evaluation of the
- * conditions at the present point. */
+/* assigned.c: which they are. Returns 0 when memory is out. And (problem.c): put their values in
+ * the workspace, after the evaluation of the conditions at the present point. */
 int perp__assigned_find(perp__assigned *assigned, const perp_model *model);
 void perp__step_assign(perp__step *step);
 
-/* The rows and outputs of a step (nrow, one an output, then one an assigned var) in terms of the workspace's symbols, and the states' initial values,
- * with these parameters of the model as further symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the
- * caller's, also on failure. bounds: those of the guards, nullable; the caller's, too. 0 when memory is out. */
+/* The rows and outputs of a step (nrow, one an output, then one an assigned var) in terms of the
+ * workspace's symbols, and the states' initial values. These parameters of the model are further
+ * symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the caller's, also on
+ * failure. bounds: those of the guards, nullable; the caller's, too. Returns 0 when memory is
+ * out. */
 int perp__step_formulas(const perp__step *step, const int *param, int nparam, perp__graph *graph,
                         perp_expr *row, perp_expr *output, perp_expr *initial,
                         perp__guard_bounds *bounds);
@@ -385,21 +393,22 @@ void perp__reduced_clear(perp_model *model);
 perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const perp__step *step,
                                       const char *out);
 
-/* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return. 0
- * if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or *bad_row >= 0 for
- * a row that depends on other fixed rows. work and iwork hold perp__sides_doubles and
- * perp__sides_ints. */
+/* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return.
+ * Returns 0 if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or
+ * *bad_row >= 0 for a row that depends on other fixed rows. work and iwork hold perp__sides_doubles
+ * and perp__sides_ints. */
 int perp__choose_sides(perp__step *step, const char *on, char *side, char *bad, int *bad_row,
                        double *work, int *iwork);
 size_t perp__sides_doubles(int ny);
 
-/* Units of the unknowns (ny), powers of two, and factors of the rows (nrow), with which the entries of all rows are near 1: entry
- * times the unknown's unit times the row's factor. Those of the first linearisation. What depends on sizes is decided in them, so
- * that it does not depend on the units of the model. */
+/* Units of the unknowns (ny), powers of two, and factors of the rows (nrow). With them the entries
+ * of all rows are near 1: entry times the unknown's unit times the row's factor. Those of the first
+ * linearisation. Decisions by size are made in them, so that they do not depend on the units of the
+ * model. */
 const double *perp__step_units(perp__step *step);
 const double *perp__step_row_units(perp__step *step);
-/* The largest unknown in its unit, above 0: what beside it is rounding is nothing. With no floor of its own, which would be one size
- * in metres and another in microns. */
+/* The largest unknown in its unit, above 0: what beside it is rounding is nothing. With no floor of
+ * its own, which would be one size in metres and another in microns. */
 double perp__step_reach(perp__step *step);
 void perp__step_units_by_largest(perp__step *step); /* from now on, of the present entries */
 size_t perp__sides_ints(int ny, int np);
@@ -416,8 +425,9 @@ typedef enum perp__step_fault {
     PERP__UNDECIDED,        /* it holds only by numbers so large that rounding decides */
     PERP__BELOW_RESOLUTION, /* the first step moves nothing, though rates are not 0 */
     PERP__NOT_PASSED,       /* an event, or the time up to it (events.c) */
-    PERP__UNRESOLVED, /* parts of a step that are as short as they may be do not end (parts.c) */
-    PERP__LINEARISED /* the conditions, linearised where Newton's iteration stands, have no solution */
+    PERP__UNRESOLVED, /* parts of a step at their least length do not end (parts.c) */
+    /* the conditions, linearised where Newton's iteration stands, have no solution */
+    PERP__LINEARISED
 } perp__step_fault;
 
 int perp__marks_allocate(perp__step *step);
@@ -431,50 +441,59 @@ perp__verdict perp__step_verify(perp__step *step);
 perp__verdict perp__step_judge(perp__step *step, double sure);
 perp__verdict perp__step_judge_with(perp__step *step, perp__step *part, const int *root);
 
-/* The largest natural residual, each condition in the unit of its row: for Newton's line search. After their evaluation. */
+/* The largest natural residual, each condition in the unit of its row: for Newton's line search.
+ * After their evaluation. */
 double perp__step_residual(perp__step *step);
 
-/* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|, or up to rounding? That is cheap, and sure; else
- * find what unknowns are judged by, then the row with its scale and rounding. And the rounding that there is at least. */
+/* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|, or up to
+ * rounding? That is cheap, and sure; else find what unknowns are judged by, then the row with its
+ * scale and rounding. And the rounding that there is at least. */
 double perp__step_row_rounding(const perp__step *step, int r);
 int perp__step_row_holds(const perp__step *step, int r, double tol, int is_zero);
 void perp__step_size(perp__step *step);
 perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);
 
-/* After the solution of the rows row[ny] of a mode (NULL: of others): what one of them holds at a bound (a force at 0) is put there, then vars that
- * equations define (x = ...) come from the other unknowns. A solve leaves both with the rounding of the rows they act in. */
+/* After the solution of the rows row[ny] of a mode (NULL: of others). Values that one of them holds
+ * at a bound (a force at 0) are set there, then vars that equations define (x = ...) come from the
+ * other unknowns. A solve leaves both with the rounding of the rows they are in. */
 void perp__step_settle(perp__step *step, const int *row);
 
-/* The same as a list: the row and the unknown of each substitution, in order (2 * (ny + ndefined) ints). How many is returned. Writes over
- * the unknowns. */
+/* The same as a list: the row and the unknown of each substitution, in order (2 * (ny + ndefined)
+ * ints). How many is returned. Writes over the unknowns. */
 int perp__step_settling(perp__step *step, const int *row, int *order);
 
-/* perp__step_settle, where rows stay by this list of n, which is for these rows and no others; n < 0: it is made. */
+/* perp__step_settle, where rows stay by this list of n, which is for these rows and no others; n <
+ * 0: it is made. */
 void perp__step_settle_again(perp__step *step, const int *row, int *order, int *n);
 
-/* Is all that forces move 0, but for what the solution of a mode leaves, and not all of it exactly? */
+/* Is all that forces move 0, but for what the solution of a mode leaves, and not all of it
+ * exactly? */
 int perp__step_stands(perp__step *step);
 
 /* Have vars, forces among them, another value than at the start? By more than rounding. */
 int perp__step_is_loaded_anew(perp__step *step, const double *start);
 
-/* Put 0 there, the other states where that leaves them, and into lack (ny) what the equations of forces lack. Returns the largest. */
+/* Put 0 there, the other states where that leaves them, and into lack (ny) what the equations of
+ * forces lack. Returns the largest. */
 double perp__step_stand(perp__step *step, double *lack);
 
-/* The vars that equations define (x = ...), from the rows of these as they are linearised now. Returns whether one changed. */
+/* The vars that equations define (x = ...), from their rows as linearised now. Returns whether one
+ * changed. */
 int perp__step_define(perp__step *step);
 
-/* After a solved step from the states `start`: does none move, although a rate is not 0? Then each increment was lost beside the state that it is
- * added to. */
+/* After a solved step from the states `start`: does none move, although a rate is not 0? Then each
+ * increment was lost beside the state that it is added to. */
 int perp__step_moves_nothing(perp__step *step, const double *start);
 
-/* After perp__step_verify: are there unknowns so much larger than all data that rounding decides? Then nothing is verified. */
+/* After perp__step_verify: are there unknowns so much larger than all data that rounding decides?
+ * Then nothing is verified. */
 int perp__step_has_grown(perp__step *step);
 /* The item of sizes.grown; NULL: it is none of the model's. */
 const perp__item *perp__step_grown(const perp__step *step);
 
-/* Does an equation of the model only miss a scale, since all its terms vanish with one unknown? The name of that, and the scale with which the
- * equation would hold at the present point, no more than the unknown's usual size; else NULL. */
+/* Does an equation of the model only miss a scale, since all its terms vanish with one unknown? The
+ * name of that, and the scale with which the equation would hold at the present point, no more than
+ * the unknown's usual size; else NULL. */
 const char *perp__step_unscaled(perp__step *step, int condition, double *scale);
 
 typedef struct perp__step_result {
@@ -510,8 +529,8 @@ int perp__step_undetermined(const perp__step *step, const char *is_open, char *v
  * step that was solved last? */
 int perp__contacts_find(perp__step *step, const perp_model *model);
 int perp__contacts_closed(const perp__step *step);
-/* Whatever the method: which side of each pair, 1 or 2, is made of positions alone (side: npair), and which equations are (nequation). 0 when
- * memory is out. */
+/* For all methods: which side of each pair, 1 or 2, contains positions alone (side: npair), and
+ * which equations do (nequation). Returns 0 when memory is out. */
 int perp__positions_find(const perp_model *model, char *side, char *equation);
 
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
@@ -524,7 +543,8 @@ int perp__sparse_is_shifted(const perp__step *step); /* is the present mode? */
 int perp__sparse_stand(perp__step *step, char *choice);
 void perp__sparse_slopes_changed(perp__step *step);
 void perp__sparse_pass(perp__step *step, perp__pass *pass);
-/* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
+/* Bring the factors up to the sides in `choice` and the guards in `on`. Returns 0 if that matrix is
+ * singular. */
 int perp__sparse_factor_mode(perp__step *step);
 /* y of the present mode, from its rows alone; 0 if it is singular. */
 int perp__sparse_apply_mode(perp__step *step);
@@ -534,18 +554,20 @@ int perp__sparse_solve_rows(perp__step *step, double *x,
 int perp__sparse_solve_columns(perp__step *step, double *x); /* by the transposed ones */
 int perp__sparse_refine(perp__step *step); /* once, by the factors of the last mode */
 
-/* Factor the matrix that has this row for each condition (ny; each must be one that the condition
- * can take), with the pivots of the last factors where they are of the same rows (has_pivots) and serve. 0 if it is singular. */
+/* Factors the matrix that has this row for each condition (ny; each must be one that the condition
+ * can take). It uses the pivots of the last factors if they are of the same rows (has_pivots) and
+ * good enough. Returns 0 if it is singular. */
 int perp__sparse_factor(perp__step *step, const int *row, int has_pivots);
 
-/* cones.c: one linearised step by a method of perp/friction.h (0 .. PERP__CONE_METHODS-1, ever more patient). Goes to the
- * solution of the conditions linearised at the present y, or near it if not *solved; 0 if there is nowhere to go. The answer is
- * not verified. again: the same step in time as the last call, whose pivots may serve. */
+/* cones.c: one linearised step by a method of perp/friction.h (0 .. PERP__CONE_METHODS-1, ever more
+ * patient). Goes to the solution of the conditions linearised at the present y, or near it if not
+ * *solved; 0 if there is nowhere to go. The answer is not verified. again: the same step in time as
+ * the last call, whose pivots may serve. */
 enum { PERP__CONE_METHODS = 2 };
 int perp__cones_step(perp__step *step, int method, int again, int *solved);
 void perp__cones_free(perp__step *step);
 
-/* Take the room of a place of the caches. 0 when memory is out. */
+/* Take the room of a place of the caches. Returns 0 when memory is out. */
 int perp__step_has_mode(perp__step *step, perp__mode *mode);
 int perp__step_has_elimination(perp__step *step, perp__elimination *elimination);
 
@@ -558,36 +580,39 @@ void perp__step_fill(perp__step *step); /* the full matrix from the nonzeros, fo
 
 perp__step_result perp__step_solve(perp__step *step);
 
-/* Forget what earlier steps left behind: the next one is solved as if it were the first; or only the matrices, as for other values
- * of parameters. */
+/* Discards the data of earlier steps: the next one is solved as if it were the first; or only the
+ * matrices, as for other values of parameters. */
 void perp__step_forget(perp__step *step);
 void perp__step_forget_factors(perp__step *step);
 
-/* For derivatives of a solved step (sensitivity.c): linearise a step that is not affine at its solution; and the linear map
- * of the present sides, dense. NULL: singular, or there is no dense path. */
+/* For derivatives of a solved step (sensitivity.c): linearise a step that is not affine at its
+ * solution; and the linear map of the present sides, dense. NULL: singular, or there is no dense
+ * path. */
 void perp__step_linearise(perp__step *step);
 const perp__mode *perp__step_mode(perp__step *step);
 
-/* simulate.c: after perp_model_set, take up the values of the parameters that may change, and say what creation would have said of
- * them. */
+/* simulate.c: after perp_model_set, takes the values of the parameters that may change, and gives
+ * the messages that creation would have given. */
 perp_status perp__simulation_revalue(perp_simulation *simulation, double from, long steps,
                                      perp_diag *diag);
 
-/* simulate.c: another simulation of its model, in whose first step there is no need to look for sides that determine it. */
+/* simulate.c: another simulation of its model, in whose first step there is no need to look for
+ * sides that determine it. */
 perp_status perp__simulation_create_like(const perp_simulation *simulation,
                                          const perp_simulation_options *options,
                                          perp_simulation **like, perp_diag *diag);
 
-/* simulate.c: begin again at time `from` for so many steps, with the initial states and input tables that the model has now; its parameters
- * stay those of the creation. */
+/* simulate.c: restarts at time `from` for so many steps, with the initial states and input tables
+ * that the model has now; its parameters stay those of the creation. */
 void perp__simulation_restart(perp_simulation *simulation, double from, long steps);
 
-/* on: np, which guards would be on in a step that begins at t with the present states. scratch: nx. */
+/* on: np, which guards would be on in a step that begins at t with the present states. scratch:
+ * nx. */
 void perp__step_guards(perp__step *step, double t, char *on, double *scratch);
 
 /* For the checks: evaluate everything at the present symbols and eliminate, with all guards on if
- * asked. NULL if no sides could be chosen; then step->newton.bad and *bad_row tell which pairs or which
- * row. */
+ * asked. NULL if no sides could be chosen; then step->newton.bad and *bad_row tell which pairs or
+ * which row. */
 perp__elimination *perp__step_prepare(perp__step *step, int all_on, int *bad_row);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which forces nothing determines while all contacts are closed and stick: those in the null space of the conditions that
- * then hold, by elimination with complete pivoting. */
+/* The forces that are not determined while all contacts are closed and stick: those in the null
+ * space of the conditions that then hold, by elimination with complete pivoting. */
 
 #include "base/tol.h"
 #include "linalg/dense.h"
@@ -18,7 +18,8 @@ static int is_var(const perp__step *s, perp_expr e)
     return 0;
 }
 
-/* The row that is 0 in pair p while its contact is closed: the side that is no force; while it sticks: no slip either way. */
+/* The row that is 0 in pair p while its contact is closed: the side that is no force; while it
+ * sticks: no slip either way. */
 static int closed_row(const perp__step *s, int p)
 {
     const perp__pair *pair = &s->model->pair[s->pair[p].of];
@@ -27,7 +28,7 @@ static int closed_row(const perp__step *s, int p)
     return is_var(s, pair->a) || !is_var(s, pair->b) ? s->pair[p].b : s->pair[p].a;
 }
 
-/* The conditions row by row, each of largest entry 1. 0 if one is not finite. */
+/* The conditions row by row, each of largest entry 1. Returns 0 if one is not finite. */
 static int fill(const perp__step *s, const char *is_open, double *B)
 {
     size_t ny = (size_t)s->ny;
@@ -45,7 +46,8 @@ static int fill(const perp__step *s, const char *is_open, double *B)
     return 1;
 }
 
-/* B becomes [U R] under a permutation of its columns, U unit upper triangular, by rows; returns the rank. */
+/* B becomes [U R] under a permutation of its columns, U unit upper triangular, by rows; returns the
+ * rank. */
 static int eliminate(int n, double *B, int *column)
 {
     int rank = 0;

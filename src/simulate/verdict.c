@@ -1,5 +1,6 @@
-/* Do the conditions of a step hold as they were written? Each is judged on a scale of its own (docs/adr/008-verdicts.md): first by
- * what is cheap and sure, and only where that does not decide by the terms that it is made of. */
+/* Do the conditions of a step hold as they were written? Each is judged on a scale of its own
+ * (docs/adr/008-verdicts.md): first by a cheap and sure test, and only if that does not decide by
+ * its terms. */
 
 #include "base/tol.h"
 #include "simulate/step.h"
@@ -137,16 +138,16 @@ void perp__verdict_free(perp__step *s)
 
 /* Scales ---------------------------------------------------------------------------------------- */
 
-/* What unknown j counts with among terms: |y_j|, but of a state, or of a var that an equation defines, the size that it is judged
- * by where that is larger, since it may be a difference that cancelled. */
+/* The magnitude of unknown j in terms: |y_j|. But of a state, or of a var that an equation defines,
+ * the size by which it is judged if that is larger, since it may be a difference that cancelled. */
 static double size_of(const perp__step *s, int j)
 {
     double size = fabs(s->ws[s->sym.y + j]);
     return (j < s->nx || s->marks.defined[j]) && s->sizes.own[j] > size ? s->sizes.own[j] : size;
 }
 
-/* What rounding in unknown j is counted of: of a state the largest that it has been, since a velocity that came down from 1 m/s to
- * 1e-23 is known to 1e-16. */
+/* The magnitude of unknown j for its rounding: of a state its largest so far, since a velocity that
+ * came down from 1 m/s to 1e-23 is known to 1e-16. */
 static double rounded_size(const perp__step *s, int j)
 {
     double size = size_of(s, j);
@@ -178,8 +179,8 @@ static double left_for(const perp__step *s, int j, double a, double sum)
     return left > 0 ? left / a : 0 / a;
 }
 
-/* A var that an equation defines, x = ..., has the size of what it is set to; in an order in which none comes before what it
- * uses. */
+/* A var that an equation defines, x = ..., has the size of its expression; in an order in which
+ * none comes before those it uses. */
 static void size_definitions(perp__step *s)
 {
     for (int d = 0; d < s->marks.ndefined; d++) {
@@ -203,7 +204,8 @@ static void leave_least(const perp__step *s, const perp__entries *list, double *
     }
 }
 
-/* A state has the size of |pre| and of what its rate adds. Twice, since a position takes that of its velocity. */
+/* A state has the size of |pre| and of what its rate adds. Twice, since a position takes that of
+ * its velocity. */
 static void size_states(perp__step *s)
 {
     const double *pre = s->ws + s->sym.pre;
@@ -216,8 +218,8 @@ static void size_states(perp__step *s)
     }
 }
 
-/* Another var, a force, is judged by the least that the other terms of an equation allow; one that stands in no equation by those
- * of the sides it stands in. */
+/* Another var, a force, is judged by the least that the other terms of an equation allow; one in no
+ * equation by those of the sides it is in. */
 static void size_forces(perp__step *s)
 {
     for (int j = s->nx; j < s->ny; j++)
@@ -227,7 +229,8 @@ static void size_forces(perp__step *s)
         if (isinf(s->sizes.own[j])) s->sizes.own[j] = 0;
 }
 
-/* Friction can be as large as its bound, also where it is not: what it acts on is judged by that. */
+/* Friction can be as large as its bound, also if it is not: the velocities it acts on are judged by
+ * that. */
 static void size_friction(perp__step *s)
 {
     const perp_model *m = s->model;
@@ -247,8 +250,9 @@ static void size_nothing(perp__step *s)
     memset(s->sizes.own, 0, (size_t)s->ny * sizeof(double));
 }
 
-/* By what each unknown is judged, s->sizes.own: sizes go from data to definitions (forces to torques), to states, to what is defined by
- * these (velocities of contacts, gaps). By the rows as they were last linearised: sizes need no more. */
+/* The size by which each unknown is judged, s->sizes.own. Sizes go from data to definitions (forces
+ * to torques), to states, to values defined by these (velocities of contacts, gaps). By the rows as
+ * they were last linearised: sizes need no more. */
 void perp__step_size(perp__step *s)
 {
     size_nothing(s);
@@ -269,9 +273,10 @@ static void scale_equations(perp__step *s)
         s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
 }
 
-/* The terms of all conditions at the present point, after the evaluation of s->tape.check: those of equations as they are, or as declared scales
- * make them; sides of pairs, and rounding, count unknowns with their sizes. Without pairs both are one pass: no scale comes of rounding, nor
- * rounding of scales. */
+/* The terms of all conditions at the present point, after the evaluation of s->tape.check.
+ * Equations have their own terms, or those of declared scales; sides of pairs, and rounding, count
+ * unknowns with their sizes. Without pairs both are one pass: no scale comes from rounding, nor
+ * rounding from scales. */
 static void find_terms(perp__step *s)
 {
     const perp__tape *check = &s->tape.check;
@@ -294,7 +299,7 @@ static void find_terms(perp__step *s)
     if (!has_sides) scale_equations(s);
 }
 
-/* Row r for unknown j: y_j = -(c + the others) / its coefficient. 0 where that is 0. */
+/* Row r for unknown j: y_j = -(c + the others) / its coefficient. Returns 0 where that is 0. */
 static int solve_row_for(perp__step *s, int r, int j)
 {
     double *y = s->ws + s->sym.y, sum = s->c[r], own = 0;
@@ -318,8 +323,8 @@ static int unknown_in(const perp__step *s, int r, const char *known)
     return last;
 }
 
-/* What the rows of a mode determine one after the other: a force that is 0, the torque that it is part of, the velocity. order (nullable): the
- * row and the unknown of each, how many is returned. */
+/* Unknowns that the rows of a mode determine one after the other: a force that is 0, its torque,
+ * the velocity. order (nullable): the row and the unknown of each; returns their number. */
 static inline int substitute(perp__step *s, const int *row, char *known, int *order)
 {
     int solved = 0;
@@ -491,9 +496,10 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
     return (perp__amount){value, scale, PERP_ROUNDING * rounding};
 }
 
-/* Conditions ------------------------------------------------------------------------------------ */
+/* Conditions ----------------------------------------------------------------------------------- */
 
-/* Was an unknown so much larger where the rows were linearised last that its size there, and not data, would be their scale? */
+/* Was an unknown so much larger where the rows were linearised last that its size there, and not
+ * data, would be their scale? */
 static int has_come_far(perp__step *s)
 {
     const double *unit = perp__step_units(s), *y = s->ws + s->sym.y, *at = s->newton.at;
@@ -626,8 +632,8 @@ static void judge_off(judge *j, int i, const int *out)
     note(j, j->s->model->nequation + i, error, 0, fabs(a));
 }
 
-/* An exact cone: |f| <= bound, and f = -bound v/|v| unless v = 0. Its equations say the same with a factor between force and
- * velocity; here each has its own scale. Roots: f (2), v (2), bound. */
+/* An exact cone: |f| <= bound, and f = -bound v/|v| unless v = 0. Its equations say the same with a
+ * factor between force and velocity; here each has its own scale. Roots: f (2), v (2), bound. */
 static void judge_cone(judge *j, int i, const int *out)
 {
     const double *ws = j->s->ws;
@@ -722,7 +728,7 @@ perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *
     return judge_all((judge){s, {.worst = -1}, part, root, sure});
 }
 
-/* Growth ---------------------------------------------------------------------------------------- */
+/* Growth --------------------------------------------------------------------------------------- */
 
 /* The constants of the rows, into s->sizes.scale. */
 static void take_constants(perp__step *s)
@@ -730,7 +736,8 @@ static void take_constants(perp__step *s)
     for (int r = 0; r < s->nrow; r++) s->sizes.scale[r] = fabs(s->c[r]);
 }
 
-/* The same of a step that is not affine, by its linearisation at the present point: that of the step's start. */
+/* The same of a step that is not affine, by its linearisation at the present point: that of the
+ * step's start. */
 static void find_constants(perp__step *s)
 {
     const int *out = s->tape.coefficients.out;
@@ -763,8 +770,8 @@ static void add_data(perp__step *s)
     s->sizes.has_terms = 0;
 }
 
-/* Data of the rows. Where the step is not affine they are those of its start: a linearisation far away has constants as large as the point
- * where it was made. */
+/* Data of the rows. If the step is not affine they are those of its start: a distant linearisation
+ * has constants as large as its point. */
 static void find_data(perp__step *s)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
@@ -783,8 +790,8 @@ static void find_data(perp__step *s)
     }
 }
 
-/* Mark what row r anchors: its unknowns, where the rounding that it can have is small beside the data of the row itself, or
- * beside an unknown that another row anchors. Returns 1 where that is new. */
+/* Marks the unknowns that row r anchors: its possible rounding is small relative to the data of the
+ * row itself, or to an unknown that another row anchors. Returns 1 if that is new. */
 static int anchor(perp__step *s, int r)
 {
     char *row = s->sizes.anchored, *unknown = row + s->nrow;
@@ -812,7 +819,8 @@ static double scaled_data(const perp__step *s, int r, const double *unit)
     return largest > 0 ? data / largest : 0;
 }
 
-/* Is an unknown, but those that are anchored (NULL: none), so large that its rounding exceeds tol times these data? The largest is noted. */
+/* Is an unknown, but those that are anchored (NULL: none), so large that its rounding exceeds tol
+ * times these data? The largest is noted. */
 static int is_beyond(perp__step *s, double data, const char *anchored)
 {
     const double *unit = perp__step_units(s);
@@ -832,8 +840,8 @@ const perp__item *perp__step_grown(const perp__step *s)
     return is_named(s, s->sizes.grown) ? item_of(s, s->sizes.grown) : NULL;
 }
 
-/* Does an unknown rest on no row's data, and is so large beside all data that rounding decides? (What floats and is small is
- * rounding itself: a velocity of 1e-15 at rest.) */
+/* Does an unknown rest on no row's data, and is so large beside all data that rounding decides?
+ * (What floats and is small is rounding itself: a velocity of 1e-15 at rest.) */
 static int something_floats(perp__step *s)
 {
     int rows = s->ncone == 0 ? s->nrow : s->cone[0].row; /* those of cones repeat others */
@@ -858,8 +866,8 @@ static double data_of_states(perp__step *s)
     return data;
 }
 
-/* First by the data that are at hand: of an affine step the constants of the rows, of another one the states at its start. Where they do not
- * suffice, they and the unknowns may have cancelled. */
+/* First by the data that are at hand: of an affine step the constants of the rows, of another one
+ * the states at its start. Where they do not suffice, they and the unknowns may have cancelled. */
 int perp__step_has_grown(perp__step *s)
 {
     size_nothing(s);

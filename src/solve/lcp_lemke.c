@@ -3,24 +3,26 @@
  *     w = q + d z0 + M z,   d = 1
  *
  * 1. z0 enters at the row that needs it most; then the complement of what left enters, until z0
- * leaves (solved) or nothing can (a ray).
- * 2. The dictionary is not kept: of a pivot only its column and row are (product form). The column that
- * enters is made from M by the k pivots so far, in n k operations instead of the n^2 of an update. After
- * n pivots the dictionary is computed from M by an LU of the basis, and the list begins anew.
+ *    leaves (solved) or nothing can (a ray).
+ * 2. The dictionary is not kept: of a pivot only its column and row are (product form). The column
+ *    that enters is made from M by the k pivots so far, in n k operations instead of the n^2 of an
+ *    update. After n pivots the dictionary is computed from M by an LU of the basis, and the list
+ *    begins anew.
  * 3. Ties in the ratio test are broken lexicographically, as if q were q + (e, e^2, ...): no
- * cycling. A row is tied when its value after the step is zero relative to the terms it is the
- * difference of (PERP_TOL_TIE).
- * 4. Warm start: where M is that of the last solve, its pivots give the new values in n k operations; if
- * they are nonnegative that is the answer, else pivoting goes on from there.
+ *    cycling. A row is tied when its value after the step is zero relative to the terms it is the
+ *    difference of (PERP_TOL_TIE).
+ * 4. Warm start: where M is that of the last solve, its pivots give the new values in n k
+ *    operations; if they are nonnegative that is the answer, else pivoting goes on from there.
  *
- * 5. Up to n = 16, before all that: principal pivots on a dictionary, each in the row of the least value (the simple
- * principal pivoting of Zoutendijk and Bard). They settle nearly all problems whose principal pivots are
- * positive, in half the time; at a pivot that is not, or after 2 n, Lemke begins from M and q as if nothing had
- * been. A warm start has the values for a new q by one product with the dictionary.
+ * 5. Up to n = 16, before all that: principal pivots on a dictionary, each in the row of the least
+ *    value (the simple principal pivoting of Zoutendijk and Bard). They settle nearly all problems
+ *    whose principal pivots are positive, in half the time; at a pivot that is not, or after 2 n,
+ *    Lemke begins from M and q as if nothing had been. A warm start has the values for a new q by
+ *    one product with the dictionary.
  *
  * Succeeds for positive semidefinite, P, copositive-plus M when a solution exists. Fails, with a
- * ray, for others. Cost: about n/2 to n pivots of n k operations. The plain form, with the whole tableau, is in
- * tests/property/test_lemke_textbook.c, and this one is tested against it. */
+ * ray, for others. Cost: about n/2 to n pivots of n k operations. The plain form, with the whole
+ * tableau, is in tests/property/test_lemke_textbook.c, and this one is tested against it. */
 
 #include "base/tol.h"
 #include "linalg/dense.h"
@@ -30,7 +32,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The ways to begin, one after the other while there is no answer: -1 from the tableau of the last solve
+/* The starts, one after the other while there is no answer: -1 from the tableau of the last solve
  * (warm_start, same M), then 0 .. LAST_WAY cold, see start_cold. */
 enum { LAST_WAY = 4 };
 
@@ -126,8 +128,8 @@ static void lay_out(tableau *d, perp_lcp_solver *s, const perp_lcp *lcp)
 
 /* Beginnings ---------------------------------------------------------------------------------- */
 
-/* All w basic. Way 0: the problem as it is; 1: equilibrated; 2, 3, ..: with another covering vector, which
- * is left in pc. */
+/* All w basic. Way 0: the problem as it is; 1: equilibrated; 2, 3, ..: with another covering
+ * vector, which is left in pc. */
 static void start_cold(tableau *d, int way)
 {
     int n = d->n, ld = d->ld;
@@ -169,8 +171,8 @@ static void keep(const perp_lcp *lcp, double *M)
     for (size_t j = 0; j < n; j++) memcpy(M + j * n, perp__column(lcp, (int)j), n * sizeof(double));
 }
 
-/* Is there a tableau of this M from the last solve? It has not gone through the dictionary, so that its base is
- * M itself. */
+/* Is there a tableau of this M from the last solve? It has not gone through the dictionary, so that
+ * its base is M itself. */
 static int may_start_warm(const tableau *d)
 {
     return d->kept[TABLEAU] == d->n && d->kept[PIVOTS] + d->n / 4 <= d->most &&
@@ -188,8 +190,8 @@ static double original(const tableau *d, int variable, int i)
     return d->is_scaled ? -m * d->R[i] * d->C[variable - d->n] : -m;
 }
 
-/* Compute the dictionary from M and the basis, so that rounding does not pile up: it is the new base. 0 where
- * that is singular, or unknown since the cover is one of a warm start. */
+/* Computes the dictionary from M and the basis, so that rounding does not accumulate: it is the new
+ * base. Returns 0 if that is singular, or unknown since the cover is one of a warm start. */
 static int rebase(tableau *d)
 {
     int n = d->n, ld = d->ld, next = 0;
@@ -237,8 +239,8 @@ static inline PERP_INLINE double sum_of(double a, double b)
     return a + b;
 }
 
-/* Row i of the coefficients of e, e^2, .., divided by -pc: through the pivots since tie_base from the last to the first, each of which changes the
- * row where its own row is. */
+/* Row i of the coefficients of e, e^2, .., divided by -pc: through the pivots since tie_base from
+ * the last to the first. Each of them changes the row at the position of its own row. */
 static void find_perturbations(tableau *d, int i, double *row)
 {
     int *at = d->nonzero, *is_in = at + d->n, n = 0;
@@ -303,7 +305,7 @@ static const struct {
 };
 
 /* Row where z0 enters: the most negative q_i/d_i; of equal ones the last (its perturbation is the
- * smallest). -1 where no q_i is negative. */
+ * smallest). Returns -1 where no q_i is negative. */
 static int first_row(int n, const double *q, const double *cover)
 {
     int r = -1;
@@ -372,7 +374,8 @@ static perp_outcome run(tableau *d, perp_lcp_solver *s, int way, int *iterations
     return outcome;
 }
 
-/* From the dictionary of the last solve, if it was of this M: it is at the beginning of the workspace, its M at the end. */
+/* From the dictionary of the last solve, if it was of this M: it is at the beginning of the
+ * workspace, its M at the end. */
 static PERP_APART int guess_from_last(perp_lcp_solver *s, const perp_lcp *lcp, int is_same_size,
                                       int limit, guess_kernel *guess)
 {
@@ -398,8 +401,8 @@ static int kernel_of(int n)
     return n < 8 ? 3 : 4;
 }
 
-/* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
- * they fail. */
+/* Small problems without z0: principal pivots, which settle definite ones in half as many steps.
+ * They prove nothing where they fail. */
 int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
@@ -411,8 +414,8 @@ int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp)
     return guess(s, lcp, 0, limit);
 }
 
-/* First from the last tableau, where that may be. A ray, or an answer that does not hold, is often the
- * work of bad scaling: try again equilibrated, then along other paths. */
+/* First from the last tableau, where that may be. A ray, or an answer that does not hold, is often
+ * the work of bad scaling: try again equilibrated, then along other paths. */
 static perp_outcome follow_path(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
                                 int *iterations)
 {

@@ -48,12 +48,14 @@ struct perp_lcp_solver {
     int *index; /* the method's, zero at creation */
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
-    int guessed; /* lemke's guess of this solve: 1 it is in z, -1 it led nowhere, 0 there was none */
+    /* lemke's guess of this solve: 1 it is in z, -1 it led nowhere, 0 there was none */
+    int guessed;
     int pivots;  /* of the last guess */
     int is_exhausted;       /* the method says that its further attempts would change nothing */
     int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
-    int takes_rounded; /* the caller judges by data of its own: rows that rounding hides may be redundant ones */
+    /* the caller judges by data of its own: rows that rounding hides may be redundant ones */
+    int takes_rounded;
 
     /* Problems with bounds, for methods that take none (mixed.c). */
     perp_lcp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
@@ -69,36 +71,40 @@ struct perp_lcp_solver {
 typedef struct perp__solver {
     size_t (*doubles)(int n); /* size of solver->work */
     size_t (*ints)(int n);    /* of solver->index */
-    /* Solve a problem whose numbers are finite, in the attempt-th way. Leave in solver->z the answer,
-     * or the best point; add to *iterations. The driver checks it, and tries the next way if there
-     * is one. */
+    /* Solve a problem whose numbers are finite, in the attempt-th way. Leave in solver->z the
+     * answer, or the best point; add to *iterations. The driver checks it, and tries the next way
+     * if there is one. */
     perp_outcome (*solve)(perp_lcp_solver *solver, const perp_lcp *lcp, int attempt,
                           int *iterations);
     int attempts;              /* at least 1 */
     int is_driver;             /* its word has been verified by perp__lcp_run */
     int in_own_units;          /* problems without bounds are given in units of their own */
-    int takes_bounds;          /* problems with lo and hi as they are; the others get a pure one */
+    int takes_bounds;          /* problems with lo and hi directly; the others get a pure one */
     int (*is_available)(void); /* nullable: always */
 } perp__solver;
 
 /* Sums of terms below this have lost digits in underflow. */
 #define PERP__UNDERFLOW 1e-291
 
-/* Sums in twice the precision leave less than this of their terms where a condition holds but for rounding. */
+/* Sums in twice the precision leave less than this of their terms where a condition holds but for
+ * rounding. */
 #define PERP__STRICT 1e-20
 
 #define PERP_LCP_METHOD(name, NAME, problem, summary) extern const perp__solver perp__lcp_##name;
 #include "perp/solvers.def"
 #undef PERP_LCP_METHOD
 
-/* A row of a problem without bounds that does not hold beside its own data is redundant, and its datum is rounding itself, or it has lost
- * that datum (docs/adr/114-redundant-rows.md). It counts as the former where it is broken by at most NOISE roundings of its sum, or SEEN
- * times the tolerance of its own data, and its terms are at most GROWTH times what the data ask for. */
+/* A row of a problem without bounds that does not hold relative to its own data is one of two. It
+ * is redundant, and its datum is itself rounding; or it has lost that datum
+ * (docs/adr/114-redundant-rows.md). It counts as redundant if it is violated by at most NOISE
+ * roundings of its sum, or SEEN times the tolerance of its own data, and its terms are at most
+ * GROWTH times those that the data ask for. */
 #define PERP__LCP_NOISE  32
 #define PERP__LCP_SEEN   10
 #define PERP__LCP_GROWTH 32
 
-/* What no z near makes of such rows but by so many roundings of their terms is no rounding of M and q. */
+/* What no z near makes of such rows but by so many roundings of their terms is no rounding of M and
+ * q. */
 #define PERP__LCP_ROUNDINGS 4
 
 /* Bounds of a pair, which the problem may leave out. */
@@ -121,8 +127,8 @@ static inline double perp__clamp(const perp_lcp *lcp, int i, double x)
     return x;
 }
 
-/* z - mid(lo, z - w, hi), the natural residual of a pair, without the difference z - w: a w that is small beside z
- * would vanish in it. */
+/* z - mid(lo, z - w, hi), the natural residual of a pair, without the difference z - w: a w much
+ * smaller than z would vanish in it. */
 static inline double perp__natural(double z, double w, double lo, double hi)
 {
     double below = z - lo, above = z - hi;
@@ -157,30 +163,34 @@ static inline const double *perp__column(const perp_lcp *lcp, int j)
     return lcp->M + (size_t)j * (size_t)lcp->ldm;
 }
 
-/* Run one method to the end of its attempts, or to a proof that there is no solution; outcome, residual, error, z and
- * w are verified and left in the solver. */
+/* Runs one method to the end of its attempts, or to a proof that there is no solution. Outcome,
+ * residual, error, z and w are verified and left in the solver. */
 perp_outcome perp__lcp_run(perp_lcp_solver *solver, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations);
 
-/* verdict.c: does solver->z solve the problem? Where plain sums leave that open, z is computed anew on the basis (the
- * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. Where the point
- * is a guess that no iteration has moved, there is one direct solve at most. */
+/* verdict.c: does solver->z solve the problem? Where plain sums leave that open, z is computed anew
+ * on the basis (the method's, else the one z shows). Residual and error of z, or of the better
+ * point found, are left in the solver. Where the point is a guess that no iteration has moved,
+ * there is one direct solve at most. */
 int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp, int is_guess);
 
-/* The beginning of that, for problems without bounds: do plain sums show it, by the data of each row or of others? Numbers that are not
- * finite never pass, up to 16 unknowns. Leaves w and the terms. */
+/* The beginning of that, for problems without bounds: do plain sums show it, by the data of each
+ * row or of others? Numbers that are not finite never pass, up to 16 unknowns. Leaves w and the
+ * terms. */
 int perp__lcp_is_shown(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* The principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z, the basis and how many; 0 where they lead nowhere, 2 where
- * a pair changed sides more than once. lcp_lemke.c. */
+/* The principal pivots with which lemke begins, n <= PERP__GUESS_UP_TO: z, the basis and their
+ * number. Returns 0 if they find no answer, 2 if a pair changed sides more than once.
+ * lcp_lemke.c. */
 enum { PERP__GUESS_UP_TO = 16 };
 int perp__lemke_guess(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* Of z + fine, the solution on the basis, which holds on the scale of others' data: does each row hold beside its own, or need it not? */
+/* For z + fine, the solution on the basis, which holds on the scale of others' data: does each row
+ * hold relative to its own, or need it not? */
 int perp__lcp_keeps_data(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
-/* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
- * isa, options.tol, terms, data, low, scratch and fine are used. */
+/* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are
+ * left behind. Of the solver isa, options.tol, terms, data, low, scratch and fine are used. */
 double perp__lcp_error(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
 
 /* After that: does a row live on digits that z, rounded to doubles, has lost and z + fine has? */
@@ -198,35 +208,38 @@ void perp__lcp_data(perp_lcp_solver *solver, const perp_lcp *lcp);
 /* The size that z_i may have: what would change some row by its terms (solver->terms). */
 double perp__lcp_size(const perp_lcp_solver *solver, const perp_lcp *lcp, int i);
 
-/* solver->basis from z, w and the terms, which a verdict leaves behind: z_i is basic where its distance from its bounds, on its own
- * scale, is more than w_i on that of its row. */
+/* solver->basis from z, w and the terms of a verdict. z_i is basic if its distance from its bounds,
+ * on its own scale, is more than w_i on that of its row. */
 void perp__lcp_basis_of_point(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* M_bb for the basis into solver->lu.values, its rows into lu.rows. Returns its order. */
 int perp__lcp_gather_basis(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* LU of M_bb for the basis into solver->lu, rows and columns scaled. 0 if singular. */
+/* LU of M_bb for the basis into solver->lu, rows and columns scaled. Returns 0 if singular. */
 int perp__lcp_factor_basis(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* x := inv(M_bb) x with that. */
 void perp__lcp_solve_basis(const perp_lcp_solver *solver, double *x);
 
-/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of two, from those in R and C
- * on (0: not known): where these change with the units, so does what they end in. */
+/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of
+ * two, starting from those in R and C (0: not known). If those change with the units, so does the
+ * result. */
 void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C);
 
-/* farkas.c: a proof that the pure problem has no solution into solver->certificate, from a row or the ray; with `search`
- * also by nonnegative least squares. Sets and returns has_certificate. */
+/* farkas.c: a proof that the pure problem has no solution into solver->certificate, from a row or
+ * the ray; with `search` also by nonnegative least squares. Sets and returns has_certificate. */
 int perp__lcp_prove(perp_lcp_solver *solver, const perp_lcp *lcp, int search);
 
-/* The same of a point z that is no solution but for rounding; w2 and the terms are those of z: does no other near it do better, by more than
- * rounding, or is there a proof, into certificate, which sets has_certificate? */
+/* The same for a point z that is a solution only up to rounding; w2 and the terms are those of z.
+ * Does no other point near it do better, by more than rounding, or is there a proof? The proof goes
+ * into certificate, and sets has_certificate. */
 int perp__lcp_is_contradicted(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
 /* The second alone. */
 int perp__lcp_is_disproved(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
-/* own_units.c: a problem without bounds in units of its own; z or a ray there and back, by the units last made. */
+/* own_units.c: a problem without bounds in units of its own; z or a ray there and back, by the
+ * units last made. */
 size_t perp__own_units_doubles(int n);
 perp_lcp perp__own_units(perp_lcp_solver *solver, const perp_lcp *lcp);
 void perp__to_own_units(const perp_lcp_solver *solver, int n, double *z);
@@ -243,7 +256,8 @@ static inline int perp__is_entry(double x, double y)
     return (a | b) << 1 != 0;
 }
 
-/* lcp_parts.c: how many connected components has M? More than one: solve them one by one, into s->z, w and the basis. */
+/* lcp_parts.c: how many connected components has M? More than one: solve them one by one, into
+ * s->z, w and the basis. */
 int perp__lcp_parts_create(perp_lcp_solver *solver);
 void perp__lcp_parts_destroy(perp__lcp_parts *parts);
 int perp__lcp_parts_find(perp_lcp_solver *solver, const perp_lcp *lcp);
