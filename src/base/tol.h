@@ -16,6 +16,14 @@
  * comparisons ask for beside max|q|. Newton's last step usually goes far below. */
 #define PERP_TOL_FRICTION 1e-8
 
+/* The largest tolerance that options accept [of a condition's scale]: an answer to less than two
+ * digits tells no active set. */
+#define PERP_TOL_LARGEST 1e-2
+
+/* An inner iteration ends at this share of the tolerance: its residual, in the problem's units,
+ * must leave room for the verifier's own scale. */
+#define PERP_TOL_INNER 0.01
+
 /* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction
  * of the terms it is the difference of. Rounding in n <= 1000 pivots stays near n * 2e-16; a real
  * gap is rarely below 1e-10. */
@@ -318,6 +326,29 @@
 
 /* Costs that differ by less, relative, are the same. */
 #define PERP_PLAN_SAME_COST 1e-9
+
+/* A cost that is higher by this share is another minimum. */
+#define PERP_PLAN_DEARER 1e-3
+
+/* A violation below this is nearly feasible [balanced units]: sides may be chosen there, and the
+ * barrier lowered. */
+#define PERP_PLAN_NEARLY_FEASIBLE 1e-2
+
+/* The scale of a condition at a node is at least this share of its largest in the plan: terms
+ * vanish where the motion rests. */
+#define PERP_PLAN_LEAST_SCALE 1e-3
+
+/* An unknown is at its bound, and a condition active, within this part of its size. */
+#define PERP_PLAN_AT_BOUND 1e-6
+
+/* A slope of the cost is 0 below this part of its terms. */
+#define PERP_PLAN_STATIONARY 1e-5
+
+/* An unknown below this part of its unit throughout is rounding. */
+#define PERP_PLAN_NOISE 1e-9
+
+/* The last relaxation of a search near a plan. */
+#define PERP_PLAN_LAST_NEARBY 1e-5
 
 /* A relaxation that begins at what the guess violates begins here at least. */
 #define PERP_PLAN_RELAXED 1e-4

@@ -6,6 +6,7 @@
 #include "export/export.h"
 #include "base/installed.h"
 #include "base/output.h"
+#include "base/tol.h"
 #include "model/emit.h"
 #include "simulate/run.h"
 #include "simulate/stepping.h"
@@ -24,7 +25,7 @@ void perp_c_options_fill(perp_c_options *options, size_t size)
                           .step = (double)NAN,
                           .from = (double)NAN,
                           .theta = 0.5,
-                          .tol = 1e-9,
+                          .tol = PERP_TOL_STEP,
                           .integrator = PERP_INTEGRATOR_COUNT};
     perp__options_give(options, size, &own, sizeof own);
 }

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/input.h"
 #include "base/installed.h"
+#include "base/tol.h"
 #include "model/library.h"
 #include "model/model.h"
 
@@ -23,7 +24,7 @@ void perp_fmu_options_fill(perp_fmu_options *options, size_t size)
                             .version = 3,
                             .step = (double)NAN,
                             .to = (double)NAN,
-                            .tol = 1e-9,
+                            .tol = PERP_TOL_STEP,
                             .integrator = PERP_INTEGRATOR_COUNT};
     perp__options_give(options, size, &own, sizeof own);
 }

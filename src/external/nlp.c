@@ -145,7 +145,7 @@ static void set_options(IpoptProblem problem, const perp__nlp_options *o)
     ipopt.set_word(problem, "sb", "yes");
     ipopt.set_integer(problem, "max_iter", o->max_iter);
     ipopt.set_number(problem, "tol", o->tol);
-    ipopt.set_number(problem, "compl_inf_tol", 0.01 * o->tol);
+    ipopt.set_number(problem, "compl_inf_tol", PERP_TOL_INNER * o->tol);
     ipopt.set_number(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
     ipopt.set_word(problem, "honor_original_bounds", "yes");
     if (!o->is_warm) return;

@@ -3,6 +3,8 @@
 
 #include "fclib/fclib.h"
 
+#include "base/tol.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -106,7 +108,7 @@ static int invert(int k, int dof, const double *A, double *out)
         for (int j = 0; j <= i; j++) {
             double size = sqrt(fabs(A[i * dof + i])) * sqrt(fabs(A[j * dof + j])),
                    sum = 0.5 * (A[i * dof + j] + A[j * dof + i]);
-            if (fabs(A[i * dof + j] - A[j * dof + i]) > 1e-12 * size) return 0;
+            if (fabs(A[i * dof + j] - A[j * dof + i]) > PERP_TOL_SAME * size) return 0;
             for (int e = 0; e < j; e++) sum -= L[i * K + e] * L[j * K + e];
             if (i == j && !(sum > 1e-14 * A[i * dof + i])) return 0;
             L[i * K + j] = i == j ? sqrt(sum) : sum / L[j * K + j];

@@ -2,6 +2,7 @@
  * triplets, its factors. */
 
 #include "base/parallel.h"
+#include "base/tol.h"
 #include "fclib/cones.h"
 
 #include <limits.h>
@@ -126,7 +127,8 @@ static int take_masses(perp__fclib_cones *s, perp__arena *arena, const char **wh
             return 0;
         for (int e = s->M.start[j]; e < s->M.start[j + 1]; e++) {
             double size = sqrt(s->mass[j]) * sqrt(fabs(s->mass[s->M.row[e]]));
-            if (T.row[e] != s->M.row[e] || !(fabs(T.value[e] - s->M.value[e]) <= 1e-12 * size))
+            if (T.row[e] != s->M.row[e] ||
+                !(fabs(T.value[e] - s->M.value[e]) <= PERP_TOL_SAME * size))
                 return 0;
         }
     }

@@ -2,6 +2,7 @@
  * the file's own matrices. */
 
 #include "fclib/cones.h"
+#include "base/tol.h"
 #include "fclib/fclib.h"
 #include "solve/pile.h"
 
@@ -260,7 +261,8 @@ perp_status perp_fclib_solve(const perp_fclib_problem *problem, const perp_fclib
 {
     perp_fclib_options o = {.method = "auto", .threads = 1};
     if (!PERP__FITS(info) || !problem || !perp__options_take(&o, sizeof o, options) || !o.method ||
-        !(o.tol >= 0) || o.tol > 1e-2 || o.max_iter < 0 || o.threads < 1 || (problem->nc > 0 && !r))
+        !(o.tol >= 0) || o.tol > PERP_TOL_LARGEST || o.max_iter < 0 || o.threads < 1 ||
+        (problem->nc > 0 && !r))
         return PERP_ERR_ARG;
     if (!perp__fclib_is_shaped(problem, diag)) return PERP_ERR_ARG;
     solving s = {.p = problem,

@@ -248,9 +248,10 @@ static int say_together(const perp__study *s, const perp__minimum *m, const doub
     }
     const char *a = s->options.parameter[member[0]], *b = s->options.parameter[member[n > 1]];
     char known[256] = "";
-    if (n == 2 && fabs(second - 1) < 0.02)
+    const double like = 0.02; /* relative changes that are the same to 2 % */
+    if (n == 2 && fabs(second - 1) < like)
         snprintf(known, sizeof known, "; only the ratio %s/%s is determined", a, b);
-    if (n == 2 && fabs(second + 1) < 0.02)
+    if (n == 2 && fabs(second + 1) < like)
         snprintf(known, sizeof known, "; only the product %s*%s is determined", a, b);
     return perp__finding(result,
                          "%s: not identifiable separately from these data: changing %s together "

@@ -5,6 +5,7 @@
  * the lengths to the last digits (lengths.c), with steps that are divided until nothing changes.
  * The answer is judged as a plan with free inputs. */
 
+#include "base/tol.h"
 #include "model/plan_block.h"
 #include "plan/plan.h"
 
@@ -21,8 +22,6 @@ static const double NEAR = 0.05, MOST_BETWEEN = 0.5;
 static const double LEAST_ARC = 1e-5, AT_BOUND = 1.01, SHORT = 0.02;
 /* A slope off an end counts from this part of its terms on. */
 static const double SLOPES = 1e-6;
-/* A cost that is higher by this share is another minimum. */
-static const double DEARER = 1e-3;
 /* Steps are divided until the remaining changes of the cost, which fall by a factor, are this share
  * of the tolerance. */
 static const double SETTLED = 0.5,
@@ -392,7 +391,7 @@ int perp__plan_find_arcs(perp_plan *plan, perp_plan_result *result)
     }
     if (found > 0)
         found = next.outcome <= PERP_PLAN_STATIONARY_S && next.curvature >= 0 &&
-                next.cost <= result->cost + DEARER * fabs(result->cost);
+                next.cost <= result->cost + PERP_PLAN_DEARER * fabs(result->cost);
     if (found > 0) {
         next.meshes = result->meshes + 1;
         *result = next;

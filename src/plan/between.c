@@ -2,6 +2,7 @@
  * constrains them. They are taken on the polynomials of its steps, at SAMPLES points a step and at
  * the local minima beside them. */
 
+#include "base/tol.h"
 #include "model/instant.h"
 #include "model/plan_block.h"
 #include "plan/plan.h"
@@ -12,10 +13,9 @@
 
 enum { SAMPLES = 16, NARROWINGS = 30 };
 
-/* The scale of a condition is at least this share of the largest that it has at a node. With a
- * constant in it, however small relative to squares that are large elsewhere, the share is
- * smaller. */
-static const double LITTLE = 1e-3, LEAST = 1e-12;
+/* PERP_PLAN_LEAST_SCALE for a condition with a constant in it, however small relative to squares
+ * that are large elsewhere. */
+static const double LEAST = 1e-12;
 /* What is kept away from is a scale itself where twice its depth is less than this part of the
  * other. */
 static const double WELL = 0.5;
@@ -287,7 +287,7 @@ static double scale_of(const looker *u, const bounded *c)
         scale = of.curved + (r->is_there ? r->most - r->least : 0);
     else if (has_constant)
         scale = of.curved + of.fixed;
-    return scale > 0 ? fmax(scale, (has_constant ? LEAST : LITTLE) * c->most) : 0;
+    return scale > 0 ? fmax(scale, (has_constant ? LEAST : PERP_PLAN_LEAST_SCALE) * c->most) : 0;
 }
 
 /* Depth of the region that a condition excludes, at the present point: to its lowest point by one

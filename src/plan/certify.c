@@ -14,11 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A condition is active within AT of its bound, relative to the size of the bounded quantity. A
- * descent counts from FALLS of the sum of the slopes' sizes on, the precision to which slopes are
- * 0. */
-static const double AT = 1e-6, FALLS = 1e-5;
-
 typedef struct certifier {
     perp_plan *plan;
     perp__lp lp;               /* over (w, p); rows of the program in their order */
@@ -88,8 +83,8 @@ static void fill_matrix(certifier *c)
 static void leave_active(double x, double lo, double hi, double size, double reach, double *least,
                          double *most)
 {
-    *least = x - lo <= AT * size ? 0 : -reach;
-    *most = hi - x <= AT * size ? 0 : reach;
+    *least = x - lo <= PERP_PLAN_AT_BOUND * size ? 0 : -reach;
+    *most = hi - x <= PERP_PLAN_AT_BOUND * size ? 0 : reach;
     if (lo == hi) *least = *most = 0;
 }
 
@@ -103,7 +98,7 @@ static void fill_bounds(certifier *c, const perp__bounds *b)
         leave_active(is_w ? plan->w[j] : plan->p[j], is_w ? b->wlo[j] : b->plo[j],
                      is_w ? b->whi[j] : b->phi[j], u->unit[i], u->unit[i], &c->lp.lo[i],
                      &c->lp.hi[i]);
-        c->tol += FALLS * fabs(c->lp.cost[i]) * u->unit[i];
+        c->tol += PERP_PLAN_STATIONARY * fabs(c->lp.cost[i]) * u->unit[i];
     }
     for (int j = 0; j < c->lp.ncolumn; j++)
         for (int e = c->lp.start[j]; e < c->lp.start[j + 1]; e++)

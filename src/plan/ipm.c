@@ -8,11 +8,10 @@
 
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA = 1e10, S_MAX = 100;
 /* Not in the paper: the barrier problem of one mu gets at most LONG iterations once its violation
- * is below NEARLY_FEASIBLE. */
+ * is below PERP_PLAN_NEARLY_FEASIBLE. */
 enum { LONG = 50, POLISH = 3 };
 /* Stages of fewer unknowns and rows than this fill up in any order. */
 enum { MOST_UNORDERED = 64 };
-static const double NEARLY_FEASIBLE = 1e-2;
 /* The paper's exponent is 1.5; slower where the relaxation of pairs is lowered together with mu. */
 static const double THETA_MU = 1.5, THETA_MU_OF_PAIRS = 1.2;
 /* The paper's bounds of the violation: none above THETA_MAX of the first is taken, below THETA_MIN
@@ -313,7 +312,7 @@ static int update_barrier(perp__ipm *s, const perp__ipm_options *o, int tried, d
             perp__ipm_differentiate(s); /* elsewhere the relaxation is a constant of its rows */
         lowered = 1;
     }
-    if (!lowered && tried >= LONG && primal < NEARLY_FEASIBLE && lower_barrier(s, o)) {
+    if (!lowered && tried >= LONG && primal < PERP_PLAN_NEARLY_FEASIBLE && lower_barrier(s, o)) {
         if (moves_rows) perp__ipm_differentiate(s);
         lowered = 1;
     }

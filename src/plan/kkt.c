@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A condition is active within NEAR of its bound if it has a multiplier, else within AT, relative
- * to the size of what is bounded. A curvature has a sign from MARGIN on, which rounding and the
- * errors of multipliers do not reach. */
-static const double NEAR = 1e-4, AT = 1e-6, MARGIN = 1e-7;
+/* A condition is active within NEAR of its bound if it has a multiplier, else within
+ * PERP_PLAN_AT_BOUND, relative to the size of what is bounded. A curvature has a sign from MARGIN
+ * on, which rounding and the errors of multipliers do not reach. */
+static const double NEAR = 1e-4, MARGIN = 1e-7;
 /* An error of a multiplier is ignored if it changes the cost by less than NOTICE times the
  * tolerance of slopes (1e-5), relative. */
 static const double NOTICE = 1e-3;
@@ -229,7 +229,7 @@ void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const do
 static void bound_multipliers(const perp__kkt *u, size_t i, double x, const double *lower,
                               const double *upper, double *zl, double *zu)
 {
-    double s = u->slope[i], near = AT * u->extent[i];
+    double s = u->slope[i], near = PERP_PLAN_AT_BOUND * u->extent[i];
     int is_global = i >= u->nW;
     if (!is_global)
         *zl = lower[i];
@@ -324,7 +324,7 @@ static int activity(double distance, double multiplier)
 {
     if (!(distance <= NEAR)) return FREE;
     if (multiplier > distance) return STRONG;
-    return distance <= AT ? WEAK : FREE;
+    return distance <= PERP_PLAN_AT_BOUND ? WEAK : FREE;
 }
 
 static int stronger(int a, int b)

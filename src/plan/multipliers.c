@@ -3,12 +3,12 @@
 
 #include "plan/plan.h"
 
+#include "base/tol.h"
 #include "model/plan_block.h"
 
 #include <math.h>
 #include <string.h>
 
-static const double AT = 1e-6; /* an unknown is at its bound within this part of its size */
 /* A condition whose multiplier times its size is so many times what the cost is over the sizes of
  * the unknowns is held back by another. */
 static const double LARGE = 100;
@@ -43,7 +43,7 @@ static void add(const finding *u, int entry, int node, double x)
 static double held_back(finding *u, size_t i, double x, double lo, double hi)
 {
     const perp__kkt *kkt = u->plan->kkt;
-    double slope = kkt->slope[i], near = AT * kkt->extent[i];
+    double slope = kkt->slope[i], near = PERP_PLAN_AT_BOUND * kkt->extent[i];
     if (!(slope > 0 && x <= lo + near) && !(slope < 0 && x >= hi - near)) return 0;
     u->most = fmax(u->most, fabs(slope) * kkt->extent[i]);
     return slope;

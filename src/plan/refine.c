@@ -30,9 +30,6 @@ static const double LARGE_LOSS = 0.2;
 /* A jump of an input by this part of its size, larger than those beside it, is a switch. */
 static const double SWITCH = 0.3;
 
-/* A cost that is higher by this share on a finer mesh is another minimum. */
-static const double DEARER = 1e-3;
-
 /* What is broken between nodes by more than this is passed through. */
 static const double BROKEN = 0.02;
 
@@ -46,7 +43,7 @@ typedef struct refinement {
     const perp_plan *plan;
     /* K: how far a step ends from where the motion from its beginning does, relative to the sizes
      * of the states */
-    double * off;
+    double *off;
     double *jump; /* K + 1: of the inputs at a node, relative to their sizes */
     int *parts;   /* K: into so many is a step divided next */
     char *cut;    /* K + 1: a run of free length begins at this node */
@@ -416,7 +413,7 @@ static int is_no_worse(const perp_plan *plan, const cost_errors *e, const perp_p
                        const perp_plan_result *now)
 {
     int is_accurate = fmax(error_of(now, e), e->rule) <= plan->options.motion_tol;
-    if (is_accurate && finer->cost > now->cost + DEARER * fabs(now->cost)) return 0;
+    if (is_accurate && finer->cost > now->cost + PERP_PLAN_DEARER * fabs(now->cost)) return 0;
     return perp_plan_holds(finer->outcome) &&
            (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
 }

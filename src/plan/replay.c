@@ -32,9 +32,6 @@ static const double JUMPS = 0.25;
 static const double AT_ONCE = 0.5, MOST_JUMPS = 0.5;
 enum { WITHIN = 8 };
 
-/* A state below this share of its unit throughout counts as rounding. */
-static const double NOISE = 1e-9;
-
 typedef struct replay {
     const perp_plan *plan;
     double *amplitude; /* ns: the largest size of each state in the plan */
@@ -326,7 +323,7 @@ void perp__plan_amplitudes(const perp_plan *plan, double *amplitude)
         amplitude[i] = fabs(perp__program_pre(g, plan->w, plan->p, i, 0));
         for (int k = 0; k < g->K; k++)
             amplitude[i] = fmax(amplitude[i], fabs(state_at(plan, i, k)));
-        amplitude[i] = fmax(amplitude[i], NOISE * g->unit.w[i]);
+        amplitude[i] = fmax(amplitude[i], PERP_PLAN_NOISE * g->unit.w[i]);
     }
 }
 

@@ -9,26 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double STATIONARY = 1e-5; /* every slope is 0 to this, relative to its terms */
-static const double HELD = 1e-3;       /* multipliers below this beside their terms hold nothing */
-static const double CHEAPER = 1e-9;    /* of the cost: what is less than this much cheaper is not */
+static const double HELD = 1e-3; /* multipliers below this beside their terms hold nothing */
 
 /* End of a search: the last barrier if nothing follows, and if sides are fixed then; the violation
- * of a point from which sides are chosen, and that of a solution with sides that ended short of its
- * tolerance. */
+ * of a solution with sides that ended short of its tolerance. */
 static const double BARRIER_MIN = 1e-11, BARRIER_MIN_BEFORE_SIDES = 1e-9, TOL_BEFORE_SIDES = 1e-6;
-static const double NEARLY_FEASIBLE = 1e-2, FEASIBLE = 1e-9;
+static const double FEASIBLE = 1e-9;
 static const double BARELY = 1e-8;
 static const double CLOSED = 1e-12; /* gap, and violation tried for, of a solution with sides */
 static const double CLOSED_WITHOUT_PAIRS = 1e-9; /* the same where there are no sides to fix */
 static const double SMALL_PAIR =
     0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
 /* Of a plan that is solved again: other sides are searched if its cost exceeds the last by this
- * share; the last relaxation of that search. */
-static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
+ * share. */
+static const double DEARER = 0.2;
 /* The first relaxation of sides that are searched near a plan; near one in a loop, which is to keep
  * most of its sides. */
 static const double NEARBY = 0.1, NEARBY_IN_LOOP = 0.03;
+/* The last barrier of such a search, relative to its last relaxation. */
+static const double BARRIER_BESIDE_LAST = 0.05;
 /* In balanced units, of the cost beside the barrier, and of what pairs are relaxed by at first: ADR
  * 075. */
 static const double WEIGHT_IF_BALANCED = 2.5, RELAXED_IF_BALANCED = 0.2;
@@ -40,7 +39,6 @@ enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
 enum { MOST_IN_PART = 5 };            /* iterations of a search that is spread over steps */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
 static const double STILL = 1e-6;     /* a state that moves by less stays at its value */
-static const double ROUNDING = 1e-9;  /* of its unit: what an unknown is that is 0 throughout */
 static const double UNBOUNDED = -1e9; /* a cost below this counts as unbounded */
 
 static int forward_progress(void *context, const perp__ipm_progress *q)
@@ -139,7 +137,7 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
         int most = plan->again.is_on ? MOST_IN_CALL - plan->iterations : MOST_NEARBY;
         o.relaxation = plan->again.is_on ? NEARBY_IN_LOOP : NEARBY;
         o.barrier = o.push = o.relaxation / 10;
-        o.barrier_min = 0.05 * last;
+        o.barrier_min = BARRIER_BESIDE_LAST * last;
         if (most < LEAST_IN_CALL) most = LEAST_IN_CALL;
         if (o.max_iter > most) o.max_iter = most;
         o.is_warm = 1;
@@ -148,7 +146,7 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     if (goes_on == PERP__IN_PARTS) {
         o.relaxation = plan->again.search.relaxation;
         o.barrier = o.push = 0.1 * o.relaxation;
-        o.barrier_min = 0.05 * last;
+        o.barrier_min = BARRIER_BESIDE_LAST * last;
         o.max_iter = MOST_IN_PART;
         o.is_warm = 1;
         o.lambda = plan->lambda;
@@ -282,8 +280,8 @@ int perp__plan_solve_sides(perp_plan *plan, const char *phase, double relaxation
         memcpy(plan->w, plan->from.w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->from.p, plan->nP * sizeof *plan->p);
         perp__ipm_result run = run_solver(plan, &o, phase);
-        solved =
-            run.status == IPM_SOLVED || (run.infeasibility < FEASIBLE && run.dual < STATIONARY);
+        solved = run.status == IPM_SOLVED ||
+                 (run.infeasibility < FEASIBLE && run.dual < PERP_PLAN_STATIONARY);
     }
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     return solved;
@@ -410,7 +408,8 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
         if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
-        double here = stationarity(plan), slack = CHEAPER * (fabs(cost) + plan->kkt->worth);
+        double here = stationarity(plan),
+               slack = PERP_PLAN_SAME_COST * (fabs(cost) + plan->kkt->worth);
         if (!(cost < best - slack)) {
             int left = result->weak ? certify_or_leave(plan, best - slack) : 0;
             if (left < 0) return -1;
@@ -458,7 +457,7 @@ static int drop_rounding(perp_plan *plan)
                 most = fmax(most, fabs(plan->w[at]));
                 may &= b->wlo[at] <= 0 && b->whi[at] >= 0;
             }
-        if (!may || most == 0 || !(most <= ROUNDING * g->unit.w[j])) continue;
+        if (!may || most == 0 || !(most <= PERP_PLAN_NOISE * g->unit.w[j])) continue;
         memset(w, 0, K * sizeof *w);
         dropped = 1;
     }
@@ -508,7 +507,7 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
         *solved = perp__plan_run_homotopy(
             plan, start, ways[i].factor * plan->options.relaxation_min, ways[i].goes_on);
         if (!plan->options.refine || plan->program->npair == 0) return 0;
-        if (plan->stopped || !(solved->infeasibility < NEARLY_FEASIBLE)) return 0;
+        if (plan->stopped || !(solved->infeasibility < PERP_PLAN_NEARLY_FEASIBLE)) return 0;
         perp__plan_keep_point(plan);
         refined = refine(plan, result);
         if (refined == 0) perp__plan_recall_point(plan);
@@ -609,7 +608,7 @@ static double way_along(const perp_plan *plan, double sign)
 static int improves(const perp_plan_result *now, const perp_plan_result *before)
 {
     double size = fmax(fabs(now->cost), fabs(before->cost));
-    return now->cost < before->cost - CHEAPER * size;
+    return now->cost < before->cost - PERP_PLAN_SAME_COST * size;
 }
 
 /* Take one step along the direction and solve again, at first with the present sides fixed. Returns
@@ -689,7 +688,7 @@ static int improve_sides(perp_plan *plan, perp_plan_result *result)
     for (int i = 0; i < MOST_IMPROVED && better == 1 && !plan->stopped; i++) {
         perp_plan_result now = {.outcome = result->outcome};
         perp__plan_keep_point(plan);
-        perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
+        perp__plan_run_homotopy(plan, 0, PERP_PLAN_LAST_NEARBY, PERP__NEARBY);
         perp__plan_keep_point(plan);
         better = plan->stopped ? 0 : refine(plan, &now);
         if (better == 1) better = verify(plan, &now);
@@ -711,7 +710,8 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
         if (result->curvature >= 0 && i == 0) return 1;
         if (result->curvature >= 0) break;
         if (i < MOST_LEFT) left = leave(plan, result);
-        if (left == 1 && !(result->stationarity <= STATIONARY && result->weak == 0)) break;
+        if (left == 1 && !(result->stationarity <= PERP_PLAN_STATIONARY && result->weak == 0))
+            break;
     }
     plan->pairing.bound = &plan->program->bound;
     return left >= 0 && verify(plan, result) >= 0;
@@ -750,7 +750,7 @@ static double gap_left(const perp_plan *plan, double cost)
 static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result, int is_refined)
 {
     if (!has_cost(plan)) return PERP_PLAN_GLOBAL;
-    if (!is_refined || !(result->stationarity <= STATIONARY) || result->falls)
+    if (!is_refined || !(result->stationarity <= PERP_PLAN_STATIONARY) || result->falls)
         return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_kinked(plan->kkt, plan->w, plan->p, plan->lambda)) return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p))
@@ -825,7 +825,7 @@ static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *resu
     double now = INFINITY;
     if (isfinite(cost)) perp__plan_copy_answer(plan, plan, 1);
     plan->again.is_on = isfinite(cost);
-    perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
+    perp__plan_run_homotopy(plan, 0, PERP_PLAN_LAST_NEARBY, PERP__NEARBY);
     perp__plan_keep_point(plan);
     int refined = plan->stopped ? 0 : refine(plan, &other);
     plan->again.is_on = 0;
@@ -903,7 +903,7 @@ int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result)
     plan->pairing.bound = &plan->program->bound;
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     result->stationarity = stationarity(plan);
-    result->curvature = result->stationarity <= STATIONARY ? second_order(plan) : 0;
+    result->curvature = result->stationarity <= PERP_PLAN_STATIONARY ? second_order(plan) : 0;
     plan->pairing.bound = &plan->program->bound;
     int holds = verify(plan, result);
     if (holds < 0 || !find_costates(plan)) return 0;
@@ -930,7 +930,7 @@ static int take_step(perp_plan *plan, double *cost)
     int ok = systems > 0;
     plan->iterations += systems;
     if (ok) perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, cost);
-    if (ok) ok = missed(plan, open) <= fmax(before, NEARLY_FEASIBLE);
+    if (ok) ok = missed(plan, open) <= fmax(before, PERP_PLAN_NEARLY_FEASIBLE);
     if (!ok) perp__plan_recall_point(plan);
     return ok;
 }
@@ -1007,7 +1007,7 @@ static int close_gap(perp_plan *plan, perp_plan_result *result)
     o.progress = forward_progress;
     o.context = plan;
     for (int i = 0; i < MOST_WEIGHED && better > 0 && !plan->stopped &&
-                    (left > 1 || result->stationarity > STATIONARY);
+                    (left > 1 || result->stationarity > PERP_PLAN_STATIONARY);
          i++) {
         perp_plan_result now = *result;
         double before = left;
@@ -1018,7 +1018,8 @@ static int close_gap(perp_plan *plan, perp_plan_result *result)
         better = verify(plan, &now);
         if (better < 0) return -1;
         left = gap_left(plan, now.cost);
-        better &= now.cost <= result->cost + CHEAPER * fabs(result->cost) && left < before;
+        better &=
+            now.cost <= result->cost + PERP_PLAN_SAME_COST * fabs(result->cost) && left < before;
         if (better) *result = now;
     }
     if (!better) {
@@ -1059,8 +1060,8 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     int is_refined = refined > 0 || plan->program->npair == 0;
     if (holds && refined > 0 && perp__plan_is_far(plan, start) && !improve_sides(plan, result))
         return 0;
-    int is_stationary =
-        has_cost(plan) && is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
+    int is_stationary = has_cost(plan) && is_refined && result->weak == 0 &&
+                        result->stationarity <= PERP_PLAN_STATIONARY;
     if (holds && is_stationary && !plan->stopped) {
         if (!judge_curvature(plan, result)) return 0;
     }

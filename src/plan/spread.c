@@ -5,14 +5,16 @@
 
 #include "plan/plan.h"
 
+#include "base/tol.h"
+
 #include <math.h>
 #include <string.h>
 
 /* A search begins if the plan costs more than the least cost since the last search, by this share;
- * the first relaxation, and the last. */
-static const double DEARER = 0.2, FIRST = 0.1, LAST = 1e-5;
+ * the first relaxation. */
+static const double DEARER = 0.2, FIRST = 0.1;
 /* A point of the search that costs less than the plan by this share is one to try a step from. */
-static const double NEAR = 1e-3, NEARLY_FEASIBLE = 1e-2;
+static const double NEAR = 1e-3;
 /* A search that has taken so many calls is given up: the system has moved on. */
 enum { MOST_CALLS = 20 };
 
@@ -51,11 +53,11 @@ int perp__plan_search_part(perp_plan *plan)
     if (!s->is_on) return 0;
     perp__pairing was = plan->pairing;
     perp__plan_swap_search(plan);
-    perp__ipm_result run = perp__plan_run_homotopy(plan, 0, LAST, PERP__IN_PARTS);
+    perp__ipm_result run = perp__plan_run_homotopy(plan, 0, PERP_PLAN_LAST_NEARBY, PERP__IN_PARTS);
     plan->pairing = was;
-    s->relaxation = fmax(LAST, run.relaxation);
+    s->relaxation = fmax(PERP_PLAN_LAST_NEARBY, run.relaxation);
     int is_over = run.status != IPM_LIMIT || ++s->calls == MOST_CALLS;
-    int is_near = s->relaxation <= NEAR && run.infeasibility < NEARLY_FEASIBLE;
+    int is_near = s->relaxation <= NEAR && run.infeasibility < PERP_PLAN_NEARLY_FEASIBLE;
     s->is_on = !is_over;
     s->has_ended = is_over;
     if (is_near && run.cost < s->cost - DEARER * fabs(s->cost)) return 1;

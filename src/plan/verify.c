@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scale of an equation at a step is at least this share of the largest that its terms have in
- * the plan: where the motion comes to rest they vanish. */
-static const double LITTLE = 1e-3;
-/* An unknown below this share of its range, or of its size by the equations, counts as rounding. */
-static const double NOISE = 1e-9;
 /* Errors up to SURE are not looked at more closely, nor an equation whose sides agree to CLOSE: its
  * terms only make it better. */
 static const double SURE = 1e-9, CLOSE = 1e-12;
@@ -246,7 +241,7 @@ static void size_by_plan(const checker *u)
         for (at.step = 0; at.step < g->K; at.step++)
             for (int c = 0; c < g->npoint; c++)
                 most = fmax(most, fabs(unknown(&at, c, place_of(u, j))));
-        u->scales->size[j] = isfinite(range) && most < NOISE * range ? range : most;
+        u->scales->size[j] = isfinite(range) && most < PERP_PLAN_NOISE * range ? range : most;
     }
 }
 
@@ -366,7 +361,7 @@ static int find_sizes_by_rows(const checker *from)
             add_sizes_by_rows(&u, size);
         }
         for (size_t j = 0; j < n; j++) {
-            if (!(u.scales->size[j] < NOISE * size[j])) continue;
+            if (!(u.scales->size[j] < PERP_PLAN_NOISE * size[j])) continue;
             is_fed |= u.scales->size[j] != of_plan[j];
             u.scales->size[j] = size[j];
             grew = 1;
@@ -442,7 +437,7 @@ static double equation_error(checker *u, int i)
     const perp__equation *e = &u->m->equation[i];
     double left = u->value[e->left], right = u->value[e->right], r = fabs(left - right);
     if (r <= CLOSE * (fabs(left) + fabs(right))) return r == 0 ? 0 : r / (fabs(left) + fabs(right));
-    know_terms(u, LITTLE);
+    know_terms(u, PERP_PLAN_LEAST_SCALE);
     return perp__error_zero(perp__amount_difference(amount(u, e->left), amount(u, e->right)));
 }
 

@@ -3,6 +3,7 @@
 #include "program/program_state.h"
 
 #include "base/input.h"
+#include "base/tol.h"
 #include "base/words.h"
 
 #include <limits.h>
@@ -240,8 +241,8 @@ perp_status perp_program_solve(perp_program *p, const perp_program_options *opti
     perp_program_options_fill(&p->options, sizeof p->options);
     if (!perp__options_take(&p->options, sizeof p->options, options)) return PERP_ERR_ARG;
     const perp_program_options *o = &p->options;
-    if (!(o->tol > 0 && o->tol <= 1e-2) || o->max_iter < 1 || o->tries < 1 || o->restarts < 0 ||
-        o->objective < 0 || o->global < 0 || o->global > 1)
+    if (!(o->tol > 0 && o->tol <= PERP_TOL_LARGEST) || o->max_iter < 1 || o->tries < 1 ||
+        o->restarts < 0 || o->objective < 0 || o->global < 0 || o->global > 1)
         return PERP_ERR_ARG;
     p->last =
         (perp_program_result){.outcome = PERP_PLAN_LIMIT, .worst_row = -1, .worst_variable = -1};

@@ -1,6 +1,7 @@
 /* Any program as a plan of one stage (docs/adr/016): its rows, pairs and objective in a graph of
  * the planner's, and the planner's search from one initial guess after another. */
 
+#include "base/tol.h"
 #include "plan/plan.h"
 #include "plan/transcribe.h"
 #include "program/program_state.h"
@@ -285,7 +286,7 @@ static int is_better(const perp_plan_result *a, const perp_plan_result *b)
 {
     int holds = perp_plan_holds(a->outcome), other = perp_plan_holds(b->outcome);
     if (!holds || !other) return holds;
-    if (fabs(a->cost - b->cost) > 1e-9 * fmax(fabs(a->cost), fabs(b->cost)))
+    if (fabs(a->cost - b->cost) > PERP_PLAN_SAME_COST * fmax(fabs(a->cost), fabs(b->cost)))
         return a->cost < b->cost;
     return a->outcome < b->outcome;
 }

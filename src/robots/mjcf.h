@@ -6,6 +6,10 @@
 #include "base/names.h"
 #include "robots/robots.h"
 
+/* Friction of a geom that gives none [m]: MuJoCo's defaults. */
+#define MJCF_TORSIONAL 0.005
+#define MJCF_ROLLING   0.0001
+
 typedef struct mjcf_class {
     const char *name;
     int parent; /* -1: it is the first, `main` */

@@ -297,7 +297,7 @@ void mjcf_read_geom(mjcf *m, const perp__xml_node *node, int body, const perp__p
                      .contype = 1,
                      .conaffinity = 1,
                      .condim = 3,
-                     .friction = {1, 0.005, 0.0001},
+                     .friction = {1, MJCF_TORSIONAL, MJCF_ROLLING},
                      .density = 1000,
                      .fitscale = 1,
                      .pose = perp__pose_none,

@@ -72,7 +72,7 @@ static int check_pair(mjcf *m, const perp__xml_node *node, paired *p)
 void mjcf_take_contact(mjcf *m, const perp__xml_node *node)
 {
     /* what the geoms have does not count */
-    paired p = {.condim = 3, .friction = {1, 1, 0.005, 0.0001, 0.0001}};
+    paired p = {.condim = 3, .friction = {1, 1, MJCF_TORSIONAL, MJCF_ROLLING, MJCF_ROLLING}};
     if (!mjcf_is(node, "pair") || m->r->status != PERP_OK || m->no_contact) return;
     const mjcf_geom *x = geom_of(m, node, "geom1"), *y = geom_of(m, node, "geom2");
     mjcf_resolve(m, node, 0, apply_pair, &p);

@@ -72,7 +72,7 @@ void perp_fc_options_fill(perp_fc_options *options, size_t size)
 
 static int options_valid(const perp_fc_options *o)
 {
-    return o->tol > 0 && o->tol <= 1e-2 && o->max_iter >= 0 && o->nsgs.omega > 0 &&
+    return o->tol > 0 && o->tol <= PERP_TOL_LARGEST && o->max_iter >= 0 && o->nsgs.omega > 0 &&
            o->nsgs.omega < 2 && o->newton.line_search >= 0 && o->newton.line_search <= 50 &&
            o->proximal.alpha > 0 && isfinite(o->proximal.alpha) && o->proximal.sigma > 0 &&
            o->proximal.sigma < 1 && o->admm.rho >= 0 && isfinite(o->admm.rho) &&

@@ -245,10 +245,11 @@ static int is_hopeless(const search *s, const perp_lcp *lcp, const double *z)
     }
     for (int i = 0; i < s->n; i++) {
         if (S[i] <= 1e-9 * largest) continue;
-        if (w[i] < -1e-6 * S[i] || (must_vanish[i] && w[i] > 1e-6 * S[i])) return 1;
+        double off = 1e-6 * S[i];
+        if (w[i] < -off || (must_vanish[i] && w[i] > off)) return 1;
         for (int j = 0; j < many; j++) {
             double m = fabs(entry(s, i, negative[j]));
-            if (m != 0 && z[negative[j]] * m < -1e-6 * S[i]) return 1;
+            if (m != 0 && z[negative[j]] * m < -off) return 1;
         }
     }
     return 0;

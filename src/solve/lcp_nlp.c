@@ -178,7 +178,7 @@ static perp_outcome nlp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
                              .hessian = hessian,
                              .progress = count,
                              .context = &p};
-    perp__nlp_options o = {.tol = fmax(PERP_NLP_TOL_LEAST, 0.01 * s->options.tol),
+    perp__nlp_options o = {.tol = fmax(PERP_NLP_TOL_LEAST, PERP_TOL_INNER * s->options.tol),
                            .max_iter = limit};
     if (n > 0 && n <= MOST)
         s->out_of_memory =

@@ -135,8 +135,8 @@ perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *p,
     *out = NULL;
     perp_mcp_options o = perp_mcp_options_default();
     if (!perp__options_take(&o, sizeof o, options) || (unsigned)method >= PERP_MCP_METHOD_COUNT ||
-        !p || p->n < 0 || p->n > 1 << 20 || !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0 ||
-        ((!p->column_start || method == PERP_MCP_JOSEPHY) && p->n > 1 << 15) ||
+        !p || p->n < 0 || p->n > 1 << 20 || !(o.tol > 0 && o.tol <= PERP_TOL_LARGEST) ||
+        o.max_iter < 0 || ((!p->column_start || method == PERP_MCP_JOSEPHY) && p->n > 1 << 15) ||
         (p->column_start && !pattern_is_valid(p)))
         return PERP_ERR_ARG;
     perp_mcp_solver *s = calloc(1, sizeof *s);

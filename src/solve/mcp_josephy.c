@@ -11,6 +11,8 @@
 
 #include "solve/mcp.h"
 
+#include "base/tol.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static int solve_linear(perp_mcp_solver *s)
 /* The residual is in the units of the problem: if it is small the verdict decides. */
 static int is_done(perp_mcp_solver *s, double residual)
 {
-    return residual <= 0.01 * s->options.tol &&
+    return residual <= PERP_TOL_INNER * s->options.tol &&
            (residual == 0 || perp__mcp_judge(s) <= s->options.tol);
 }
 

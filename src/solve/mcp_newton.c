@@ -119,7 +119,7 @@ static int run(perp_mcp_solver *s, perp__ncp kind)
         p.transposed = transposed_sparse;
     }
     /* the residual is in the problem's units: a small one says nothing yet */
-    double target = 0.01 * s->options.tol, residual;
+    double target = PERP_TOL_INNER * s->options.tol, residual;
     int steps = 0;
     do {
         steps += perp__newton_solve(&p, kind, target, s->options.max_iter - steps, s->z, s->work);

@@ -3,6 +3,7 @@
 #include "solve/pile.h"
 
 #include "base/base.h"
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <float.h>
@@ -39,8 +40,8 @@ static int is_inverse_mass(int k, const double *m)
     for (int i = 0; i < k; i++)
         for (int j = 0; j <= i; j++) {
             double size = sqrt(fabs(m[i * k + i])) * sqrt(fabs(m[j * k + j]));
-            if (m[i * k + i] < 0 || fabs(m[i * k + j] - m[j * k + i]) > 1e-12 * size ||
-                fabs(m[i * k + j]) > (1 + 1e-12) * size)
+            if (m[i * k + i] < 0 || fabs(m[i * k + j] - m[j * k + i]) > PERP_TOL_SAME * size ||
+                fabs(m[i * k + j]) > (1 + PERP_TOL_SAME) * size)
                 return 0;
         }
     return 1;
@@ -357,7 +358,7 @@ perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *o
 {
     perp_pile_options o = {.tol = TOL, .max_iter = 100000, .threads = 1};
     if (!PERP__FITS(info) || !problem || !is_shaped(problem) || (problem->nc > 0 && !r) ||
-        !perp__options_take(&o, sizeof o, options) || !(o.tol > 0 && o.tol <= 1e-2) ||
+        !perp__options_take(&o, sizeof o, options) || !(o.tol > 0 && o.tol <= PERP_TOL_LARGEST) ||
         o.max_iter < 1 || o.threads < 1)
         return PERP_ERR_ARG;
     solving u = {

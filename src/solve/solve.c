@@ -40,7 +40,7 @@ void perp_lcp_options_fill(perp_lcp_options *options, size_t size, perp_lcp_meth
 
 static int options_are_valid(const perp_lcp_options *o)
 {
-    return o->tol > 0 && o->tol <= 1e-2 && o->max_iter >= 0 && o->psor.omega > 0 &&
+    return o->tol > 0 && o->tol <= PERP_TOL_LARGEST && o->max_iter >= 0 && o->psor.omega > 0 &&
            o->psor.omega < 2 && (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 &&
            isfinite(o->prox.rho);
 }
