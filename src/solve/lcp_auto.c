@@ -3,7 +3,7 @@
  * 1. lemke with all its attempts: in product form it is the quickest at every size, and settles nearly
  * everything.
  * 2. Is there a proof that nothing can? It ends the search.
- * 3. What that leaves: bpp, ipm, fb.
+ * 3. What that leaves: bpp, ipm, fb; then murty, whose pivots visit other vertices (n <= 100).
  * 4. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
  *
  * Where nothing is found the outcome is that of lemke: a ray, or a proof that there is no solution; z is the best
@@ -11,15 +11,20 @@
 
 #include "solve/solver.h"
 
+#include <limits.h>
 #include <string.h>
 
-enum { SEARCH_UP_TO = 8, PROVE_UP_TO = 32 };
+/* MURTY_UP_TO: a failing search of murty is 1000 + 50 n pivots of n^2 operations, 0.1 s here. */
+enum { SEARCH_UP_TO = 8, PROVE_UP_TO = 32, MURTY_UP_TO = 100 };
 
 static const struct {
     perp_lcp_method method;
     const perp__solver *solver;
-} rest[] = {
-    {PERP_LCP_BPP, &perp__lcp_bpp}, {PERP_LCP_IPM, &perp__lcp_ipm}, {PERP_LCP_FB, &perp__lcp_fb}};
+    int up_to; /* unknowns */
+} rest[] = {{PERP_LCP_BPP, &perp__lcp_bpp, INT_MAX},
+            {PERP_LCP_IPM, &perp__lcp_ipm, INT_MAX},
+            {PERP_LCP_FB, &perp__lcp_fb, INT_MAX},
+            {PERP_LCP_MURTY, &perp__lcp_murty, MURTY_UP_TO}};
 
 enum { NREST = sizeof rest / sizeof *rest };
 
@@ -74,6 +79,7 @@ static perp_outcome auto_solve(perp_lcp_solver *s, const perp_lcp *lcp, int atte
     if (run(s, PERP_LCP_LEMKE, &perp__lcp_lemke, lcp, iterations, &outcome, &best)) return outcome;
     if (lcp->n <= PROVE_UP_TO && perp__lcp_prove(s, lcp, 1)) return PERP_INFEASIBLE;
     for (int k = 0; k < NREST; k++) {
+        if (lcp->n > rest[k].up_to) continue;
         if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other, &best)) return other;
     }
     if (lcp->n <= SEARCH_UP_TO &&

@@ -541,10 +541,21 @@ static void stored_nonlinear_problems_are_solved(void **state)
     }
 }
 
+/* A body in a slot: lemke ends on a ray, bpp at a singular basis. Pivots by least index reach a
+ * solution. */
+static void auto_tries_the_vertices_of_murty(void **state)
+{
+    (void)state;
+    const char *file = "tests/data/slot.json";
+    cli_expect(3, "limit", NULL, "solve %s --method lemke", file);
+    cli_expect(0, "solved", NULL, "solve %s", file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_and_prints),
+        cmocka_unit_test(auto_tries_the_vertices_of_murty),
         cmocka_unit_test(bounds_formulas_and_programs_are_solved),
         cmocka_unit_test(every_nonlinear_method_takes_formulas),
         cmocka_unit_test(a_feasible_point_of_a_program_is_printed),
