@@ -436,7 +436,7 @@ double perp_number_read(const char *text, const char **rest)
 
 /* Writing: R. Giulietti, The Schubfach way to render doubles (2020) ---------------------------- */
 
-/* p w, cut off to an odd number where it is no integer: this keeps every comparison below. */
+/* p w, cut off to an odd number if it is not an integer: this keeps every comparison below. */
 static uint64_t round_to_odd(pair p, uint64_t w)
 {
     pair product = leading_product(p, w);

@@ -135,7 +135,7 @@
  * sum. */
 #define PERP_TOL_DESCENT 1e-14
 
-/* Added to Newton's matrix where it is singular, beside entries of size 1. */
+/* Added to Newton's matrix if it is singular; its entries have size 1. */
 #define PERP_NEWTON_SHIFT 1e-6
 
 /* Part of the slope's promise that a step of a line search must keep (Nocedal and Wright: 1e-4). */

@@ -1,4 +1,4 @@
-/* What an actuator asks for: its activation, and its force as a line in its length and rate over a step. */
+/* Actuators: the activation, and the force as a linear function of length and rate over a step. */
 
 #include "bodies/bodies.h"
 #include "bodies/joints.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Description ---------------------------------------------------------------------------------------- */
+/* Description ---------------------------------------------------------------------------------- */
 
 static const char *muscle_fault(const perp_muscle *m)
 {
@@ -51,11 +51,12 @@ const char *perp__drive_fault(const perp_actuator *a)
     return fault ? fault : muscle_fault(&a->muscle);
 }
 
-/* Activations ------------------------------------------------------------------------------------------ */
+/* Activations ---------------------------------------------------------------------------------- */
 
 static const perp_range UNIT = {1, 0, 1};
 
-/* Of a muscle: rising takes longer the more it is active, falling the less (Millard, Uchida, Seth, Delp 2013, as MuJoCo has it). */
+/* Of a muscle: with higher activation, rising takes longer and falling less time (Millard, Uchida,
+ * Seth, Delp 2013, as MuJoCo has it). */
 static double muscle_time(const perp_actuator *a, double act, double u)
 {
     double slow = 0.5 + 1.5 * perp__within(act, &UNIT), rise = a->rise * slow,
@@ -71,7 +72,8 @@ static double approach(double act, double u, double h, double tau)
     return tau > 0 ? act - (u - act) * expm1(-h / tau) : u;
 }
 
-/* After a time h in which u is held. A muscle's time constant is that of halfway: to the second order, and always between a and u. */
+/* After a time h with constant u. A muscle's time constant is that at the midpoint: second order,
+ * and always between a and u. */
 static double activation_after(const perp_actuator *a, double act, double u, double h)
 {
     if (a->activation == PERP_ACTIVATION_INTEGRATOR) act += h * u;
@@ -128,7 +130,7 @@ perp_status perp_bodies_set_activation(perp_bodies *b, const double *act)
     return PERP_OK;
 }
 
-/* Muscles ---------------------------------------------------------------------------------------------- */
+/* Muscles -------------------------------------------------------------------------------------- */
 
 /* A curve and its slope. */
 typedef struct curve {
@@ -190,7 +192,7 @@ static perp__line muscle_line(const perp_muscle *m, double act, double l, double
     return line;
 }
 
-/* Forces ----------------------------------------------------------------------------------------------- */
+/* Forces --------------------------------------------------------------------------------------- */
 
 /* What stands for the control in the force. */
 double perp__drive_input(const perp_bodies *b, int i)

@@ -294,7 +294,7 @@ static inline int perp__first_moment(const perp_bodies *b)
 int perp__moments_state(perp_bodies *b);
 /* The kth moment's impulses, which b->next has, on the touch; they are moved onto its disc. */
 void perp__moment_take(perp_bodies *b, int k);
-/* pushes.c: forces on bodies that the step takes as they are at its beginning, with the present
+/* pushes.c: forces on bodies that the step takes from its beginning, with the present
  * poses and velocities (perp__bodies_carry): in b->outside; NULL: there are none. */
 double perp__moments_difference(const perp_bodies *b);
 

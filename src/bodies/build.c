@@ -50,7 +50,8 @@ static int are_finite(const double *x, int n)
     return 1;
 }
 
-/* Is it the inertia of masses: no eigenvalue of (trace/2) 1 - I, the second moments, is negative (by its principal minors)? */
+/* Is it the inertia of masses: no eigenvalue of (trace/2) 1 - I, the second moments, is negative
+ * (by its principal minors)? */
 static int is_inertia(const double *I)
 {
     const double ROOM = 1e-9; /* rounding of figures in a file */
@@ -115,7 +116,7 @@ static perp_status check(const perp_body *body, int nbody, const perp_shape *sha
     return PERP_OK;
 }
 
-/* Building ------------------------------------------------------------------------------------------- */
+/* Building ------------------------------------------------------------------------------------- */
 
 /* Inertia about the origin. */
 static perp__inertia about_origin(const perp_body *is)
@@ -188,7 +189,8 @@ static int allocate_mass(perp_bodies *b)
     return !b->arena.failed;
 }
 
-/* What the recursions of dynamics.c multiply and add, by bodies, their velocities and those above each. */
+/* The operations of the recursions of dynamics.c, by bodies, their velocities and those above
+ * each. */
 static void count_costs(perp_bodies *b)
 {
     perp__costs *cost = &b->cost;
@@ -338,7 +340,7 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
     return PERP_OK;
 }
 
-/* What is asked --------------------------------------------------------------------------------------- */
+/* What is asked -------------------------------------------------------------------------------- */
 
 int perp_bodies_nq(const perp_bodies *b)
 {

@@ -111,7 +111,7 @@ typedef struct perp__joints {
     int cguess;
 } perp__joints;
 
-/* Equalities: rows G v + error/h = 0, of which `rank` are kept, in order of elimination. The last
+/* Equalities: rows G v + error/h = 0, `rank` of them kept, in order of elimination. The last
  * `soft` of them are compliant, G v + error/h + compliance impulse = 0: the laws of tendons that
  * are linear in length and rate. An inactive row is 0. */
 typedef struct perp__equalities {
@@ -165,7 +165,7 @@ double perp__joints_excess(const perp_bodies *b);
 int perp__joints_amend(perp_bodies *b, const double *v, int is_all);
 /* The diagonal and the forces of the step that is to be made. */
 void perp__joints_begin(perp_bodies *b);
-/* Rows of dry friction and bounded actuators that are taken for rows, and of limits that v would
+/* Rows of dry friction and bounded actuators that enter as rows, and of limits that v would
  * violate. Returns 0 if memory is out. */
 int perp__joints_state(perp_bodies *b, const double *v);
 /* Rows of limits that v passes and that are not there yet; how many, -1: memory is out. */

@@ -1,5 +1,6 @@
-/* Torsional and rolling friction: moments at contacts that are bounded by their normal force. Each is a contact of the step's friction problem, whose
- * normal impulse is mu r_n of the contact that it belongs to (docs/adr/097-torsional-and-rolling-friction.md). */
+/* Torsional and rolling friction: moments at contacts, bounded by the normal force. Each is a
+ * contact of the step's friction problem. Its normal impulse is mu r_n of its contact
+ * (docs/adr/097-torsional-and-rolling-friction.md). */
 
 #include "base/holds.h"
 #include "bodies/bodies.h"
@@ -46,7 +47,8 @@ void perp__moment_take(perp_bodies *b, int k)
         t->moment[0] = r[1];
 }
 
-/* Angular velocity of the second body less that of the first, from the bodies' motions; the sum of the |terms|. */
+/* Angular velocity of the second body less that of the first, from the bodies' motions; the sum of
+ * the |terms|. */
 static double relative_turn(const perp_bodies *b, const perp_contact *t, double *turn)
 {
     double terms = 0;

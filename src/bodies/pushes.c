@@ -1,4 +1,4 @@
-/* Forces on bodies that a step takes as they are at its beginning, with the midpoint rule halfway:
+/* Forces on bodies that a step takes from its beginning, with the midpoint rule halfway:
  * thrusters, weight compensation, drag of a fluid. */
 
 #include "bodies/bodies.h"

@@ -147,7 +147,7 @@ static double own_data(const perp_bodies *b, int i)
 }
 
 /* Data of contact i: its own, or the share that passes the coupling with j of those on the path
- * from j on, of which most[i] is the largest. */
+ * from j on; most[i] is the largest of them. */
 static void carry(const perp_bodies *b, int i, int j, double coupled, double *data)
 {
     const double *root = number_of(b, ROOT);
@@ -436,7 +436,7 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
 
 /* What is kept --------------------------------------------------------------------------------- */
 
-/* The blocks by rows, columns rising, as they are stated: `at` is the index. */
+/* The blocks by rows, columns rising, as stated: `at` is the index. */
 static void sort_blocks(const perp_bodies *b, int *start, int *col, int *at)
 {
     int n = b->c.n;

@@ -1,4 +1,4 @@
-/* Zip files (PKWARE's APPNOTE 6.3.10, 4.3) with entries that are stored as they are, dated
+/* Zip files (PKWARE's APPNOTE 6.3.10, 4.3) with stored entries, dated
  * 1980-01-01: the same content is the same file. */
 
 #include "export/export.h"

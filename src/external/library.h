@@ -1,5 +1,5 @@
 /* A shared library that is loaded at first use. A command that does not need it does not wait for
- * it, and runs where it is not installed. */
+ * it, and runs without it. */
 
 #ifndef PERP_SRC_EXTERNAL_LIBRARY_H
 #define PERP_SRC_EXTERNAL_LIBRARY_H

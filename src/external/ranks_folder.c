@@ -65,7 +65,7 @@ static int fail_to_write(void)
     return fail(text);
 }
 
-/* Words in files -------------------------------------------------------------------------------- */
+/* Words in files ------------------------------------------------------------------------------- */
 
 static uint64_t add_to_sum(uint64_t sum, const void *bytes, size_t n)
 {
@@ -213,7 +213,7 @@ static int hear(int from, void *bytes, size_t n)
     }
 }
 
-/* What the processes say ------------------------------------------------------------------------ */
+/* What the processes say ----------------------------------------------------------------------- */
 
 /* All have said the word and heard it, or this process says no more. */
 static int go_on(int ok)
@@ -273,7 +273,7 @@ static int receive(int from, void *bytes, int n)
     return 0;
 }
 
-/* Begin and end --------------------------------------------------------------------------------- */
+/* Begin and end -------------------------------------------------------------------------------- */
 
 static void let_go(void)
 {

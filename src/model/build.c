@@ -233,7 +233,7 @@ static void report_not_finite(perp__builder *b, const perp__syntax *value, const
     free(symbol);
 }
 
-/* Does the value read a faulty parameter? The fault was reported where it is declared. */
+/* Does the value read a faulty parameter? The fault was reported at its declaration. */
 static int rests_on_fault(perp__builder *b, const perp__item *item)
 {
     int n, found = 0, *reach = perp__graph_reach(b->graph, &item->expr, 1, &n);

@@ -79,7 +79,7 @@ typedef struct perp__share {
     int first, n; /* elements of the sum */
 } perp__share;
 
-/* A let or a sum: lowered where it is used, at the instant of the use. */
+/* A let or a sum: lowered at each use, at the instant of the use. */
 typedef struct perp__late {
     const char *name;
     const perp__syntax

@@ -130,7 +130,7 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
                      const perp_expr *map, perp_expr *copies);
 
-/* The copy of one expression, of which parts may be copied already. copy has an entry for each node
+/* The copy of one expression; parts of it may be copied already. copy has an entry for each node
  * of `from`, -1 if it has none yet, for one map and one `strict`. The new nodes are those of
  * perp__graph_copy. */
 perp_expr perp__graph_copy_kept(perp__graph *to, const perp__graph *from, perp_expr e,

@@ -103,7 +103,7 @@ static int has_relaxed_guard(const perp__sides *s, const perp__plan_pair *pair, 
            s->side[entry(s->program, pair->switched, k)] == PERP__SIDE_RELAXED;
 }
 
-/* Of a switched pair: its second side is free where it is off, and never short of 0 where it is
+/* Of a switched pair: its second side is free while it is off, and never short of 0 while it is
  * on. */
 static void hold_parts(perp__bounds *b, const perp__plan_pair *pair, int off, size_t K, size_t k)
 {

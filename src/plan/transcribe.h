@@ -72,10 +72,10 @@ enum {
 int perp__plan_cones(const perp_model *model);
 void perp__transcribe_cones(perp__transcriber *t, int point, int *split);
 
-/* corners.c: the number of non-differentiable points in the costs and conditions of a block, each
- * of which may become an unknown of a point (-1: memory; is_weighted: integrals are of states
- * between the ends of a step). `e` is minimised `weight` times, or bounded from above (1) or below
- * (-1), at a point of steps first .. last - 1, with unknowns for those that bend upwards. */
+/* corners.c: the number of non-differentiable points in the costs and conditions of a block; each
+ * may become an unknown of a point (-1: memory; is_weighted: integrals are of states between the
+ * ends of a step). `e` is minimised `weight` times, or bounded from above (1) or below (-1), at a
+ * point of steps first .. last - 1, with unknowns for those that bend upwards. */
 int perp__plan_corners(const perp_model *m, int is_weighted);
 perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, const char *text,
                              int at, int point, int first, int last);

@@ -236,9 +236,10 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    PERP__KEPT * (size_t)u->nkind * sizeof *u->net);
 }
 
-/* Size the kinds that are still unknown by rows with at most so many of them: the least, over these
- * rows, of the largest known term of the row (or given, nullable) divided by their derivative. So
- * derivatives that are rounding do not count. Returns 1: at least one was sized. next: scratch. */
+/* Size the kinds that are still unknown by rows with at most this number of them: the least, over
+ * these rows, of the largest known term of the row (or given, nullable) divided by their
+ * derivative. So derivatives that are rounding do not count. Returns 1: at least one was sized.
+ * next: scratch. */
 static int size_by_rows_of(const sizer *u, const double *given, int most_left, double *size,
                            double *next)
 {

@@ -752,7 +752,7 @@ static void damp_all(mjcf *m, perp_bodies *b, double *room)
     }
 }
 
-/* The bodies and tendons alone: a system that cannot be is refused where it is made. */
+/* The bodies and tendons alone: an impossible system is refused at its creation. */
 static perp_status make_mechanism(const perp_robot *to, perp_bodies **b, perp_diag *diag)
 {
     perp_status status =

@@ -121,7 +121,7 @@ static double *inline_heights(mjcf *m, mjcf_field *f)
     const char *text = perp__xml_get(f->node, "elevation");
     int is_flat = !text;
     long long words = is_flat ? 0 : count_words(text), wanted = (long long)f->nrow * f->ncol;
-    if (!is_flat && words < wanted) /* before memory is taken for all */
+    if (!is_flat && words < wanted) /* before memory for all is allocated */
     {
         perp__robot_refuse(m->r, f->node, "elevation", "elevation: %lld numbers, %lld expected",
                            words, wanted);

@@ -213,7 +213,7 @@ static int counts(const double *weight, int ncolumn)
     return 0;
 }
 
-/* weight: of all rows, each of which counts by its kind, except those of zeros; NULL: the last row
+/* weight: of all rows except those of zeros; each counts by its kind; NULL: the last row
  * counts. */
 static perp_status go_along(perp_simulation *sim, const perp_run_stretch *of,
                             const perp_run_change *change, double *row, const double *weight,

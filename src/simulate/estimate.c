@@ -36,7 +36,7 @@ enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 #define FOR_FIRST 0.95
 #define DEARER    1.8
 
-/* The accuracy of the first run; that for a run of which half is more than TOGETHER; and the factor
+/* The accuracy of the first run; that for a run whose half is more than TOGETHER; and the factor
  * between runs. The error of each is at most this share of its difference from the one before. */
 #define FIRST         1e-5
 #define FIRST_OF_LONG 4e-6

@@ -22,12 +22,12 @@
  * velocities that decide about sides. */
 #define PROBE_HELD 1e-3
 
-/* A state jumps if its change in half a short step is more than this part of that in a whole one;
- * without a jump it is one half, or less. */
+/* A state jumps if its change in half a short step is more than this share of the one in a whole
+ * step; without a jump it is one half, or less. */
 #define JUMP 0.75
 
-/* ... if another one jumps, and this one changes by more than this part of that at once, by three
- * short steps. */
+/* ... if another one jumps, and this one changes at once by more than this share of its change, by
+ * three short steps. */
 #define BESIDE 1e-3
 
 /* A side is negative below this part of its terms, */
@@ -50,8 +50,8 @@ enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
  * as long. */
 enum { MOST_PASS = 1024 };
 
-/* After a step that fails, the method leaves so many more to backward Euler, twice as many after
- * the next. If a failed attempt cost more than DEAR such steps, it waits for as many, so that a
+/* After a step that fails, the method leaves some steps to backward Euler, twice as many after the
+ * next failure. If a failed attempt cost more than DEAR such steps, it waits for as many, so that a
  * stack's run takes twice the time of backward Euler's. */
 enum { MOST_WAIT = 63, DEAR = 100, LONGEST_WAIT = 1 << 30 };
 
@@ -59,7 +59,7 @@ enum { MOST_WAIT = 63, DEAR = 100, LONGEST_WAIT = 1 << 30 };
  * gain. */
 enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 
-/* The last step's polynomial is extrapolated to a guess up to so many of its lengths. */
+/* The last step's polynomial is extrapolated to a guess up to this multiple of its length. */
 #define FAR 1.000000001
 
 /* Its slope and bend at its end lead to a rough one up to so many times as long. */
@@ -70,8 +70,8 @@ enum { HALVINGS = 10, TRIES = 3, CHECKS = 3, MOST_JUMPS = 30, PROBES = 3 };
 /* Checks are evaluated at so many equal parts of a step. */
 enum { SAMPLES = 8 };
 
-/* A step may have so many parts, and so many more for each pair: a ball of e = 0.99 hits the floor
- * 400 times before its impacts are seen to accumulate. */
+/* A step may have PARTS parts, and PARTS_OF_PAIR more for each pair: a ball of e = 0.99 hits the
+ * floor 400 times before its impacts are seen to accumulate. */
 enum { PARTS = 1000, PARTS_OF_PAIR = 20 };
 
 /* Events at once, one after the other: a cube that comes to rest on its corners has 61, a roof of
@@ -619,7 +619,7 @@ static double least_jump(const perp__events *e)
     return 64 * DBL_EPSILON * largest / e->short_h;
 }
 
-/* Do two short steps show that state i jumps by so much? */
+/* Do two short steps show that state i jumps by this amount? */
 static int does_jump(perp__events *e, int i, double by, double least)
 {
     perp__step *s = &e->probe[0];
@@ -696,8 +696,8 @@ static void hold_guards(perp__events *e)
         if (e->group[p] == e->group[e->hit]) e->held[p] = -1;
 }
 
-/* Guards on their bounds that were on stay on for another short step, as long as they are off by no
- * more than the error of short steps. */
+/* Guards on their bounds that were on stay on for another short step, if their error is no more
+ * than the error of short steps. */
 static void keep_guards(perp__events *e)
 {
     int is_known = 0;

@@ -63,8 +63,8 @@ void perp__events_restart(perp__events *events);
  * workspace, as a step of backward Euler that ends there with the same slopes. */
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1);
 
-/* From now on, steps without events are solved to this accuracy and not judged. For references, of
- * which only the difference from the runs is printed. */
+/* From now on, steps without events are solved to this accuracy and not judged. For references:
+ * only their difference from the runs is printed. */
 void perp__events_be_rough(perp__events *events, double accuracy);
 
 /* From now on a step ends where its first piece ends: at an event, at a row of a table, or where a

@@ -1,6 +1,6 @@
 /* The operations of lanes.c on all lanes at once. lanes.c includes this once for every instruction
  * set: ISA is the suffix of the names, TARGET the attribute of the functions. No result depends on
- * it. A set of lanes is a number, bit l of which is lane l. */
+ * it. A set of lanes is a number whose bit l is lane l. */
 
 #define JOIN_(name, isa)    name##_##isa
 #define JOIN(name, isa)     JOIN_(name, isa)

@@ -22,7 +22,7 @@
 #define CAUTION  0.8
 #define SHORTEST 1e-9
 
-/* So many of these in a row, each with too large an error or ended by an event: there is no
+/* HOPELESS such parts in a row, each with too large an error or ended by an event: there is no
  * progress, and a step would take 1e9. */
 #define HOPELESS 1000
 
@@ -282,7 +282,7 @@ static int is_chosen(long k)
 }
 
 /* The error of the halves, by their order. If positions are held, velocities that the next step
- * removes are of the order of its points alone, of which there are this many; that counts if there
+ * removes are of the order of its points alone (their number is given); that counts if there
  * is no next step. */
 static void find_lack(perp_simulation *sim, int is_last, int npoint)
 {

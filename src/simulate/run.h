@@ -116,7 +116,7 @@ perp_status perp__run_check_followed(const perp_simulation *sim, int n, const in
 /* From the states in the workspace at t0 to t1, by the method of the run. */
 perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1);
 
-/* The cost of the steps so far, about: multiplications, of which a core makes about 1e9 a second.
+/* The cost of the steps so far, about: multiplications; a core makes about 1e9 a second.
  * The same on all machines. */
 double perp__run_work(const perp_simulation *sim);
 

@@ -47,7 +47,7 @@ struct perp__saltation {
     perp__collocation_slopes *slopes;
     perp__step *step;
     perp__sensitivity *probe[2];
-    int nparam, np, nx, nv, known; /* np: directions, of which nparam by parameters */
+    int nparam, np, nx, nv, known; /* np: directions, nparam of them by parameters */
     double *dx, *dt;               /* nx by np; np */
     double *before, *dt_before;    /* the same before the last step in a mode */
     double *dY, *dh;               /* n by np; np: its unknowns and length */
@@ -716,8 +716,8 @@ static void note_other_side(perp__saltation *s, int p)
     }
 }
 
-/* The second sides that are 0 at the present choice of sides, of which the two short steps give the
- * vars; and the guards that are on their bounds at the start. */
+/* The second sides that are 0 at the present choice of sides (the two short steps give their vars);
+ * and the guards that are on their bounds at the start. */
 static void find_touched(perp__saltation *s)
 {
     perp__collocation *a = s->slopes->at;

@@ -377,8 +377,8 @@ static void apply_mode(perp__step *s, const perp__mode *m)
     }
 }
 
-/* One step of iterative refinement: y -= inverse (A y + c - (0, z)) over these rows, the last nz of
- * which are z. */
+/* One step of iterative refinement: y -= inverse (A y + c - (0, z)) over these rows; the last nz
+ * are those of z. */
 static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 {
     const double *factor = perp__step_row_units(s);
@@ -927,7 +927,7 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
 {
     p->residual = evaluate_rows(s);
     if (p->residual == 0) return holds(s, p, s->tol);
-    /* by so much that the residual is now rounding */
+    /* so that the residual is now rounding */
     int gains = p->residual <= SLOW * p->before, reaches = p->gain <= PERP_STEP_FELL;
     p->gain = p->residual / p->before;
     if (gains && is_at_rounding(s, p)) return 1;

@@ -96,9 +96,10 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
     return b->shared_M ? e : place(b, (size_t)b->n * (size_t)b->n, e, k);
 }
 
-/* Small problems side by side ------------------------------------------------------------------- */
+/* Small problems side by side ------------------------------------------------------------------ */
 
-/* What a pivot waits for leaves time for those of other lanes: so many problems are under way at once, by instruction set. */
+/* While a pivot waits, those of other lanes run: the number of problems at once, by instruction
+ * set. */
 enum { MOST_TOGETHER = 32 };
 static const int together[] = {16, 16, MOST_TOGETHER};
 
@@ -106,7 +107,8 @@ static const int together[] = {16, 16, MOST_TOGETHER};
 #define KERNEL "solve/batch_kernel.h"
 #include "linalg/every_isa.h"
 
-/* Answers of many problems, at most MOST_TOGETHER, from the first on, into z; which have one, as bits. */
+/* Answers of many problems, at most MOST_TOGETHER, from the first on, into z. Returns those that
+ * have one, as bits. */
 static unsigned (*const kernels[][SMALL])(const perp_lcp_batch *b, int first, int many, double tol,
                                           double *z) = {
 #define VERSION(isa, target) {solve_1_##isa, solve_2_##isa, solve_3_##isa, solve_4_##isa},
@@ -114,7 +116,7 @@ static unsigned (*const kernels[][SMALL])(const perp_lcp_batch *b, int first, in
 #undef VERSION
 };
 
-/* Chunks ---------------------------------------------------------------------------------------- */
+/* Chunks --------------------------------------------------------------------------------------- */
 
 static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double *z)
 {

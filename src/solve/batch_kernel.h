@@ -115,8 +115,7 @@ INLINE void K(look_at_row)(const K(lanes) * v, int n, int i, VEC *off, VEC *S)
 }
 
 /* If a row is left open by its own data: does it hold by the data of the others? One with data that
- * rounding may hide is not judged here. A row without terms, none of which has underflowed, is 0 =
- * 0. */
+ * rounding may hide is not judged here. A row without terms, if none has underflowed, is 0 = 0. */
 TARGET static PERP_APART void K(judge_by_data)(const K(lanes) * v, int n, CLAIM *is_good)
 {
     const double noise = (PERP__LCP_NOISE + 1) * ((n + 4) * (DBL_EPSILON / 2));

@@ -26,7 +26,7 @@ enum { STEPS = 60, POLISH = 50, IDLE_STEPS = 4 };
 static const double SHORT = 0.5;
 
 /* If so many steps in a row are shorter, the path turns back: the other steps of a start with many
- * are in vain. */
+ * are useless. */
 static const double IDLE = 0.1;
 
 /* Within so many times the tolerance it is Newton's turn if two steps have not halved the residual.

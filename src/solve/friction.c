@@ -694,7 +694,7 @@ static double normal_coupling(const perp__fc *fc, int i, int k)
     return perp__larger(fabs(w[0]), perp__smaller(mu, 1) * perp__larger(fabs(w[1]), fabs(w[2])));
 }
 
-/* Data of contacts, of which the largest is given: the contact's own, or another's carried here. A
+/* The largest data of each contact: the contact's own, or another's carried here. A
  * coupling carries its share of the largest, and carried data go on undiminished: in a stack only
  * the floor has data, and each box is held by all below. */
 static inline void carry(const perp__fc *fc, double (*coupled)(const perp__fc *, int, int),
@@ -744,7 +744,7 @@ static void find_normal_data(perp__fc *fc)
         fc->normal[i] = perp__larger(fc->normal[i], fabs(fc->q[3 * i]));
 }
 
-/* Rows of joints are contacts of which one row couples to others, according to W. */
+/* Rows of joints are contacts with one row that couples to others, according to W. */
 __attribute__((noinline)) static void find_live(perp__fc *fc)
 {
     enum { MANY = -1, NONE = -2 };

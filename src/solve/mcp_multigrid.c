@@ -140,7 +140,7 @@ static int make_system(const bounded *b, int nfree, free_system *s)
     return s->multigrid != NULL;
 }
 
-/* Changes y so that r = 0 where it is free, and projects it onto the bounds. Returns 0 if the
+/* Changes the free y so that r = 0 there, and projects it onto the bounds. Returns 0 if the
  * matrix is not definite. */
 static int solve_system(const bounded *b, free_system *s, double share)
 {

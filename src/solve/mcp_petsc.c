@@ -1,5 +1,6 @@
-/* Mixed complementarity by PETSc's SNES VI, in one process: Newton's method on the free variables (Benson and Munson 2006), or on Fischer and
- * Burmeister's functions, with a line search; sparse LU. PETSc's reason to stop is not read: the driver judges the point. */
+/* Mixed complementarity by PETSc's SNES VI, in one process: Newton's method on the free variables
+ * (Benson and Munson 2006), or on the functions of Fischer and Burmeister, with a line search and
+ * sparse LU. PETSc's reason to stop is not used: the driver judges the point. */
 
 #include "perp/petsc.h"
 

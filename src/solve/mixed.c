@@ -6,7 +6,7 @@
  *
  *     0 <= y perp (M z + q) + t >= 0,   0 <= t perp hi - lo - y >= 0,
  *
- * so that M stays positive semidefinite where it is.
+ * so that a positive semidefinite M stays so.
  * 3. Free z_F are eliminated by their rows, z_F = -inv(M_FF) (M_FK z_K + q_F). Where M_FF is
  *    singular each is split into two nonnegative parts instead, whose rows are w_i and -w_i. */
 

@@ -1,4 +1,5 @@
-/* Piles: checks, blocks of contacts, the driver that looks at the error between sweeps and has the answer judged (pile_verdict.c). */
+/* Piles: checks, blocks of contacts, and the driver. It checks the error between sweeps and has the
+ * answer judged (pile_verdict.c). */
 
 #include "solve/pile.h"
 
@@ -18,7 +19,7 @@ void perp_pile_options_fill(perp_pile_options *options, size_t size)
     perp__options_give(options, size, &o, sizeof o);
 }
 
-/* Checks ---------------------------------------------------------------------------------------- */
+/* Checks --------------------------------------------------------------------------------------- */
 
 static int is_shaped(const perp_pile *p)
 {
@@ -68,9 +69,10 @@ int perp__pile_is_sound(const perp_pile *p, const double *r)
     return 1;
 }
 
-/* Blocks ---------------------------------------------------------------------------------------- */
+/* Blocks --------------------------------------------------------------------------------------- */
 
-/* W_ii, the sum over both sides of J inv(M) J'; in the plane with a second tangent that nothing couples. */
+/* W_ii, the sum over both sides of J inv(M) J'; in the plane with a second tangent without
+ * coupling. */
 static void fill_block(const perp_pile *p, int i, double *W)
 {
     int d = p->dimension, k = p->dof;
@@ -166,7 +168,7 @@ void perp__pile_velocities(perp__pile *s)
     perp__pile_meet(s->halo, k, s->v);
 }
 
-/* Driver ---------------------------------------------------------------------------------------- */
+/* Driver --------------------------------------------------------------------------------------- */
 
 typedef struct solving {
     perp__pile s;
@@ -245,7 +247,8 @@ static int is_over(const solving *u)
     return u->o->progress && u->o->progress(u->o->context, u->info.iterations, u->info.error);
 }
 
-/* Sweeps with conjugate directions; where the error did not fall by a fifth from one look to the next, plain ones for a while. */
+/* Sweeps with conjugate directions; plain ones for a while if the error did not fall by a fifth
+ * between two checks. */
 static void sweep_until_solved(solving *u)
 {
     enum { FIRST_LOOKS = 100, PLAIN = 100 };

@@ -244,7 +244,7 @@ perp_status perp_trajectory_writer_texts(perp_trajectory_writer *w, int n, const
     return PERP_OK;
 }
 
-/* A text in quotes, on one line; none where it is "". */
+/* A text in quotes, on one line; nothing for "". */
 static int write_text(perp_trajectory_writer *w, const char *text)
 {
     FILE *file = w->out.file;
