@@ -1397,7 +1397,7 @@ static int hold_at(perp__events *e, perp__step *s, perp__step_result *r)
         put_point(e, c, s);
         perp__step_linearise(s); /* which evaluates the rows where it has slopes to take */
         perp__verdict v =
-            s->nonlinear ? perp__step_judge_with(s, NULL, NULL) : perp__step_verify(s);
+            s->nonlinear ? perp__step_judge_evaluated(s) : perp__step_verify(s);
         r->worst = v.worst, r->off = v.off;
         if (!(v.error <= s->tol)) return 0;
         r->error = fmax(r->error, v.error);

@@ -18,27 +18,16 @@ struct perp__layout {
     size_t nkey;
     perp_simulation_options made_with;
     perp__compiled *compiled; /* the tapes as machine code; NULL: they are interpreted */
-    perp__layout *
-        smaller; /* those without some contacts (reduced.c), one after the other by next; under the model's lock */
-    perp__layout *limit; /* that of perp__step_create_limit, once it was asked for */
-    perp__layout *next;
-    char *out;        /* of such a one: the groups that have left, */
-    perp_model model; /* and its conditions */
+    perp__layout *limit; /* that of perp__step_create_limit, once it was asked for; under the model's lock */
 };
 
 static void release(void *of)
 {
     perp__layout *layout = of;
     if (!layout || atomic_fetch_sub(&layout->users, 1) > 1) return;
-    for (perp__layout *s = layout->smaller, *next; s; s = next) {
-        next = s->next;
-        release(s);
-    }
     release(layout->limit);
     perp__problem_clear(&layout->step);
     perp__compiled_release(layout->compiled);
-    if (layout->out) perp__reduced_clear(&layout->model);
-    free(layout->out);
     free(layout->key);
     free(layout);
 }
@@ -189,8 +178,7 @@ static perp_status make_step(perp__step *step, perp__layout *layout, const perp_
     step->lcp.method = options->solver;
     step->value = NULL;
     if (!take_numbers(step, layout->step.value)) return PERP_ERR_MEMORY;
-    perp_status status = perp__step_allocate(step, options->solver);
-    return status == PERP_OK && !perp__open_make(step) ? PERP_ERR_MEMORY : status;
+    return perp__step_allocate(step, options->solver);
 }
 
 perp_status perp__step_create(perp__step *step, const perp_model *model,
@@ -215,18 +203,7 @@ perp_status perp__step_share(perp__step *step, const perp__step *of,
     return make_step(step, of->tape.layout, of->model, options);
 }
 
-/* Contacts that leave -------------------------------------------------------------------------- */
-
-static perp__layout *find_smaller(const perp__step *s, const char *out)
-{
-    perp__common *common = s->model->common;
-    pthread_mutex_lock(&common->lock);
-    perp__layout *l = s->tape.layout->smaller;
-    while (l && memcmp(l->out, out, (size_t)s->groups.n) != 0) l = l->next;
-    if (l) atomic_fetch_add(&l->users, 1);
-    pthread_mutex_unlock(&common->lock);
-    return l;
-}
+/* The limit ------------------------------------------------------------------------------------ */
 
 /* Is the model what it was when the layout was made? Returns -1 when memory is out. */
 static int is_as_it_was(const perp__step *s, const perp__changes *changes)
@@ -237,28 +214,6 @@ static int is_as_it_was(const perp__step *s, const perp__changes *changes)
     int same = key ? n == of->nkey && memcmp(key, of->key, n * sizeof *key) == 0 : -1;
     free(key);
     return same;
-}
-
-/* A new one, kept by the whole's layout; NULL when memory is out. */
-static perp__layout *make_smaller(const perp__step *s, const char *out,
-                                  const perp__changes *changes)
-{
-    perp__common *common = s->model->common;
-    perp__layout *l = calloc(1, sizeof *l), *whole = s->tape.layout;
-    if (!l) return NULL;
-    atomic_init(&l->users, 1);
-    l->out = malloc((size_t)s->groups.n + 1);
-    if (!l->out || !perp__reduced_build(&l->step, &l->model, s, out, changes)) {
-        release(l);
-        return NULL;
-    }
-    memcpy(l->out, out, (size_t)s->groups.n);
-    atomic_fetch_add(&l->users, 1);
-    pthread_mutex_lock(&common->lock);
-    l->next = whole->smaller;
-    whole->smaller = l;
-    pthread_mutex_unlock(&common->lock);
-    return l;
 }
 
 /* The limit, kept by the layout that it belongs to; with one more user. NULL: it is not made. */
@@ -296,34 +251,18 @@ static int *list_changes(const perp__step *s, perp__changes *changes)
     return input;
 }
 
-/* The same may change as in the whole; *l: its layout, NULL without. out: the groups that leave; NULL: the limit. */
-static perp_status find_or_make_like(const perp__step *s, const char *out, perp__layout **l)
+/* The same may change as in the whole; *l: its limit's layout, NULL without. */
+static perp_status find_or_make_limit(const perp__step *s, perp__layout **l)
 {
     perp__changes changes;
-    *l = out ? find_smaller(s, out) : find_limit(s);
+    *l = find_limit(s);
     if (*l) return PERP_OK;
     int *input = list_changes(s, &changes);
     if (!input) return PERP_ERR_MEMORY;
     int same = is_as_it_was(s, &changes);
-    if (same > 0) *l = out ? make_smaller(s, out, &changes) : make_limit(s, &changes);
+    if (same > 0) *l = make_limit(s, &changes);
     free(input);
     return *l ? PERP_OK : same == 0 ? PERP_ERR_UNAVAILABLE : PERP_ERR_MEMORY;
-}
-
-perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const perp__step *s,
-                                      const char *out)
-{
-    perp__layout *l;
-    perp_status status = find_or_make_like(s, out, &l);
-    if (status != PERP_OK) return status;
-    const perp_model *shape = &l->model;
-    perp_simulation_options o = {.tol = s->tol, .step = s->h, .solver = s->lcp.method};
-    *model = *s->model;
-    model->equation = shape->equation, model->nequation = shape->nequation;
-    model->pair = shape->pair, model->npair = shape->npair;
-    model->contact = shape->contact, model->ncontact = shape->ncontact;
-    model->nfriction = shape->nfriction;
-    return make_step(to, l, model, &o);
 }
 
 perp_status perp__step_create_limit(perp__step *to, const perp__step *of, double h)
@@ -331,7 +270,7 @@ perp_status perp__step_create_limit(perp__step *to, const perp__step *of, double
     perp__layout *l;
     perp_simulation_options o = {.tol = of->tol, .step = h, .solver = of->lcp.method};
     memset(to, 0, sizeof *to);
-    perp_status status = find_or_make_like(of, NULL, &l);
+    perp_status status = find_or_make_limit(of, &l);
     if (status == PERP_OK) status = make_step(to, l, of->model, &o);
     if (status != PERP_OK) return status;
     perp__step_take_parameters(to);
@@ -341,7 +280,6 @@ perp_status perp__step_create_limit(perp__step *to, const perp__step *of, double
 
 void perp__step_clear(perp__step *step)
 {
-    perp__open_free(step);
     perp__step_free(step);
     perp__verdict_free(step);
     free(step->table.hint);

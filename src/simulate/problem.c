@@ -751,16 +751,13 @@ static int write_rows(plan *p)
 static int build_problem(plan *p)
 {
     perp__step *s = p->step;
-    int is_part = s->nonlinear; /* reduced.c */
-    if ((!is_part && !perp__contacts_find(s, p->model)) ||
-        !perp__assigned_find(&s->sym.assigned, p->model) || !lay_out(s, p->model, p->changes) ||
+    if (!perp__contacts_find(s, p->model) || !perp__assigned_find(&s->sym.assigned, p->model) || !lay_out(s, p->model, p->changes) ||
         !allocate_plan(p))
         return 0;
     if (!write_rows(p)) return 0;
-    int affine = is_part ? 0 : rows_are_affine(p);
+    int affine = rows_are_affine(p);
     if (affine < 0) return 0;
     s->nonlinear = !affine;
-    if (s->nonlinear && !is_part && !perp__groups_find(s)) return 0;
     if (!derive_rows(p) || !mark_entries(p)) return 0;
     add_inputs(p);
     add_reports(p);
@@ -841,7 +838,6 @@ void perp__problem_clear(perp__step *step)
     perp__tape_clear(&step->tape.outputs);
     free(step->table.input);
     perp__tape_clear(&step->table.tape);
-    free(step->groups.pair);
     free(step->gaps.side);
     free(step->gaps.damped);
     free(step->tape.guard_of);

@@ -125,7 +125,7 @@ static void pass_newton(perp__step *s, perp__pass *pass)
 
 static void pass_step(perp__step *s, perp__pass *pass)
 {
-    size_t ny = (size_t)s->ny, np = (size_t)s->np, before = pass->n;
+    size_t ny = (size_t)s->ny, np = (size_t)s->np;
     perp__pass_doubles(pass, &s->h, 1);
     perp__pass_doubles(pass, s->ws + perp__step_parameter(s, 0), (size_t)s->sym.varied.n);
     if (pass->mode == PERP__LOAD) perp__step_put_varied(s);
@@ -146,17 +146,6 @@ static void pass_step(perp__step *s, perp__pass *pass)
     pass_newton(s, pass);
     pass_cache(s, pass);
     perp__sparse_pass(s, pass);
-    perp__open_pass(s, pass, pass->n - before, pass_step);
-}
-
-size_t perp__step_bytes(perp__step *s)
-{
-    perp__pass pass = {.mode = PERP__COUNT};
-    int groups = s->groups.n;
-    s->groups.n = 0; /* the step alone */
-    pass_step(s, &pass);
-    s->groups.n = groups;
-    return pass.n;
 }
 
 static void pass_run(perp_simulation *sim, perp__pass *pass)
@@ -192,7 +181,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 14, ORDER = 0x01020304 };
+enum { VERSION = 15, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)

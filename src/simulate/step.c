@@ -214,7 +214,7 @@ static void take_slopes(perp__step *s)
     for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[k]];
     for (int i = 0; i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
     for (int i = 0; i < s->cache.nelimination; i++) s->cache.elimination[i].used = 0;
-    s->newton.has_full = s->newton.is_behind = 0;
+    s->newton.has_full = 0;
     s->newton.has_slopes = 1;
     s->newton.h = s->ws[SYM_H], s->newton.theta = s->ws[SYM_THETA];
     perp__sparse_slopes_changed(s);
@@ -1289,11 +1289,6 @@ static perp__step_result solve_newton(perp__step *s)
         if (!isfinite(y[i])) y[i] = 0, is_first = 1; /* vars before the first step */
     }
     memcpy(start, y, bytes);
-    if (!is_first && perp__open_solve(s, &result)) {
-        perp__open_note(s);
-        note_rest(s, &result);
-        return result;
-    }
     if (contacts_first) {
         result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
@@ -1323,7 +1318,7 @@ static perp__step_result solve_newton(perp__step *s)
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     if (result.outcome == PERP_SOLVED)
-        perp__open_note(s), note_rest(s, &result);
+        note_rest(s, &result);
     else
         s->newton.rests = 0, memcpy(y, start, bytes);
     return result;
@@ -1380,9 +1375,8 @@ void perp__step_forget(perp__step *s)
     perp__step_forget_factors(s);
     memset(s->on, 0, 4 * (size_t)s->np);
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
-    s->newton.redundant = s->newton.is_behind = s->gaps.closed = 0;
+    s->newton.redundant = s->gaps.closed = 0;
     s->newton.beside_cones = s->newton.standing = (perp__patience){0};
-    perp__open_forget(s);
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)

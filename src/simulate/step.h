@@ -10,7 +10,7 @@
  *     e = s+ - s-,   0 <= y - lo  perp  s+ >= 0,   0 <= s-  perp  hi - y >= 0
  *
  * problem.c builds it from the model, step.c solves it (sparse.c where there are many unknowns),
- * reduced.c leaves out contacts that are open; sides.c chooses the complementary variables; cones.c takes the steps with exact friction cones
+ * sides.c chooses the complementary variables; cones.c takes the steps with exact friction cones
  * that step.c cannot. */
 
 #ifndef PERP_SRC_STEP_H
@@ -116,7 +116,6 @@ typedef struct perp__newton {
     int sparse_only;       /* with contacts: the dense path is not to be tried */
     int contacts_next;     /* where a mode is singular the dense path is tried after contacts */
     double *at;            /* ny: the point that c is of */
-    int is_behind;         /* the slopes and c are of an earlier step */
     int rests;             /* the last step moved nothing: */
     double *rest;          /* all that was asked at its end, */
     double *of;            /* of these symbols, from h up to the unknowns, */
@@ -178,19 +177,6 @@ typedef struct perp__tables {
 } perp__tables;
 
 typedef struct perp__layout perp__layout; /* layout.c */
-
-/* Contacts that can leave a step while they are open (reduced.c): a one-sided pair whose one side is a force, with all friction whose
- * bound is a multiple of that. */
-typedef struct perp__groups {
-    int n, *pair, *side; /* of each: the model's pair, its side that is the force, */
-    int *size;           /* and how many conditions leave with it */
-    int *of;             /* pair of the model: the group that it is the normal of, or -1 */
-    int *root,
-        *first; /* pair of the model: its roots in the check's tape; its first of the step's pairs */
-    int *slip;  /* contact of the model: the unknown that is its slip speed, or -1 */
-    struct perp__open
-        *open; /* of one simulation: which are open, and smaller steps; NULL until it is needed */
-} perp__groups;
 
 typedef struct perp__tapes {
     perp__layout *layout; /* owns these and all that is not written to after it is made */
@@ -258,7 +244,6 @@ typedef struct perp__step {
     double h; /* of the factors; of a nonlinear model, of whole steps */
     perp__scheme scheme;
     perp__gaps gaps;
-    perp__groups groups; /* none in an affine step, nor in one that others left */
     int is_limit; /* pre(x) is x: as at an instant at which nothing jumps (perp__step_create_limit) */
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
@@ -382,17 +367,6 @@ int perp__step_formulas(const perp__step *step, const int *param, int nparam, pe
                         perp__guard_bounds *bounds);
 int perp__step_parameter(const perp__step *step, int k);
 
-/* reduced.c: which contacts can leave; the problem `to` in which those marked in `out` (by group) have left, and its model, whose
- * equations, pairs and contacts are its own. 0 when memory is out. */
-int perp__groups_find(perp__step *step);
-int perp__reduced_build(perp__step *to, perp_model *model, const perp__step *step, const char *out,
-                        const perp__changes *changes);
-void perp__reduced_clear(perp_model *model);
-
-/* layout.c: a smaller step with numbers of its own, and its model. PERP_ERR_UNAVAILABLE: the model has changed since the whole was made. */
-perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const perp__step *step,
-                                      const char *out);
-
 /* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return.
  * Returns 0 if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or
  * *bad_row >= 0 for a row that depends on other fixed rows. work and iwork hold perp__sides_doubles
@@ -435,11 +409,10 @@ int perp__verdict_allocate(perp__step *step);
 void perp__verdict_free(perp__step *step);
 perp__verdict perp__step_verify(perp__step *step);
 
-/* The same of conditions that were evaluated; equations that hold to `sure` by a cheap bound are not looked into. Or where `part` was
- * solved (reduced.c): the conditions that it has, too, are judged by their terms there; root: root of the check's tape -> that of the
- * part's, or -1. */
+/* The same of conditions that were evaluated. Equations that hold to `sure` by a cheap bound are not
+ * looked into: what a solve is held to, or a value of the caller's. */
+perp__verdict perp__step_judge_evaluated(perp__step *step);
 perp__verdict perp__step_judge(perp__step *step, double sure);
-perp__verdict perp__step_judge_with(perp__step *step, perp__step *part, const int *root);
 
 /* The largest natural residual, each condition in the unit of its row: for Newton's line search.
  * After their evaluation. */
@@ -507,19 +480,6 @@ typedef struct perp__step_result {
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;
-
-/* A step without the contacts that are expected to stay open: 1 where its answer is one of the whole step, verified. And what is open at
- * the end of a solved step. */
-int perp__open_solve(perp__step *step, perp__step_result *result);
-void perp__open_note(perp__step *step);
-int perp__open_make(perp__step *step); /* 0 when memory is out */
-void perp__open_forget(perp__step *step);
-void perp__open_free(perp__step *step);
-
-/* Of a snapshot: which parts there are, and all of the one that was used last, in as many bytes as the step itself has. */
-typedef void perp__step_pass(perp__step *step, perp__pass *pass);
-void perp__open_pass(perp__step *step, perp__pass *pass, size_t room, perp__step_pass *pass_step);
-size_t perp__step_bytes(perp__step *step); /* snapshot.c: what a step has in it */
 
 /* unique.c: var[k] = 1 for the vars that the conditions leave open while all contacts are closed and stick, but for the pairs that are open. Needs
  * the dense rows, evaluated. 0 when memory is out. */

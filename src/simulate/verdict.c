@@ -14,8 +14,6 @@
 typedef struct judge {
     perp__step *s;
     perp__verdict v;
-    perp__step *part; /* a smaller step that has some of the conditions (reduced.c), or NULL */
-    const int *root;  /* root of the check's tape -> that of the part's, or -1 */
     double sure;      /* an equation with no larger error by a cheap bound is not looked into */
 } judge;
 
@@ -510,26 +508,17 @@ static int has_come_far(perp__step *s)
 
 static void know_terms(perp__step *s)
 {
-    if (!s->sizes.has_terms && (s->newton.is_behind || has_come_far(s))) perp__step_linearise(s);
+    if (!s->sizes.has_terms && has_come_far(s)) perp__step_linearise(s);
     if (!s->sizes.has_terms) find_terms(s);
     s->sizes.has_terms = 1;
-}
-
-/* The step by whose terms root `out` of the check's tape is judged: the part's, where it has the condition. */
-static perp__step *terms_of(judge *j, const int **out)
-{
-    int root = j->part ? j->root[*out - j->s->tape.check.out] : -1;
-    perp__step *s = root < 0 ? j->s : j->part;
-    if (root >= 0) *out = s->tape.check.out + root;
-    know_terms(s);
-    return s;
 }
 
 /* The value of root `out` of s->tape.check. */
 static perp__amount amount(judge *j, const int *out)
 {
-    double value = j->s->ws[*out];
-    const perp__step *s = terms_of(j, &out);
+    perp__step *s = j->s;
+    double value = s->ws[*out];
+    know_terms(s);
     int y = *out - s->sym.y;
     double scale = y >= 0 && y < s->ny ? s->sizes.own[y] : s->sizes.term[*out].scale;
     return (perp__amount){value, scale, PERP_ROUNDING * s->sizes.term[*out].rounding};
@@ -538,7 +527,8 @@ static perp__amount amount(judge *j, const int *out)
 /* The scale of an equation, whose first root is `out`. */
 static double equation_scale(judge *j, const int *out)
 {
-    const perp__step *s = terms_of(j, &out);
+    perp__step *s = j->s;
+    know_terms(s);
     return s->sizes.scale[(out - s->tape.check.out) / 2];
 }
 
@@ -684,7 +674,7 @@ double perp__step_residual(perp__step *s)
 perp__verdict perp__step_verify(perp__step *s)
 {
     perp__step_evaluate(s);
-    return perp__step_judge_with(s, NULL, NULL);
+    return perp__step_judge_evaluated(s);
 }
 
 static perp__verdict judge_all(judge j)
@@ -722,10 +712,9 @@ perp__verdict perp__step_judge(perp__step *s, double sure)
     return judge_all((judge){.s = s, .v = {.worst = -1}, .sure = sure});
 }
 
-perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *root)
+perp__verdict perp__step_judge_evaluated(perp__step *s)
 {
-    double sure = (s->nonlinear ? PERP_AMPLY : 1) * s->tol;
-    return judge_all((judge){s, {.worst = -1}, part, root, sure});
+    return perp__step_judge(s, (s->nonlinear ? PERP_AMPLY : 1) * s->tol);
 }
 
 /* Growth --------------------------------------------------------------------------------------- */
