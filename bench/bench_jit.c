@@ -63,18 +63,19 @@ static void one_by_one(const chain *c, double *ws)
 static double measure_one_by_one(const perp_simulation *sim)
 {
     const perp__step *s = &sim->step;
-    size_t n = (size_t)perp__tape_end(&s->tape.outputs);
+    size_t n = (size_t)perp__tape_end(&s->layout->tape.outputs);
     int *slot = malloc(n * sizeof *slot);
     double *ws = malloc(n * sizeof *ws);
     if (!slot || !ws) exit(2);
     memcpy(ws, s->ws, n * sizeof *ws);
     for (size_t i = 0; i < n; i++) slot[i] = (int)i;
-    chain check = chain_of(&s->tape.check, slot), slopes = chain_of(&s->tape.coefficients, slot);
+    chain check = chain_of(&s->layout->tape.check, slot),
+          slopes = chain_of(&s->layout->tape.coefficients, slot);
     double start = cpu_now();
     for (int i = 0; i < EVALUATIONS; i++) one_by_one(&check, ws), one_by_one(&slopes, ws);
     double seconds = (cpu_now() - start) / EVALUATIONS;
-    for (int k = 0; k < s->tape.check.nout; k++) { /* it computes the same */
-        double x = ws[slot[s->tape.check.out[k]]], y = s->ws[s->tape.check.out[k]];
+    for (int k = 0; k < s->layout->tape.check.nout; k++) { /* it computes the same */
+        double x = ws[slot[s->layout->tape.check.out[k]]], y = s->ws[s->layout->tape.check.out[k]];
         if (memcmp(&x, &y, sizeof x) != 0) exit(3);
     }
     free(slot), free(ws), free(check.code), free(slopes.code);
@@ -108,8 +109,8 @@ static void measure(perp_simulation *sim, double *tape, double *step)
     *step = (cpu_now() - start) / (double)perp_simulation_steps(sim);
     start = cpu_now();
     for (int i = 0; i < EVALUATIONS; i++) {
-        perp__tape_eval(&sim->step.tape.check, sim->step.ws);
-        perp__tape_eval(&sim->step.tape.coefficients, sim->step.ws);
+        perp__tape_eval(&sim->step.layout->tape.check, sim->step.ws);
+        perp__tape_eval(&sim->step.layout->tape.coefficients, sim->step.ws);
     }
     *tape = (cpu_now() - start) / EVALUATIONS;
 }
@@ -127,7 +128,7 @@ static void bench(const char *path, int repeat)
             double start = wall_now(), each[2];
             perp_simulation *sim = create(model, how);
             if (r == 0) making = wall_now() - start;
-            size = sim->step.tape.check.ncode + sim->step.tape.coefficients.ncode;
+            size = sim->step.layout->tape.check.ncode + sim->step.layout->tape.coefficients.ncode;
             measure(sim, &each[0], &each[1]);
             times_add(&tape[how], each[0]), times_add(&step[how], each[1]);
             if (how == OFF) times_add(&plain, measure_one_by_one(sim));

@@ -102,12 +102,12 @@ static perp_status look_at_first_step(perp__code *c)
 {
     perp__step *s = &c->sim->step;
     perp_diag ignored = {0};
-    int bad_row, ny = s->ny;
+    int bad_row, ny = s->layout->ny;
     double h = c->o.step, start = c->o.from;
-    c->side = calloc((size_t)s->np + 1, 1);
+    c->side = calloc((size_t)s->layout->np + 1, 1);
     c->first = calloc((size_t)ny + 1, sizeof *c->first);
     if (!c->side || !c->first) return perp__out_of_memory(c->diag, "export");
-    if (!s->A)
+    if (!s->cache.A)
         return perp__refuse(c->diag, PERP_ERR_UNAVAILABLE, perp__in(c->model->source.name),
                             "a step has %d unknowns; C code, whose matrices are dense, takes up to "
                             "600\n",
@@ -116,22 +116,22 @@ static perp_status look_at_first_step(perp__code *c)
     perp_diag_clear(&ignored);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(c->diag, "export");
     if (status != PERP_OK) perp__run_begin_step(c->sim, start, start + h, h);
-    for (int i = 0; i < s->sym.n; i++)
+    for (int i = 0; i < s->layout->sym.n; i++)
         if (!isfinite(s->ws[i])) s->ws[i] = 0;
-    memcpy(c->first, s->ws + s->sym.y, (size_t)ny * sizeof *c->first);
+    memcpy(c->first, s->ws + s->layout->sym.y, (size_t)ny * sizeof *c->first);
     const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);
-    if (s->out_of_memory) return perp__out_of_memory(c->diag, "export");
-    for (int p = 0; e && p < s->np; p++) c->side[p] = e->side[p];
-    if (e && !memchr(s->newton.dependent, 1, (size_t)s->nequation)) return PERP_OK;
-    for (int i = 0; e && i < s->nown; i++)
-        if (s->newton.dependent[i])
-            return refuse_at(c, c->model->equation[s->marks.equation[i]].at,
+    if (s->cache.out_of_memory) return perp__out_of_memory(c->diag, "export");
+    for (int p = 0; e && p < s->layout->np; p++) c->side[p] = e->side[p];
+    if (e && !memchr(s->cache.newton.dependent, 1, (size_t)s->layout->nequation)) return PERP_OK;
+    for (int i = 0; e && i < s->layout->nown; i++)
+        if (s->cache.newton.dependent[i])
+            return refuse_at(c, c->model->equation[s->layout->marks.equation[i]].at,
                              "this equation depends on the others, for which C code has no "
                              "method%s\n",
                              "");
-    for (int p = 0; !e && p < s->np; p++)
-        if (s->newton.bad[p])
-            return refuse_at(c, c->model->pair[s->pair[p].of].at,
+    for (int p = 0; !e && p < s->layout->np; p++)
+        if (s->cache.newton.bad[p])
+            return refuse_at(c, c->model->pair[s->layout->pair[p].of].at,
                              "with all guards on, the equations and a side of each pair do not "
                              "determine a step; this pair cannot be placed%s\n",
                              "");
@@ -144,20 +144,20 @@ static perp_status make_initial(perp__code *c)
 {
     const perp__step *s = &c->sim->step;
     perp__graph graph = {0};
-    size_t rows = (size_t)s->nrow + 1,
-           outputs = (size_t)s->tape.outputs.nout + (size_t)s->sym.assigned.n + 1;
-    perp_expr *row = malloc((rows + outputs + (size_t)s->nx) * sizeof *row);
+    size_t rows = (size_t)s->layout->nrow + 1,
+           outputs = (size_t)s->layout->tape.outputs.nout + (size_t)s->layout->sym.assigned.n + 1;
+    perp_expr *row = malloc((rows + outputs + (size_t)s->layout->nx) * sizeof *row);
     int ok = row != NULL;
     if (ok) {
         perp_expr *initial = row + rows + outputs;
-        ok = perp__step_formulas(s, s->sym.varied.param, s->sym.varied.n, &graph, row, row + rows,
-                                 initial, NULL);
-        for (int i = 0; ok && i < s->nx; i++) { /* what was set follows from nothing */
+        ok = perp__step_formulas(s, s->layout->sym.varied.param, s->layout->sym.varied.n, &graph,
+                                 row, row + rows, initial, NULL);
+        for (int i = 0; ok && i < s->layout->nx; i++) { /* what was set follows from nothing */
             const perp__item *state = &c->model->item[PERP_STATE][i];
             if (state->is_set) initial[i] = perp__const(&graph, state->value);
         }
-        ok = ok && perp__tape_compile(&c->initial, &graph, initial, s->nx,
-                                      perp__tape_end(&s->tape.outputs));
+        ok = ok && perp__tape_compile(&c->initial, &graph, initial, s->layout->nx,
+                                      perp__tape_end(&s->layout->tape.outputs));
     }
     perp__graph_clear(&graph);
     free(row);

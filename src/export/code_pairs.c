@@ -81,14 +81,15 @@ static void take_all(pairs *p, const char *side, const char *equation, perp__tex
     const perp__step *s = &p->c->sim->step;
     const perp_model *m = s->model;
     const int *root = p->tape->out;
-    for (int i = 0; i < s->nown; i++, root += 2) {
-        int of = s->marks.equation[i];
+    for (int i = 0; i < s->layout->nown; i++, root += 2) {
+        int of = s->layout->marks.equation[i];
         sharp row = {i, root[0], root[1]};
-        if (equation[of] && !s->marks.has_h[i]) take(p, row, m->equation[of].at, plain);
+        if (equation[of] && !s->layout->marks.has_h[i]) take(p, row, m->equation[of].at, plain);
     }
     for (int i = 0, k = 0; i < m->npair; i++, k++) {
         int two = m->pair[i].two_sided;
-        sharp row = {side[i] == 1 ? s->pair[k].a : s->pair[k].b, root[side[i] == 2], -1};
+        sharp row = {side[i] == 1 ? s->layout->pair[k].a : s->layout->pair[k].b, root[side[i] == 2],
+                     -1};
         if (side[i] && !two) take(p, row, m->pair[i].at, plain);
         root += two ? 4 : 2;
         k += two != 0;
@@ -100,7 +101,8 @@ static void take_all(pairs *p, const char *side, const char *equation, perp__tex
 static void put_operand(const pairs *p, int slot, perp__text *to)
 {
     const perp__step *s = &p->c->sim->step;
-    int constant = slot - p->tape->first, state = slot - s->sym.y, before = slot - s->sym.pre;
+    int constant = slot - p->tape->first, state = slot - s->layout->sym.y,
+        before = slot - s->layout->sym.pre;
     if (maker(p, slot) >= 0) {
         perp__text_format(to, "v%d", slot);
     } else if (constant >= 0) {
@@ -110,9 +112,9 @@ static void put_operand(const pairs *p, int slot, perp__text *to)
         perp__text_put(to, ", ");
         perp__emit_number(to, isfinite(hi) ? (double)(float)(x - hi) : 0);
         perp__text_put(to, "}");
-    } else if (state >= 0 && state < s->nx) {
+    } else if (state >= 0 && state < s->layout->nx) {
         perp__text_format(to, "(twofold){w[%d], s->lost[%d]}", p->place[slot], state);
-    } else if (before >= 0 && before < s->nx) {
+    } else if (before >= 0 && before < s->layout->nx) {
         perp__text_format(to, "(twofold){w[%d], s->early[%d]}", p->place[slot], before);
     } else {
         perp__text_format(to, "(twofold){w[%d], 0}", p->place[slot]);
@@ -171,9 +173,10 @@ int perp__code_pairs(const perp__code *c, const int *place, perp__text *to, perp
 {
     const perp_model *m = c->model;
     const perp__step *s = &c->sim->step;
-    size_t n = (size_t)s->tape.check.ncode + 1, pairs_most = (size_t)m->npair + (size_t)s->nown + 1;
+    size_t n = (size_t)s->layout->tape.check.ncode + 1,
+           pairs_most = (size_t)m->npair + (size_t)s->layout->nown + 1;
     char *side = calloc((size_t)m->npair + (size_t)m->nequation + 1, 1);
-    pairs p = {.c = c, .tape = &s->tape.check, .place = place};
+    pairs p = {.c = c, .tape = &s->layout->tape.check, .place = place};
     p.row = malloc(pairs_most * sizeof *p.row);
     p.is_used = calloc(n, 2);
     p.stack = malloc(2 * n * sizeof *p.stack);

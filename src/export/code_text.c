@@ -124,9 +124,10 @@ static void put_changing(writer *w)
     const perp__step *s = &w->c->sim->step;
     const perp__tape *t = w->tape[ROWS];
     int n = 0;
-    for (int r = 0; r < s->nrow; r++) {
+    for (int r = 0; r < s->layout->nrow; r++) {
         int k = t->out[r] - t->first;
-        if (s->nonlinear || k < 0 || k >= t->nconst || !isfinite(t->constant[k])) w->slot[n++] = r;
+        if (s->layout->nonlinear || k < 0 || k >= t->nconst || !isfinite(t->constant[k]))
+            w->slot[n++] = r;
     }
     put_places(w, "changing", w->slot, n);
     perp__text_format(w->to, "enum { NCHANGING = %d };\n", n);
@@ -136,23 +137,24 @@ static void put_changing(writer *w)
 static void put_rows(writer *w)
 {
     const perp__step *s = &w->c->sim->step;
-    int nonzeros = s->row_start[s->nrow];
-    put_places(w, "row_start", s->row_start, s->nrow + 1);
-    put_places(w, "column", s->column, nonzeros);
-    put_places(w, "entry", s->entry, s->nentry);
-    put_roots(w, "entry_at", ROWS, s->nrow, s->nentry, 1);
-    put_roots(w, "row_at", ROWS, 0, s->nrow, 1);
+    int nonzeros = s->layout->row_start[s->layout->nrow];
+    put_places(w, "row_start", s->layout->row_start, s->layout->nrow + 1);
+    put_places(w, "column", s->layout->column, nonzeros);
+    put_places(w, "entry", s->layout->entry, s->layout->nentry);
+    put_roots(w, "entry_at", ROWS, s->layout->nrow, s->layout->nentry, 1);
+    put_roots(w, "row_at", ROWS, 0, s->layout->nrow, 1);
     put_changing(w);
-    put_places(w, "varied", s->sym.varied.entry, s->sym.varied.nentry);
-    put_roots(w, "varied_at", VARIED, 0, s->sym.varied.nentry, 1);
+    put_places(w, "varied", s->layout->sym.varied.entry, s->layout->sym.varied.nentry);
+    put_roots(w, "varied_at", VARIED, 0, s->layout->sym.varied.nentry, 1);
     double *value = malloc(((size_t)nonzeros + 1) * sizeof *value);
     if (!value) {
         w->to->failed = 1;
         return;
     }
-    memcpy(value, s->value, (size_t)nonzeros * sizeof *value);
-    for (int k = 0; k < s->nentry; k++) value[s->entry[k]] = 0;
-    for (int k = 0; k < s->sym.varied.nentry; k++) value[s->sym.varied.entry[k]] = 0;
+    memcpy(value, s->state.slopes.value, (size_t)nonzeros * sizeof *value);
+    for (int k = 0; k < s->layout->nentry; k++) value[s->layout->entry[k]] = 0;
+    for (int k = 0; k < s->layout->sym.varied.nentry; k++)
+        value[s->layout->sym.varied.entry[k]] = 0;
     put_numbers(w, "value_of", value, nonzeros);
     free(value);
 }
@@ -161,7 +163,7 @@ static void put_rows(writer *w)
  * the step. */
 static void put_values_of_pair(writer *w, int p, const int *root, int two_sided, int has_guard)
 {
-    const perp__rows *pair = w->c->sim->step.pair + p;
+    const perp__rows *pair = w->c->sim->step.layout->pair + p;
     int at[4];
     char on[40] = "";
     for (int k = 0; k < (two_sided ? 4 : 2); k++) at[k] = place_of(w, CHECK, root[k]);
@@ -184,22 +186,23 @@ static void put_conditions(writer *w)
 {
     const perp__step *s = &w->c->sim->step;
     const perp_model *m = s->model;
-    const int *root = s->tape.check.out;
-    put_chars(w, "has_h", s->marks.has_h, s->nown);
-    put_roots(w, "assigned_at", CHECK, s->sym.assigned.root, s->sym.assigned.n, 1);
+    const int *root = s->layout->tape.check.out;
+    put_chars(w, "has_h", s->layout->marks.has_h, s->layout->nown);
+    put_roots(w, "assigned_at", CHECK, s->layout->sym.assigned.root, s->layout->sym.assigned.n, 1);
     perp__text_put(w->to, "\nstatic void put_values(work *s, const real *w)\n{\n"
                           "    real *v = s->value;\n    (void)w;\n");
-    for (int i = 0; i < s->nown; i++, root += 2) {
+    for (int i = 0; i < s->layout->nown; i++, root += 2) {
         int left = place_of(w, CHECK, root[0]), right = place_of(w, CHECK, root[1]);
         perp__text_format(w->to,
-                          s->marks.has_h[i] ? "    v[%d] = w[W_H] * (w[%d] - w[%d]);\n"
-                                            : "    v[%d] = w[%d] - w[%d];\n",
+                          s->layout->marks.has_h[i] ? "    v[%d] = w[W_H] * (w[%d] - w[%d]);\n"
+                                                    : "    v[%d] = w[%d] - w[%d];\n",
                           i, left, right);
     }
-    for (int i = s->nown; i < s->nequation; i++) perp__text_format(w->to, "    v[%d] = 0;\n", i);
+    for (int i = s->layout->nown; i < s->layout->nequation; i++)
+        perp__text_format(w->to, "    v[%d] = 0;\n", i);
     for (int i = 0, p = 0; i < m->npair; i++, p++) {
         int two = m->pair[i].two_sided;
-        put_values_of_pair(w, p, root, two, s->tape.guard_of[i] >= 0);
+        put_values_of_pair(w, p, root, two, s->layout->tape.guard_of[i] >= 0);
         root += two ? 4 : 2;
         p += two != 0;
     }
@@ -211,22 +214,23 @@ static void put_pairs(writer *w)
     const perp__step *s = &w->c->sim->step;
     const perp_model *m = s->model;
     int n = 0;
-    for (int p = 0; p < s->np; p++) w->slot[p] = s->pair[p].a;
-    put_places(w, "pair_a", w->slot, s->np);
-    for (int p = 0; p < s->np; p++) w->slot[p] = s->pair[p].b;
-    put_places(w, "pair_b", w->slot, s->np);
-    for (int p = 0; p < s->np; p++) w->slot[p] = s->pair[p].off;
-    put_places(w, "pair_off", w->slot, s->np);
-    put_chars(w, "side", w->c->side, s->np);
-    for (int p = 0; p < s->np; p++) {
-        int g = s->tape.guard_of[s->pair[p].of];
-        w->slot[p] = g < 0 ? -1 : place_of(w, GUARDS, s->tape.guards.out[g]);
+    for (int p = 0; p < s->layout->np; p++) w->slot[p] = s->layout->pair[p].a;
+    put_places(w, "pair_a", w->slot, s->layout->np);
+    for (int p = 0; p < s->layout->np; p++) w->slot[p] = s->layout->pair[p].b;
+    put_places(w, "pair_b", w->slot, s->layout->np);
+    for (int p = 0; p < s->layout->np; p++) w->slot[p] = s->layout->pair[p].off;
+    put_places(w, "pair_off", w->slot, s->layout->np);
+    put_chars(w, "side", w->c->side, s->layout->np);
+    for (int p = 0; p < s->layout->np; p++) {
+        int g = s->layout->tape.guard_of[s->layout->pair[p].of];
+        w->slot[p] = g < 0 ? -1 : place_of(w, GUARDS, s->layout->tape.guards.out[g]);
     }
-    put_places(w, "guard_at", w->slot, s->np);
-    perp__text_format(w->to, "enum { HAS_GUARDS = %d };\n", s->tape.guards.nout > 0);
-    for (int i = 0, root = 2 * s->nown; i < m->npair; i++) {
-        int force = root + (s->gaps.side[i] == 1);
-        if (s->gaps.side[i]) w->slot[n++] = place_of(w, CHECK, s->tape.check.out[force]);
+    put_places(w, "guard_at", w->slot, s->layout->np);
+    perp__text_format(w->to, "enum { HAS_GUARDS = %d };\n", s->layout->tape.guards.nout > 0);
+    for (int i = 0, root = 2 * s->layout->nown; i < m->npair; i++) {
+        int force = root + (s->layout->gaps.side[i] == 1);
+        if (s->layout->gaps.side[i])
+            w->slot[n++] = place_of(w, CHECK, s->layout->tape.check.out[force]);
         root += m->pair[i].two_sided ? 4 : 2;
     }
     put_places(w, "gap_force_at", w->slot, n);
@@ -237,8 +241,8 @@ static void put_pairs(writer *w)
 static void put_sizes(writer *w)
 {
     perp__step *s = &w->c->sim->step;
-    const perp__marks *m = &s->marks;
-    double *x = malloc(((size_t)s->ny + (size_t)s->nrow) * sizeof *x + 1);
+    const perp__marks *m = &s->layout->marks;
+    double *x = malloc(((size_t)s->layout->ny + (size_t)s->layout->nrow) * sizeof *x + 1);
     int n = 0;
     if (!x) {
         w->to->failed = 1;
@@ -255,25 +259,26 @@ static void put_sizes(writer *w)
     put_places(w, "force_at", m->force.at, m->force.n);
     perp__text_format(w->to, "enum { NDEFINED = %d, NRATE = %d, NFORCE = %d };\n", n, m->rate.n,
                       m->force.n);
-    put_chars(w, "is_side", m->is_side, s->ny);
-    put_numbers(w, "declared", s->sizes.declared, s->ny);
-    for (int i = 0; i < s->ny + s->nrow; i++) /* what a float can be multiplied by */
+    put_chars(w, "is_side", m->is_side, s->layout->ny);
+    put_numbers(w, "declared", s->layout->declared, s->layout->ny);
+    for (int i = 0; i < s->layout->ny + s->layout->nrow;
+         i++) /* what a float can be multiplied by */
         x[i] = fmin(fmax(perp__step_units(s)[i], ldexp(1, -60)), ldexp(1, 60));
-    put_numbers(w, "unit", x, s->ny);
-    put_numbers(w, "factor", x + s->ny, s->nrow);
-    put_numbers(w, "first_y", w->c->first, s->ny);
+    put_numbers(w, "unit", x, s->layout->ny);
+    put_numbers(w, "factor", x + s->layout->ny, s->layout->nrow);
+    put_numbers(w, "first_y", w->c->first, s->layout->ny);
     free(x);
 }
 
 static void put_inputs(writer *w)
 {
     const perp__step *s = &w->c->sim->step;
-    int n = s->table.n;
+    int n = s->layout->table.n;
     perp__text_put(
         w->to,
         "typedef struct table {\n    const real *time, *value;\n    int n;\n} table_of_input;\n");
     for (int k = 0; k < n; k++) {
-        const perp__table *table = &s->model->item[PERP_INPUT][s->table.input[k]].table;
+        const perp__table *table = &s->model->item[PERP_INPUT][s->layout->table.input[k]].table;
         char name[32];
         if (table->n == 0) continue;
         snprintf(name, sizeof name, "time_%d", k);
@@ -283,13 +288,14 @@ static void put_inputs(writer *w)
     }
     perp__text_format(w->to, "static const table_of_input table[%d] = {\n", n > 0 ? n : 1);
     for (int k = 0; k < n; k++) {
-        int rows = s->model->item[PERP_INPUT][s->table.input[k]].table.n;
+        int rows = s->model->item[PERP_INPUT][s->layout->table.input[k]].table.n;
         perp__text_format(w->to, rows ? "    {time_%d, value_%d, %d},\n" : "    {0, 0, 0},\n", k, k,
                           rows);
     }
     perp__text_put(w->to, n ? "};\n" : "    {0, 0, 0}};\n");
     for (int k = 0, root = 0; k < n; k++)
-        w->slot[k] = s->table.formula[k] < 0 ? -1 : place_of(w, INPUTS, w->inputs.out[root++]);
+        w->slot[k] =
+            s->layout->table.formula[k] < 0 ? -1 : place_of(w, INPUTS, w->inputs.out[root++]);
     put_places(w, "formula_at", w->slot, n);
 }
 
@@ -299,12 +305,13 @@ static void put_columns(writer *w)
     const perp__step *s = &w->c->sim->step;
     int n = 0;
     w->slot[n++] = SYM_T;
-    for (int i = 0; i < s->nx; i++) w->slot[n++] = s->sym.y + i;
-    for (int v = 0; v < s->model->nvar; v++) w->slot[n++] = s->sym.y + s->sym.var_at[v];
-    for (int i = 0; i < s->tape.outputs.nout; i++)
-        w->slot[n++] = place_of(w, OUTPUTS, s->tape.outputs.out[i]);
+    for (int i = 0; i < s->layout->nx; i++) w->slot[n++] = s->layout->sym.y + i;
+    for (int v = 0; v < s->model->nvar; v++)
+        w->slot[n++] = s->layout->sym.y + s->layout->sym.var_at[v];
+    for (int i = 0; i < s->layout->tape.outputs.nout; i++)
+        w->slot[n++] = place_of(w, OUTPUTS, s->layout->tape.outputs.out[i]);
     put_places(w, "column_at", w->slot, n);
-    put_roots(w, "initial_at", INITIAL, 0, s->nx, 1);
+    put_roots(w, "initial_at", INITIAL, 0, s->layout->nx, 1);
     perp__text_format(w->to, "static const char *const column_name[%d] = {", w->c->sim->ncolumn);
     for (int i = 0; i < w->c->sim->ncolumn; i++) {
         perp__text_put(w->to, "\n    ");
@@ -316,7 +323,7 @@ static void put_columns(writer *w)
 
 static void put_parameters(writer *w)
 {
-    const perp__varied *v = &w->c->sim->step.sym.varied;
+    const perp__varied *v = &w->c->sim->step.layout->sym.varied;
     double *x = malloc(((size_t)v->n + 1) * sizeof *x);
     for (int k = 0; x && k < v->n; k++) x[k] = w->c->model->item[PERP_PARAM][v->param[k]].value;
     if (x)
@@ -353,19 +360,21 @@ static void put_enums(const writer *w)
 {
     const perp__step *s = &w->c->sim->step;
     const perp_model *m = s->model;
-    int ncolumn = w->c->sim->ncolumn, most = s->sym.varied.n + s->table.n + s->nx + 1;
+    int ncolumn = w->c->sim->ncolumn,
+        most = s->layout->sym.varied.n + s->layout->table.n + s->layout->nx + 1;
     const char **name = malloc((size_t)most * sizeof *name);
     if (!name) {
         w->to->failed = 1;
         return;
     }
-    for (int k = 0; k < s->sym.varied.n; k++)
-        name[k] = m->item[PERP_PARAM][s->sym.varied.param[k]].name;
-    put_names(w, "PARAM", "param", "PARAMS", name, s->sym.varied.n);
-    for (int k = 0; k < s->table.n; k++) name[k] = m->item[PERP_INPUT][s->table.input[k]].name;
-    put_names(w, "INPUT", "input", "INPUTS", name, s->table.n);
-    for (int i = 0; i < s->nx; i++) name[i] = m->item[PERP_STATE][i].name;
-    put_names(w, "STATE", "state", "STATES", name, s->nx);
+    for (int k = 0; k < s->layout->sym.varied.n; k++)
+        name[k] = m->item[PERP_PARAM][s->layout->sym.varied.param[k]].name;
+    put_names(w, "PARAM", "param", "PARAMS", name, s->layout->sym.varied.n);
+    for (int k = 0; k < s->layout->table.n; k++)
+        name[k] = m->item[PERP_INPUT][s->layout->table.input[k]].name;
+    put_names(w, "INPUT", "input", "INPUTS", name, s->layout->table.n);
+    for (int i = 0; i < s->layout->nx; i++) name[i] = m->item[PERP_STATE][i].name;
+    put_names(w, "STATE", "state", "STATES", name, s->layout->nx);
     put_names(w, "COLUMN", "column", "COLUMNS", w->c->sim->column_name, ncolumn);
     free(name);
 }
@@ -379,23 +388,23 @@ typedef struct member {
 static int list_members(const writer *w, member *list)
 {
     const perp__step *s = &w->c->sim->step;
-    int ny = s->ny, np = s->np, n = s->table.n, symbols = s->sym.n;
+    int ny = s->layout->ny, np = s->layout->np, n = s->layout->table.n, symbols = s->layout->sym.n;
     const member all[] = {{"@_real", "w", w->style.nplace},
-                          {"@_real", "a", s->row_start[s->nrow]},
-                          {"@_real", "c", s->nrow},
-                          {"@_real", "value", s->nrow},
+                          {"@_real", "a", s->layout->row_start[s->layout->nrow]},
+                          {"@_real", "c", s->layout->nrow},
+                          {"@_real", "value", s->layout->nrow},
                           {"@_real", "inverse", ny * ny},
                           {"@_real", "rhs", ny},
                           {"@_real", "sum", ny},
                           {"@_real", "own", ny},
                           {"@_real", "least", ny},
                           {"@_real", "other", ny},
-                          {"@_real", "base", s->nonlinear || w->nsharp ? ny : 1},
+                          {"@_real", "base", s->layout->nonlinear || w->nsharp ? ny : 1},
                           {"@_real", "full", ny},
-                          {"@_real", "largest", s->nx},
-                          {"@_real", "lost", s->nx},
-                          {"@_real", "lost_before", s->nx},
-                          {"@_real", "early", w->nsharp ? s->nx : 1},
+                          {"@_real", "largest", s->layout->nx},
+                          {"@_real", "lost", s->layout->nx},
+                          {"@_real", "lost_before", s->layout->nx},
+                          {"@_real", "early", w->nsharp ? s->layout->nx : 1},
                           {"@_real", "tableau", np * (2 * np + 2)},
                           {"@_real", "column_scale", np},
                           {"@_real", "z", np},
@@ -403,7 +412,7 @@ static int list_members(const writer *w, member *list)
                           {"@_real", "from", n},
                           {"@_real", "before", symbols},
                           {"@_real", "start_of_part", symbols},
-                          {"@_real", "beginning", s->gaps.n ? symbols : 1},
+                          {"@_real", "beginning", s->layout->gaps.n ? symbols : 1},
                           {"@_real", "begin", -1},
                           {"@_real", "end", -1},
                           {"@_real", "residual", -1},
@@ -509,11 +518,11 @@ static void put_header(const writer *w)
            "    $_BAD_NUMBER   /* a condition has no finite value: an input without one, a "
            "division by 0 */\n"
            "} @_outcome;\n\n");
-    int parts = s->nonlinear ? 1024 : 1, iterations = s->nonlinear ? 50 : 1;
+    int parts = s->layout->nonlinear ? 1024 : 1, iterations = s->layout->nonlinear ? 50 : 1;
     put(w, "enum {\n    $_MOST_PIVOTS = ");
     perp__text_format(
         w->to, "%d, /* of a complementarity problem, of %d pairs; it is solved up to 4 times */\n",
-        w->c->info.pivots, s->np);
+        w->c->info.pivots, s->layout->np);
     put(w, "    $_MOST_ITERATIONS = ");
     perp__text_format(w->to, "%d, /* complementarity problems of a step, */\n", iterations);
     put(w, "    $_MOST_PARTS = ");
@@ -549,31 +558,31 @@ static void put_sizes_of_problem(const writer *w)
     const struct {
         const char *name;
         int value;
-    } list[] = {{"NX", s->nx},
-                {"NY", s->ny},
-                {"NROW", s->nrow},
-                {"NOWN", s->nown},
-                {"NEQUATION", s->nequation},
-                {"NP", s->np},
-                {"NNONZERO", s->row_start[s->nrow]},
-                {"NENTRY", s->nentry},
-                {"NVARIED", s->sym.varied.nentry},
-                {"NASSIGNED", s->sym.assigned.n},
-                {"NINPUT", s->table.n},
-                {"NPARAM", s->sym.varied.n},
-                {"NSYMBOL", s->sym.n},
+    } list[] = {{"NX", s->layout->nx},
+                {"NY", s->layout->ny},
+                {"NROW", s->layout->nrow},
+                {"NOWN", s->layout->nown},
+                {"NEQUATION", s->layout->nequation},
+                {"NP", s->layout->np},
+                {"NNONZERO", s->layout->row_start[s->layout->nrow]},
+                {"NENTRY", s->layout->nentry},
+                {"NVARIED", s->layout->sym.varied.nentry},
+                {"NASSIGNED", s->layout->sym.assigned.n},
+                {"NINPUT", s->layout->table.n},
+                {"NPARAM", s->layout->sym.varied.n},
+                {"NSYMBOL", s->layout->sym.n},
                 {"NCOLUMN", c->sim->ncolumn},
-                {"TABLEAU", 2 * s->np + 2},
-                {"NONLINEAR", s->nonlinear},
+                {"TABLEAU", 2 * s->layout->np + 2},
+                {"NONLINEAR", s->layout->nonlinear},
                 {"W_T", SYM_T},
                 {"W_T_PRE", SYM_T_PRE},
                 {"W_H", SYM_H},
                 {"W_THETA", SYM_THETA},
-                {"W_PRE", s->sym.pre},
-                {"W_TABLE", s->sym.table},
-                {"W_TABLE_PRE", s->sym.table_pre},
-                {"W_Y", s->sym.y},
-                {"W_PARAM", perp__step_parameter(s, 0)}};
+                {"W_PRE", s->layout->sym.pre},
+                {"W_TABLE", s->layout->sym.table},
+                {"W_TABLE_PRE", s->layout->sym.table_pre},
+                {"W_Y", s->layout->sym.y},
+                {"W_PARAM", perp__step_parameter(s->layout, 0)}};
     perp__text_put(w->to, "enum {\n");
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         perp__text_format(w->to, "    %s = %d,\n", list[i].name, list[i].value);
@@ -608,7 +617,7 @@ static void put_begin(const writer *w)
     put(w, "\n#define START ");
     perp__emit_number(w->to, c->o.from);
     put(w, "\n#define THETA ");
-    perp__emit_number(w->to, c->sim->step.scheme.theta);
+    perp__emit_number(w->to, c->sim->step.layout->scheme.theta);
     put(w, "\n\n/* What the inverse is of: nothing, the zero sides, or the sides that are "
            "eliminated to. */\n"
            "enum { NOTHING, MODE, SIDES };\n\n");
@@ -703,22 +712,22 @@ static void put_program(const writer *w)
 static int emit_tapes(writer *w, perp__text *to)
 {
     const perp__step *s = &w->c->sim->step;
-    w->inputs = s->table.tape;
+    w->inputs = s->layout->table.tape;
     w->inputs.out = w->slot;
     w->inputs.nout = 0;
-    w->slot += s->table.n;
-    for (int k = 0; k < s->table.n; k++)
-        if (s->table.formula[k] >= 0)
-            w->inputs.out[w->inputs.nout++] = s->table.tape.out[s->table.formula[k]];
+    w->slot += s->layout->table.n;
+    for (int k = 0; k < s->layout->table.n; k++)
+        if (s->layout->table.formula[k] >= 0)
+            w->inputs.out[w->inputs.nout++] = s->layout->table.tape.out[s->layout->table.formula[k]];
     const perp__emitted emitted[TAPES] = {
-        {(perp__tape *)&s->sym.varied.tape, 0},
+        {(perp__tape *)&s->layout->sym.varied.tape, 0},
         {&w->inputs, 0},
-        {(perp__tape *)&s->tape.check, 0},
-        {(perp__tape *)&s->tape.coefficients, s->newton.nrow_code},
-        {(perp__tape *)&s->tape.guards, 0},
-        {(perp__tape *)&s->tape.outputs, 0},
+        {(perp__tape *)&s->layout->tape.check, 0},
+        {(perp__tape *)&s->layout->tape.coefficients, s->layout->nrow_code},
+        {(perp__tape *)&s->layout->tape.guards, 0},
+        {(perp__tape *)&s->layout->tape.outputs, 0},
         {&w->c->initial, 0}};
-    int symbols = perp__step_parameter(s, s->sym.varied.n);
+    int symbols = perp__step_parameter(s->layout, s->layout->sym.varied.n);
     for (int k = 0; k < TAPES; k++) {
         w->tape[k] = emitted[k].tape;
         w->c->info.statements += emitted[k].tape->ncode;
@@ -746,9 +755,9 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
     put_numbers(w, "constant_value", w->constant, w->nconstant);
     perp__text_format(&tables, "enum { NCONSTANT = %d };\n\n", w->nconstant);
     w->nsharp = perp__code_pairs(w->c, w->style.place, &w->pairs, &w->plain);
-    w->c->info.unknowns = s->ny;
-    w->c->info.pairs = s->np;
-    w->c->info.pivots = 10 * s->np + 200;
+    w->c->info.unknowns = s->layout->ny;
+    w->c->info.pairs = s->layout->np;
+    w->c->info.pivots = 10 * s->layout->np + 200;
     w->to = header;
     put_header(w);
     w->to = source;
@@ -758,7 +767,7 @@ static int write_all(writer *w, perp__text *header, perp__text *source, perp__te
         perp__text_bytes(source, tables.at, tables.length);
         perp__text_bytes(source, statements.at, statements.length);
     }
-    put_calls(w, s->newton.nrow_code);
+    put_calls(w, s->layout->nrow_code);
     put_pairs_of_floats(w);
     perp__text_put(source, (const char *)perp__step_text);
     put_functions(w);
@@ -778,9 +787,9 @@ int perp__code_write(perp__code *c, perp__text *header, perp__text *source, perp
     const perp__step *s = &c->sim->step;
     /* Roots of tapes may be one place many times over. */
     size_t slots = (size_t)perp__tape_end(&c->initial) + 1,
-           most = slots + (size_t)s->row_start[s->nrow] + (size_t)s->ny + (size_t)s->nrow +
-                  (size_t)s->nown + (size_t)s->np + (size_t)s->model->npair + (size_t)s->table.n +
-                  (size_t)c->sim->ncolumn;
+           most = slots + (size_t)s->layout->row_start[s->layout->nrow] + (size_t)s->layout->ny +
+                  (size_t)s->layout->nrow + (size_t)s->layout->nown + (size_t)s->layout->np +
+                  (size_t)s->model->npair + (size_t)s->layout->table.n + (size_t)c->sim->ncolumn;
     writer w = {.c = c, .style = {.place = malloc((slots + most) * sizeof(int))}};
     w.constant = malloc(slots * sizeof *w.constant);
     w.constant_place = malloc(slots * sizeof *w.constant_place);

@@ -145,9 +145,9 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
                                 int is_forward, perp_diag *diag)
 {
     const perp__step *s = &sim->step;
-    size_t nt = (size_t)s->table.n;
+    size_t nt = (size_t)s->layout->table.n;
     perp_status status = check(sim, of, is_forward, diag);
-    *c = (perp__course){.of = of, .nt = s->table.n, .is_forward = is_forward};
+    *c = (perp__course){.of = of, .nt = s->layout->table.n, .is_forward = is_forward};
     if (status != PERP_OK) return status;
     int *given = malloc((2 * nt + 1) * sizeof *given);
     c->input = malloc((nt + 1) * sizeof *c->input);
@@ -155,11 +155,11 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
     c->moved = calloc(2 * nt + 1, sizeof *c->moved);
     int ok = given && c->input && c->first && c->moved;
     for (int k = 0; ok && k < c->nt; k++) {
-        given[k] = s->sym.table + k, given[c->nt + k] = s->sym.table_pre + k;
+        given[k] = s->layout->sym.table + k, given[c->nt + k] = s->layout->sym.table_pre + k;
         c->input[k] = -1;
-        c->first[k] = (char)(isnan(s->ws[s->sym.table + k]) != 0);
+        c->first[k] = (char)(isnan(s->ws[s->layout->sym.table + k]) != 0);
         for (int i = 0; i < of->ninput; i++)
-            if (of->input[i] == s->table.input[k]) c->input[k] = i;
+            if (of->input[i] == s->layout->table.input[k]) c->input[k] = i;
     }
     const perp__followed by = {.nparam = of->nparameter,
                                .param = of->parameter,
@@ -225,7 +225,8 @@ static perp_status go_along(perp_simulation *sim, const perp_run_stretch *of,
         double *state = perp__sensitivity_states(c.slopes),
                *seed = perp__sensitivity_seed(c.slopes);
         perp__sensitivity_trust(c.slopes);
-        for (int i = 0; i < sim->step.nx; i++) state[i] = change->state ? change->state[i] : 0;
+        for (int i = 0; i < sim->step.layout->nx; i++)
+            state[i] = change->state ? change->state[i] : 0;
         for (int k = 0; k < of->nparameter; k++)
             seed[k] = change->parameter ? change->parameter[k] : 0;
         c.change = change->value;
@@ -347,7 +348,7 @@ static perp_status go_there_and_back(perp_simulation *sim, const perp_run_stretc
     perp__course c;
     parts p = {0};
     perp_status status = begin_course(sim, &c, of, 0, diag);
-    size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter;
+    size_t nx = (size_t)sim->step.layout->nx, np = (size_t)of->nparameter;
     double *state = status == PERP_OK ? calloc(nx + np + 1, sizeof *state) : NULL,
            *param = state ? state + nx : NULL;
     c.back.state = state, c.back.param = param;
@@ -388,8 +389,8 @@ static void draw_change(const perp_simulation *sim, const perp_run_stretch *of,
                         const perp_run_change *change)
 {
     uint64_t bits = 1;
-    for (int i = 0; change->state && i < sim->step.nx; i++) {
-        double x = fabs(sim->step.ws[sim->step.sym.y + i]);
+    for (int i = 0; change->state && i < sim->step.layout->nx; i++) {
+        double x = fabs(sim->step.ws[sim->step.layout->sym.y + i]);
         change->state[i] = draw(&bits) * (x > 0 ? x : 1);
     }
     for (int k = 0; change->parameter && k < of->nparameter; k++) {
@@ -421,7 +422,7 @@ static perp_status kind_along(perp_simulation *sim, const perp_run_stretch *of,
 static perp_status tell_kind(perp_simulation *sim, const perp_run_stretch *of, const double *weight,
                              const perp_run_change *gradient, const void *begin, perp_diag *diag)
 {
-    size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter,
+    size_t nx = (size_t)sim->step.layout->nx, np = (size_t)of->nparameter,
            values = (size_t)of->steps * (size_t)of->ninput;
     double *state = calloc(nx + np + values + (size_t)sim->ncolumn + 1, sizeof *state);
     if (!state) return perp__out_of_memory(diag, sim->model->source.name);

@@ -12,7 +12,7 @@
 
 static int tables(const perp__backward *b)
 {
-    return b->whole->table.n;
+    return b->whole->layout->table.n;
 }
 
 int perp__backward_create(perp__backward *b)
@@ -20,17 +20,17 @@ int perp__backward_create(perp__backward *b)
     const perp__collocation *a = b->slopes ? b->slopes->at : NULL;
     const perp__step *s = b->whole;
     perp__arena *arena = &b->arena;
-    size_t nx = (size_t)s->nx, nv = (size_t)(a ? a->nv : 0), nt = (size_t)tables(b);
+    size_t nx = (size_t)s->layout->nx, nv = (size_t)(a ? a->nv : 0), nt = (size_t)tables(b);
     PERP_TAKE(arena, b->given, 2 * nt + 3);
     PERP_TAKE(arena, b->now, nt + 1);
     PERP_TAKE(arena, b->before, nt + 1);
     PERP_TAKE(arena, b->pend_state, nx + 1);
     PERP_TAKE(arena, b->rate, nx + nv + 1);
     PERP_TAKE(arena, b->slope, nx + 1);
-    PERP_TAKE(arena, b->eta, s->ny + (a ? a->n : 0) + 1);
+    PERP_TAKE(arena, b->eta, s->layout->ny + (a ? a->n : 0) + 1);
     PERP_TAKE(arena, b->move, (a ? perp__collocation_slopes_columns(b->slopes) : 0) + 1);
     PERP_TAKE(arena, b->by_length, (a ? a->n : 0) + 1);
-    PERP_TAKE(arena, b->weight, 3 + s->nx + s->model->nvar + s->tape.outputs.nout);
+    PERP_TAKE(arena, b->weight, 3 + s->layout->nx + s->model->nvar + s->layout->tape.outputs.nout);
     if (!arena->failed) b->var = b->rate + nx;
     return !arena->failed;
 }
@@ -65,19 +65,22 @@ static unsigned char *push(perp__backward *b, perp__noted kind, size_t size)
 /* A multiple of the size of a number. */
 static size_t size_of_step(const perp__step *s)
 {
-    return (size_t)s->sym.n * sizeof(double) + (2 * (size_t)s->np + 7) / 8 * 8;
+    const perp__layout *l = s->layout;
+    return (size_t)l->sym.n * sizeof(double) + (2 * (size_t)l->np + 7) / 8 * 8;
 }
 
 static unsigned char *put_step(unsigned char *at, const perp__step *s)
 {
-    put(put(at, s->ws, (size_t)s->sym.n * sizeof(double)), s->on, 2 * (size_t)s->np);
+    const perp__layout *l = s->layout;
+    put(put(at, s->ws, (size_t)l->sym.n * sizeof(double)), s->state.on, 2 * (size_t)l->np);
     return at + size_of_step(s);
 }
 
 static const unsigned char *get_step(const unsigned char *at, perp__step *s)
 {
-    s->newton.is_noted = 0;
-    get(get(at, s->ws, (size_t)s->sym.n * sizeof(double)), s->on, 2 * (size_t)s->np);
+    const perp__layout *l = s->layout;
+    s->cache.newton.is_noted = 0;
+    get(get(at, s->ws, (size_t)l->sym.n * sizeof(double)), s->state.on, 2 * (size_t)l->np);
     return at + size_of_step(s);
 }
 
@@ -183,7 +186,7 @@ static void back_row(perp__backward *b, const perp__stamp *stamp, const double *
     for (int i = 0; i < a->nx; i++) b->state[i] += b->eta[i] + b->slope[i];
     for (int i = 0; i < a->nx; i++) b->rate[i] += b->eta[i];
     for (int v = 0; v < a->nv; v++) /* assigned ones went into what they are made of */
-        b->var[v] = s->sym.var_at[v] < s->ny ? b->eta[s->sym.var_at[v]] : 0;
+        b->var[v] = s->layout->sym.var_at[v] < s->layout->ny ? b->eta[s->layout->sym.var_at[v]] : 0;
 }
 
 /* What the row behind this step weighs, by its unknowns; what its length gets of that is
@@ -335,9 +338,10 @@ static int back_short(perp__backward *b, const perp__stamp *stamp, const unsigne
     const double *slope = (const double *)at;
     perp__step *s = b->probe;
     get_step((const unsigned char *)(slope + tables(b)), s);
-    const double *x = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
+    const double *x = s->ws + s->layout->sym.y, *pre = s->ws + s->layout->sym.pre;
     double h = s->ws[SYM_H], *weight = b->weight;
-    memset(weight, 0, (size_t)(2 + a->nx + s->model->nvar + s->tape.outputs.nout) * sizeof(double));
+    memset(weight, 0,
+           (size_t)(2 + a->nx + s->model->nvar + s->layout->tape.outputs.nout) * sizeof(double));
     memcpy(weight + 1 + a->nx, b->var, (size_t)a->nv * sizeof(double));
     if (stamp->is_given) b->time = 0;
     for (int i = 0; i < a->nx; i++) {

@@ -57,8 +57,8 @@ static perp_status warn_not_unique(const perp_simulation *sim, const perp__elimi
             double tol = PERP_TOL_DEPENDS * fmax(fabs(a), fabs(d));
             if (!(a > 0 && d > 0) || fabs(a * d - b * c) > tol * fmax(a, d) || !(b < 0 && c < 0))
                 continue;
-            const perp__pair *p = &sim->model->pair[s->pair[e->pair[i]].of],
-                             *q = &sim->model->pair[s->pair[e->pair[j]].of];
+            const perp__pair *p = &sim->model->pair[s->layout->pair[e->pair[i]].of],
+                             *q = &sim->model->pair[s->layout->pair[e->pair[j]].of];
             int side_p = e->side[e->pair[i]], side_q = e->side[e->pair[j]], apart = 0;
             const char *first = p->side[side_p], *second = q->side[side_q];
             if (!first[0] || !second[0]) continue; /* made by friction(...), no column of a run */
@@ -66,7 +66,7 @@ static perp_status warn_not_unique(const perp_simulation *sim, const perp__elimi
             if (g >= 0 && k >= 0) apart = are_apart(sim->model, g, k);
             if (apart < 0) return PERP_ERR_MEMORY;
             if (apart) {
-                is_open[s->pair[e->pair[j]].of] = 1;
+                is_open[s->layout->pair[e->pair[j]].of] = 1;
                 continue;
             }
             perp__error(findings, p->at, p->at,
@@ -112,13 +112,14 @@ static double minor(const double *M, int n, unsigned in, double *scratch)
  * hi - y. Pair i has its z, side e->side, above 0 if it is in `in`. */
 static int is_at_both(const perp__step *s, const perp__elimination *e, unsigned in)
 {
+    const perp__layout *l = s->layout;
     for (int i = 0; i + 1 < e->nz; i++) {
         for (int j = i + 1; j < e->nz; j++) {
             int p = e->pair[i], q = e->pair[j];
             int zero_p = (in >> i & 1) ? !e->side[p] : e->side[p],
                 zero_q = (in >> j & 1) ? !e->side[q] : e->side[q];
             int lower = p < q ? zero_p : zero_q, upper = p < q ? zero_q : zero_p;
-            if (s->pair[p].of == s->pair[q].of && lower == 0 && upper == 1) return 1;
+            if (l->pair[p].of == l->pair[q].of && lower == 0 && upper == 1) return 1;
         }
     }
     return 0;
@@ -166,7 +167,7 @@ static int is_unique(const perp_simulation *sim, const perp__elimination *e, con
 {
     const perp__step *s = &sim->step;
     double scratch[MOST_UNIQUE * MOST_UNIQUE];
-    if (s->ncone || e->nz > MOST_UNIQUE || are_bounds_known(sim->model) <= 0) return -1;
+    if (s->layout->ncone || e->nz > MOST_UNIQUE || are_bounds_known(sim->model) <= 0) return -1;
     for (unsigned in = 1; in < 1u << e->nz; in++)
         if (!is_at_both(s, e, in) && !(minor(M, e->nz, in, scratch) > 0)) return 0;
     return 1;
@@ -212,16 +213,16 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
     perp__step *s = &sim->step;
     int bad_row;
     report->active = report->unique = -1;
-    if (!s->A || sim->nstep == 0) return PERP_OK;
+    if (!s->cache.A || sim->nstep == 0) return PERP_OK;
     perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
-    for (int i = 0; i < s->ny; i++) {
-        double *y = &s->ws[s->sym.y + i];
+    for (int i = 0; i < s->layout->ny; i++) {
+        double *y = &s->ws[s->layout->sym.y + i];
         if (!isfinite(*y)) *y = 0;
     }
     const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);
-    perp_status status = !e && s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
+    perp_status status = !e && s->cache.out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
     if (e) {
-        const double *M = e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz;
+        const double *M = e->K + (size_t)(s->layout->ny - e->nz) * (size_t)e->nz;
         perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
         report->active = e->nz;
         status = perp_lcp_classify(&lcp, &report->M);
@@ -246,18 +247,19 @@ static void note_changing(const perp_simulation *sim, perp_diag *diag)
     const perp_model *m = sim->model;
     const char *last = NULL;
     int row = 0, said = 0;
-    for (int k = 0; k < s->nentry && said <= SHOWN; k++) {
-        while (s->row_start[row + 1] <= s->entry[k]) row++;
-        int pair = -1, split = row - s->nown;
-        for (int p = 0; p < s->np && row >= s->nequation; p++) {
-            if (s->pair[p].a == row || s->pair[p].b == row || s->pair[p].off == row)
-                pair = s->pair[p].of;
+    for (int k = 0; k < s->layout->nentry && said <= SHOWN; k++) {
+        while (s->layout->row_start[row + 1] <= s->layout->entry[k]) row++;
+        int pair = -1, split = row - s->layout->nown;
+        for (int p = 0; p < s->layout->np && row >= s->layout->nequation; p++) {
+            if (s->layout->pair[p].a == row || s->layout->pair[p].b == row ||
+                s->layout->pair[p].off == row)
+                pair = s->layout->pair[p].of;
         }
-        for (int i = 0; i < m->npair && row >= s->nown && pair < 0; i++) {
+        for (int i = 0; i < m->npair && row >= s->layout->nown && pair < 0; i++) {
             if (m->pair[i].two_sided && split-- == 0) pair = i;
         }
-        perp_statement at =
-            pair < 0 ? perp_model_equation(m, s->marks.equation[row]) : perp_model_pair(m, pair);
+        perp_statement at = pair < 0 ? perp_model_equation(m, s->layout->marks.equation[row])
+                                     : perp_model_pair(m, pair);
         if (at.text == last) continue;
         last = at.text;
         if (said++ < SHOWN)
@@ -271,8 +273,9 @@ static void note_changing(const perp_simulation *sim, perp_diag *diag)
 /* Those of the conditions; the rows of exact cones repeat them. */
 static void count_coefficients(const perp__step *s, perp_check_report *report)
 {
-    report->coefficients = s->row_start[s->ncone ? s->cone[0].row : s->nrow];
-    for (int k = 0; k < s->nentry; k++) report->changing += s->entry[k] < report->coefficients;
+    const perp__layout *l = s->layout;
+    report->coefficients = l->row_start[l->ncone ? l->cone[0].row : l->nrow];
+    for (int k = 0; k < l->nentry; k++) report->changing += l->entry[k] < report->coefficients;
 }
 
 /* The parameter that an expression is; NULL: it is another thing. */
@@ -335,12 +338,12 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
 
     perp__source findings = model->source;
     findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
-    report->unknowns = sim->step.ny + sim->step.sym.assigned.n;
-    report->equations = sim->step.nequation + sim->step.sym.assigned.n;
-    report->pairs = sim->step.np;
-    report->cones = sim->step.ncone;
-    report->affine = !sim->step.nonlinear;
-    report->constant = sim->step.constant;
+    report->unknowns = sim->step.layout->ny + sim->step.layout->sym.assigned.n;
+    report->equations = sim->step.layout->nequation + sim->step.layout->sym.assigned.n;
+    report->pairs = sim->step.layout->np;
+    report->cones = sim->step.layout->ncone;
+    report->affine = !sim->step.layout->nonlinear;
+    report->constant = sim->step.layout->constant;
     count_coefficients(&sim->step, report);
     perp__held held;
     int has_held = perp__find_held(model, &held);

@@ -71,8 +71,9 @@ struct perp__cones {
 
 static int allocate(perp__step *s)
 {
-    size_t ny = (size_t)s->ny, most = (size_t)(s->np + s->ncone) + 1;
-    struct perp__cones *c = s->cones = calloc(1, sizeof *c);
+    const perp__layout *l = s->layout;
+    size_t ny = (size_t)l->ny, most = (size_t)(l->np + l->ncone) + 1;
+    struct perp__cones *c = s->cache.cones = calloc(1, sizeof *c);
     if (!c) return 0;
     c->contact = malloc(most * sizeof *c->contact);
     c->row = calloc(2 * ny + 1, sizeof(int));
@@ -82,13 +83,13 @@ static int allocate(perp__step *s)
     if (!c->contact || !c->row || !c->x || !c->q || !c->place) return 0;
     c->diagonal = c->place + most;
     c->pair_of = c->diagonal + most;
-    for (int p = s->np - 1; p >= 0; p--) c->pair_of[s->pair[p].of] = p;
+    for (int p = l->np - 1; p >= 0; p--) c->pair_of[l->pair[p].of] = p;
     c->r = c->q + 3 * most;
     c->u = c->r + 3 * most;
     c->mu = c->u + 3 * most;
     c->scale = c->mu + most;
-    if (s->sparse) return 1;
-    c->inverse = malloc((2 * ny * ny + perp__invert_doubles(s->ny) + 1) * sizeof(double));
+    if (s->cache.sparse) return 1;
+    c->inverse = malloc((2 * ny * ny + perp__invert_doubles(l->ny) + 1) * sizeof(double));
     c->index = malloc((3 * ny + 1) * sizeof(int));
     if (!c->inverse || !c->index) return 0;
     c->T = c->inverse + ny * ny;
@@ -98,7 +99,7 @@ static int allocate(perp__step *s)
 
 void perp__cones_free(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     if (!c) return;
     for (int k = 0; k < PERP__CONE_METHODS; k++) perp_fc_solver_destroy(c->solver[k]);
     free(c->contact);
@@ -112,7 +113,7 @@ void perp__cones_free(perp__step *s)
     free(c->block_column);
     free(c->block);
     free(c);
-    s->cones = NULL;
+    s->cache.cones = NULL;
 }
 
 static perp_fc view(const struct perp__cones *c)
@@ -130,7 +131,8 @@ static perp_fc view(const struct perp__cones *c)
 /* A solver by method k for the largest problem so far. */
 static int prepare_solver(perp__step *s, int k)
 {
-    struct perp__cones *c = s->cones;
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
     if (c->solver[k] && c->nb <= c->blocks[k]) return 1;
     perp_fc shape = view(c);
     perp_fc_options options = perp_fc_options_default();
@@ -138,12 +140,12 @@ static int prepare_solver(perp__step *s, int k)
     options.aim = SHARE / LEAST;
     options.max_iter = methods[k].iterations;
     options.warm_start = 1;
-    shape.nc = s->np + s->ncone;
+    shape.nc = l->np + l->ncone;
     perp_fc_solver_destroy(c->solver[k]);
     c->solver[k] = NULL;
     c->blocks[k] = c->nb;
     if (perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) != PERP_OK)
-        s->out_of_memory = 1;
+        s->cache.out_of_memory = 1;
     return c->solver[k] != NULL;
 }
 
@@ -152,30 +154,34 @@ static int prepare_solver(perp__step *s, int k)
 /* Row r without its constant, at x. */
 static double product(const perp__step *s, int r, const double *x)
 {
+    const perp__layout *l = s->layout;
     double sum = 0;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += s->value[k] * x[s->column[k]];
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        sum += s->state.slopes.value[k] * x[l->column[k]];
     return sum;
 }
 
 static double entry(const perp__step *s, int r, int column)
 {
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        if (s->column[k] == column) return s->value[k];
+    const perp__layout *l = s->layout;
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+        if (l->column[k] == column) return s->state.slopes.value[k];
     }
     return 0;
 }
 
 static int side_row(const perp__step *s, int pair, int side)
 {
-    return side ? s->pair[pair].b : s->pair[pair].a;
+    const perp__layout *l = s->layout;
+    return side ? l->pair[pair].b : l->pair[pair].a;
 }
 
 /* A var alone, as forces are written? */
 static int is_var(const perp__step *s, int row)
 {
-    int k = s->row_start[row];
-    return s->row_start[row + 1] == k + 1 && s->column[k] >= s->nx;
+    const perp__layout *l = s->layout;
+    int k = l->row_start[row];
+    return l->row_start[row + 1] == k + 1 && l->column[k] >= l->nx;
 }
 
 /* Contacts ------------------------------------------------------------------------------------ */
@@ -188,8 +194,9 @@ static int has_friction(const contact *k)
 /* The rows whose mean is the bound of the friction. Returns how many. */
 static int bound_rows(const perp__step *s, const contact *k, int row[2])
 {
-    if (k->cone >= 0) return row[0] = s->cone[k->cone].row + 4, 1;
-    row[0] = s->pair[k->line].a, row[1] = s->pair[k->line + 1].b;
+    const perp__layout *l = s->layout;
+    if (k->cone >= 0) return row[0] = l->cone[k->cone].row + 4, 1;
+    row[0] = l->pair[k->line].a, row[1] = l->pair[k->line + 1].b;
     return 2;
 }
 
@@ -197,24 +204,25 @@ static int bound_rows(const perp__step *s, const contact *k, int row[2])
  * coefficient of friction now. */
 static double multiple(const perp__step *s, const contact *k, int normal)
 {
-    int row[2], n = bound_rows(s, k, row), first = s->row_start[normal];
+    const perp__layout *l = s->layout;
+    int row[2], n = bound_rows(s, k, row), first = l->row_start[normal];
     double sum = 0;
-    if (first == s->row_start[normal + 1]) return -1;
-    for (int i = 0; i < n; i++) sum += entry(s, row[i], s->column[first]);
-    return sum / n / s->value[first];
+    if (first == l->row_start[normal + 1]) return -1;
+    for (int i = 0; i < n; i++) sum += entry(s, row[i], l->column[first]);
+    return sum / n / s->state.slopes.value[first];
 }
 
 static int is_two_sided(const perp__step *s, int p)
 {
-    return s->model->pair[s->pair[p].of].two_sided;
+    return s->model->pair[s->layout->pair[p].of].two_sided;
 }
 
 /* The friction k joins the pair that is its normal, with this side the force, where that is on and
  * no other's. */
 static void add_friction(perp__step *s, contact k, int pair, int side)
 {
-    struct perp__cones *c = s->cones;
-    int is_contact = pair >= 0 && s->on[pair] && !is_two_sided(s, pair);
+    struct perp__cones *c = s->cache.cones;
+    int is_contact = pair >= 0 && s->state.on[pair] && !is_two_sided(s, pair);
     contact *normal = is_contact ? &c->contact[c->place[pair]] : NULL;
     int is_free = normal && !has_friction(normal);
     double mu = is_free ? multiple(s, &k, side_row(s, pair, side)) : -1;
@@ -230,29 +238,30 @@ static void add_friction(perp__step *s, contact k, int pair, int side)
 static int normal_of(const perp__step *s, int p, int *side)
 {
     const perp_model *m = s->model;
-    int of = m->pair[s->pair[p].of].contact;
+    int of = m->pair[s->layout->pair[p].of].contact;
     const perp__contact *said = of >= 0 ? &m->contact[of] : NULL;
     if (!said || said->normal < 0 || m->pair[said->normal].two_sided) return -1;
     *side = said->side;
-    return s->cones->pair_of[said->normal];
+    return s->cache.cones->pair_of[said->normal];
 }
 
 /* All pairs that are on, then friction, each joined to its normal. */
 static void list_contacts(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
     c->nall = 0;
-    for (int p = 0; p < s->np; p++) {
+    for (int p = 0; p < l->np; p++) {
         c->place[p] = c->nall;
-        if (!s->on[p] || is_two_sided(s, p)) continue;
-        int side = !is_var(s, s->pair[p].a) && is_var(s, s->pair[p].b);
+        if (!s->state.on[p] || is_two_sided(s, p)) continue;
+        int side = !is_var(s, l->pair[p].a) && is_var(s, l->pair[p].b);
         c->contact[c->nall++] = (contact){p, side, -1, -1, 0};
     }
-    for (int i = 0; i < s->ncone; i++)
-        add_friction(s, (contact){.cone = i, .line = -1}, s->cone[i].pair, s->cone[i].side);
-    for (int p = 0; p < s->np; p++) {
+    for (int i = 0; i < l->ncone; i++)
+        add_friction(s, (contact){.cone = i, .line = -1}, l->cone[i].pair, l->cone[i].side);
+    for (int p = 0; p < l->np; p++) {
         int side = 0, is_line = is_two_sided(s, p);
-        if (is_line && s->on[p])
+        if (is_line && s->state.on[p])
             add_friction(s, (contact){.cone = -1, .line = p}, normal_of(s, p, &side), side);
         p += is_line;
     }
@@ -261,17 +270,18 @@ static void list_contacts(perp__step *s)
 /* The row of T for each condition. Are they what they were? */
 static int list_rows(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
-    size_t bytes = (size_t)s->ny * sizeof(int);
-    int *row = c->row + s->ny;
-    for (int i = 0; i < s->nequation; i++) row[i] = i;
-    for (int i = 0; i < s->ncone; i++)
-        for (int k = 0; k < 2; k++) row[s->cone[i].equation + k] = s->cone[i].row + k;
-    for (int p = 0; p < s->np; p++) row[s->nequation + p] = s->pair[p].off;
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
+    size_t bytes = (size_t)l->ny * sizeof(int);
+    int *row = c->row + l->ny;
+    for (int i = 0; i < l->nequation; i++) row[i] = i;
+    for (int i = 0; i < l->ncone; i++)
+        for (int k = 0; k < 2; k++) row[l->cone[i].equation + k] = l->cone[i].row + k;
+    for (int p = 0; p < l->np; p++) row[l->nequation + p] = l->pair[p].off;
     for (int i = 0; i < c->nall; i++) {
         const contact *k = &c->contact[i];
-        if (k->pair >= 0) row[s->nequation + k->pair] = side_row(s, k->pair, k->side);
-        if (k->line >= 0) row[s->nequation + k->line] = s->pair[k->line].a; /* f - lo */
+        if (k->pair >= 0) row[l->nequation + k->pair] = side_row(s, k->pair, k->side);
+        if (k->line >= 0) row[l->nequation + k->line] = l->pair[k->line].a; /* f - lo */
     }
     int is_same = memcmp(c->row, row, bytes) == 0;
     memcpy(c->row, row, bytes);
@@ -280,23 +290,24 @@ static int list_rows(perp__step *s)
 
 static int factor_T(perp__step *s, int has_pivots)
 {
-    struct perp__cones *c = s->cones;
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
     int is_same = list_rows(s);
-    if (s->sparse) return perp__sparse_factor(s, c->row, has_pivots && is_same);
-    size_t ny = (size_t)s->ny;
+    if (s->cache.sparse) return perp__sparse_factor(s, c->row, has_pivots && is_same);
+    size_t ny = (size_t)l->ny;
     memset(c->T, 0, ny * ny * sizeof(double));
     for (size_t i = 0; i < ny; i++)
-        for (int k = s->row_start[c->row[i]]; k < s->row_start[c->row[i] + 1]; k++)
-            c->T[i * ny + (size_t)s->column[k]] = s->value[k];
-    return perp__invert(s->ny, c->T, s->ny, perp__step_units(s), c->inverse, c->work, c->index);
+        for (int k = l->row_start[c->row[i]]; k < l->row_start[c->row[i] + 1]; k++)
+            c->T[i * ny + (size_t)l->column[k]] = s->state.slopes.value[k];
+    return perp__invert(l->ny, c->T, l->ny, perp__step_units(s), c->inverse, c->work, c->index);
 }
 
 /* inv(T) x in place, of `count` columns. */
 static int solve_T(perp__step *s, double *x, int count)
 {
-    struct perp__cones *c = s->cones;
-    if (s->sparse) return perp__sparse_solve_rows(s, x, count);
-    size_t ny = (size_t)s->ny;
+    struct perp__cones *c = s->cache.cones;
+    if (s->cache.sparse) return perp__sparse_solve_rows(s, x, count);
+    size_t ny = (size_t)s->layout->ny;
     for (double *end = x + (size_t)count * ny; x < end; x += ny) {
         memset(c->work, 0, ny * sizeof(double));
         for (size_t k = 0; k < ny; k++)
@@ -311,9 +322,10 @@ static int solve_T(perp__step *s, double *x, int count)
  * none. */
 static int condition_of(const perp__step *s, const contact *k, int d)
 {
-    if (d == 0) return k->pair >= 0 ? s->nequation + k->pair : -1;
-    if (k->line >= 0) return d == 1 ? s->nequation + k->line : -1;
-    return k->cone >= 0 ? s->cone[k->cone].equation + d - 1 : -1;
+    const perp__layout *l = s->layout;
+    if (d == 0) return k->pair >= 0 ? l->nequation + k->pair : -1;
+    if (k->line >= 0) return d == 1 ? l->nequation + k->line : -1;
+    return k->cone >= 0 ? l->cone[k->cone].equation + d - 1 : -1;
 }
 
 /* Adds force d of size r to the right-hand side x; of a line, f - lo = t + bound. Returns 0 where
@@ -322,17 +334,18 @@ static int add_force(const perp__step *s, const contact *k, int d, double r, dou
 {
     int condition = condition_of(s, k, d), bounds = d == 0 && k->line >= 0;
     if (condition >= 0) x[condition] += r;
-    if (bounds) x[s->nequation + k->line] += k->mu * r;
+    if (bounds) x[s->layout->nequation + k->line] += k->mu * r;
     return condition >= 0 || bounds;
 }
 
 /* The rows whose mean is velocity d; of a normal without a pair: the bound. Returns how many. */
 static int velocity_rows(const perp__step *s, const contact *k, int d, int row[2])
 {
+    const perp__layout *l = s->layout;
     if (d == 0 && k->pair < 0) return bound_rows(s, k, row);
     if (d == 0) return row[0] = side_row(s, k->pair, !k->side), 1;
-    if (k->line >= 0 && d == 1) return row[0] = s->pair[k->line].b, 1; /* s+, where s- = 0 */
-    if (k->cone >= 0) return row[0] = s->cone[k->cone].row + 1 + d, 1;
+    if (k->line >= 0 && d == 1) return row[0] = l->pair[k->line].b, 1; /* s+, where s- = 0 */
+    if (k->cone >= 0) return row[0] = l->cone[k->cone].row + 1 + d, 1;
     return 0;
 }
 
@@ -340,7 +353,7 @@ static int velocity_rows(const perp__step *s, const contact *k, int d, int row[2
 static double mean(const perp__step *s, const int *row, int n, const double *x)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) sum += s->c[row[i]] + product(s, row[i], x);
+    for (int i = 0; i < n; i++) sum += s->cache.c[row[i]] + product(s, row[i], x);
     return n > 1 ? sum / n : sum;
 }
 
@@ -352,7 +365,7 @@ static double force_at(const perp__step *s, const contact *k, int d, const doubl
         bound_rows(s, k, row);
         return (mean(s, row, 1, y) - mean(s, row + 1, 1, y)) / 2;
     }
-    if (condition >= 0) return mean(s, &s->cones->row[condition], 1, y);
+    if (condition >= 0) return mean(s, &s->cache.cones->row[condition], 1, y);
     return d == 0 ? mean(s, row, velocity_rows(s, k, 0, row), y) : 0;
 }
 
@@ -361,7 +374,7 @@ static double force_at(const perp__step *s, const contact *k, int d, const doubl
 /* Is contact k closed, or would it penetrate, at the present y? */
 static int is_closed(const perp__step *s, const contact *k)
 {
-    const double *y = s->ws + s->sym.y;
+    const double *y = s->ws + s->layout->sym.y;
     if (k->pair < 0) return 1;
     int force = side_row(s, k->pair, k->side), gap = side_row(s, k->pair, !k->side);
     return mean(s, &force, 1, y) > 0 || !(mean(s, &gap, 1, y) > 0);
@@ -377,7 +390,7 @@ static int overlaps(const perp__step *s, const contact *k)
 /* Takes into the problem what `belongs` says of those that are not. Returns how many. */
 static int take_in(perp__step *s, int (*belongs)(const perp__step *s, const contact *k))
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     int before = c->nc;
     for (int i = before; i < c->nall; i++) {
         contact k = c->contact[i];
@@ -393,13 +406,13 @@ static int take_in(perp__step *s, int (*belongs)(const perp__step *s, const cont
 /* The block of contacts i, j, with j the present column; a new one if it is not there. */
 static double *block_of(perp__step *s, int i, int j)
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     if (c->place[i] >= 0) return c->block + 9 * (size_t)c->place[i];
     int n = c->nb + 1;
     if (!perp__grow(&c->block, &c->cblock, 9 * n, sizeof(double)) ||
         !perp__grow(&c->block_row, &c->crow, n, sizeof(int)) ||
         !perp__grow(&c->block_column, &c->ccolumn, n, sizeof(int))) {
-        s->out_of_memory = 1;
+        s->cache.out_of_memory = 1;
         return NULL;
     }
     c->place[i] = c->nb;
@@ -412,7 +425,7 @@ static double *block_of(perp__step *s, int i, int j)
 /* Column (j, d) of W, from the unknowns that its force moves. */
 static int put_column(perp__step *s, int j, int d, const double *x)
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     for (int i = 0; i < c->nc; i++) {
         for (int e = 0; e < 3; e++) {
             int row[2] = {0, 0}, n = velocity_rows(s, &c->contact[i], e, row);
@@ -430,7 +443,7 @@ static int put_column(perp__step *s, int j, int d, const double *x)
 /* Begin the columns of contact j by the block of its diagonal. */
 static int begin_columns(perp__step *s, int j)
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     for (int i = 0; i < c->nc; i++) c->place[i] = -1;
     if (!block_of(s, j, j)) return 0;
     c->diagonal[j] = c->place[j];
@@ -439,12 +452,13 @@ static int begin_columns(perp__step *s, int j)
 
 static int form_W(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
     int column[AT_ONCE], n = 0, begun = 0;
     c->nb = 0;
     for (int k = 0; k < 3 * c->nc; k++) {
-        double *x = c->x + (size_t)n * (size_t)s->ny;
-        memset(x, 0, (size_t)s->ny * sizeof(double));
+        double *x = c->x + (size_t)n * (size_t)l->ny;
+        memset(x, 0, (size_t)l->ny * sizeof(double));
         if (add_force(s, &c->contact[k / 3], k % 3, 1, x)) column[n++] = k;
         if (n < AT_ONCE && k < 3 * c->nc - 1) continue;
         if (!solve_T(s, c->x, n)) return 0;
@@ -452,7 +466,7 @@ static int form_W(perp__step *s)
             int j = column[i] / 3, d = column[i] % 3;
             for (; begun <= j; begun++)
                 if (!begin_columns(s, begun)) return 0;
-            if (!put_column(s, j, d, c->x + (size_t)i * (size_t)s->ny)) return 0;
+            if (!put_column(s, j, d, c->x + (size_t)i * (size_t)l->ny)) return 0;
         }
         n = 0;
     }
@@ -475,7 +489,7 @@ static double normal_scale(const double *block)
  * u_n to fit; missing rows of a contact get a diagonal. */
 static void scale_W(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     double rate = 1 / s->ws[SYM_H];
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];
@@ -501,9 +515,10 @@ static void scale_W(perp__step *s)
 /* q in the units of W, mu, and the present forces as a guess. */
 static int form_q(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
-    const double *y = s->ws + s->sym.y, rate = 1 / s->ws[SYM_H];
-    for (int i = 0; i < s->ny; i++) c->x[i] = -s->c[c->row[i]];
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
+    const double *y = s->ws + l->sym.y, rate = 1 / s->ws[SYM_H];
+    for (int i = 0; i < l->ny; i++) c->x[i] = -s->cache.c[c->row[i]];
     if (!solve_T(s, c->x, 1)) return 0;
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];
@@ -527,29 +542,30 @@ static int form_problem(perp__step *s)
 /* The sides of contact i that are zero, with this force and velocity. */
 static void take_mode(perp__step *s, int i, const double *r, const double *u)
 {
-    const contact *k = &s->cones->contact[i];
-    if (k->pair >= 0) s->choice[k->pair] = (char)(r[0] > u[0] ? !k->side : k->side);
+    const contact *k = &s->cache.cones->contact[i];
+    if (k->pair >= 0) s->state.choice[k->pair] = (char)(r[0] > u[0] ? !k->side : k->side);
     if (k->line < 0) return;
     double bound = k->mu * r[0];
-    s->choice[k->line] = bound + r[1] > u[1];
-    s->choice[k->line + 1] = !(bound - r[1] > -u[1]);
+    s->state.choice[k->line] = bound + r[1] > u[1];
+    s->state.choice[k->line + 1] = !(bound - r[1] > -u[1]);
 }
 
 /* The same of one that is open, and slides at this y. */
 static void take_open_mode(perp__step *s, int i, const double *y)
 {
     static const double none[3] = {0, 0, 0};
-    const contact *k = &s->cones->contact[i];
+    const contact *k = &s->cache.cones->contact[i];
     double u[3] = {1, 0, 0};
-    if (k->line >= 0) u[1] = mean(s, &s->pair[k->line].b, 1, y);
+    if (k->line >= 0) u[1] = mean(s, &s->layout->pair[k->line].b, 1, y);
     take_mode(s, i, none, u);
 }
 
 /* s+ has a velocity that may be of both signs: s+ and s- are its parts. */
 static void split_velocity(perp__step *s, const contact *k, double *y)
 {
-    double *plus = &y[s->column[s->row_start[s->pair[k->line].b]]],
-           *minus = &y[s->column[s->row_start[s->pair[k->line + 1].a]]], v = *plus;
+    const perp__layout *l = s->layout;
+    double *plus = &y[l->column[l->row_start[l->pair[k->line].b]]],
+           *minus = &y[l->column[l->row_start[l->pair[k->line + 1].a]]], v = *plus;
     *plus = v > 0 ? v : 0;
     *minus = v < 0 ? -v : 0;
 }
@@ -557,33 +573,35 @@ static void split_velocity(perp__step *s, const contact *k, double *y)
 /* y refined once, where a row of T does not hold to what is asked of the forces. */
 static int refine(perp__step *s, double *y, const double *force)
 {
-    struct perp__cones *c = s->cones;
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
     int holds = 1;
-    for (int i = 0; i < s->ny; i++) {
+    for (int i = 0; i < l->ny; i++) {
         int r = c->row[i];
-        double terms = fabs(s->c[r]) + fabs(force[i]);
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-            terms += fabs(s->value[k] * y[s->column[k]]);
-        c->x[i] = s->c[r] + product(s, r, y) - force[i];
+        double terms = fabs(s->cache.c[r]) + fabs(force[i]);
+        for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+            terms += fabs(s->state.slopes.value[k] * y[l->column[k]]);
+        c->x[i] = s->cache.c[r] + product(s, r, y) - force[i];
         holds &= fabs(c->x[i]) <= SHARE * s->tol * terms;
     }
     if (holds) return 1;
     if (!solve_T(s, c->x, 1)) return 0;
-    for (int i = 0; i < s->ny; i++) y[i] -= c->x[i];
+    for (int i = 0; i < l->ny; i++) y[i] -= c->x[i];
     return 1;
 }
 
 /* y from the forces; the sides that are zero are the mode. */
 static int take_forces(perp__step *s)
 {
-    struct perp__cones *c = s->cones;
-    double *y = s->ws + s->sym.y, *force = s->sizes.scratch;
-    memset(force, 0, (size_t)s->ny * sizeof *force);
+    const perp__layout *l = s->layout;
+    struct perp__cones *c = s->cache.cones;
+    double *y = s->ws + l->sym.y, *force = s->cache.sizes.scratch;
+    memset(force, 0, (size_t)l->ny * sizeof *force);
     for (int i = 0; i < c->nc; i++) {
         for (int d = 0; d < 3; d++) add_force(s, &c->contact[i], d, c->r[3 * i + d], force);
         take_mode(s, i, c->r + 3 * i, c->u + 3 * i);
     }
-    for (int i = 0; i < s->ny; i++) y[i] = force[i] - s->c[c->row[i]];
+    for (int i = 0; i < l->ny; i++) y[i] = force[i] - s->cache.c[c->row[i]];
     if (!solve_T(s, y, 1)) return 0;
     if (!refine(s, y, force)) return 0;
     for (int i = c->nc; i < c->nall; i++) take_open_mode(s, i, y);
@@ -595,29 +613,29 @@ static int take_forces(perp__step *s)
 /* The problem of the contacts that are in it, solved; its answer in y. */
 static int solve_problem(perp__step *s, int method, int *solved)
 {
-    struct perp__cones *c = s->cones;
+    struct perp__cones *c = s->cache.cones;
     perp_fc_info info = {.size = sizeof info};
     if (!form_problem(s) || !prepare_solver(s, method)) return 0;
     perp_fc problem = view(c);
     if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) {
-        s->out_of_memory = 1;
+        s->cache.out_of_memory = 1;
         return 0;
     }
     double n = 3.0 * problem.nc;
-    s->count.work += info.iterations * 20.0 * c->nb + info.factorizations * n * n * n / 3;
+    s->state.count.work += info.iterations * 20.0 * c->nb + info.factorizations * n * n * n / 3;
     *solved = info.outcome == PERP_SOLVED;
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }
 
 int perp__cones_step(perp__step *s, int method, int again, int *solved)
 {
-    if (!s->cones && !allocate(s)) {
+    if (!s->cache.cones && !allocate(s)) {
         perp__cones_free(s);
-        s->out_of_memory = 1;
+        s->cache.out_of_memory = 1;
         return 0;
     }
     list_contacts(s);
-    s->cones->nc = 0;
+    s->cache.cones->nc = 0;
     take_in(s, is_closed);
     if (!factor_T(s, again)) return 0;
     do {

@@ -88,7 +88,7 @@ static int is_gap(study *s, perp_expr side, int mark)
 }
 
 /* Mark the equations with the derivative of a state that a gap reads. */
-static void mark_equations(study *s, perp__step *step)
+static void mark_equations(study *s, perp__layout *l)
 {
     const perp_model *m = s->model;
     for (int i = 0; i < m->nequation; i++) {
@@ -96,7 +96,7 @@ static void mark_equations(study *s, perp__step *step)
         int n, *symbol = symbols_of(s, sides, 2, &n);
         for (int k = 0; k < n; k++) {
             int x = s->rate[symbol[k]];
-            if (x >= 0 && s->read[m->item[PERP_STATE][x].symbol]) step->gaps.damped[i] = 1;
+            if (x >= 0 && s->read[m->item[PERP_STATE][x].symbol]) l->gaps.damped[i] = 1;
         }
         free(symbol);
     }
@@ -141,23 +141,23 @@ static char side_of_gap(study *s, const perp__pair *pair)
     return pair->two_sided ? 0 : is_gap(s, pair->a, 0) ? 1 : is_gap(s, pair->b, 0) ? 2 : 0;
 }
 
-int perp__contacts_find(perp__step *step, const perp_model *m)
+int perp__contacts_find(perp__layout *l, const perp_model *m)
 {
     study s;
-    step->gaps.side = calloc((size_t)m->npair + 1, 1);
-    step->gaps.damped = calloc((size_t)m->nequation + 1, 1);
-    if (!step->gaps.side || !step->gaps.damped) return 0;
-    if (step->scheme.theta >= 1 || m->kind != PERP_CONTINUOUS) return 1;
+    l->gaps.side = calloc((size_t)m->npair + 1, 1);
+    l->gaps.damped = calloc((size_t)m->nequation + 1, 1);
+    if (!l->gaps.side || !l->gaps.damped) return 0;
+    if (l->scheme.theta >= 1 || m->kind != PERP_CONTINUOUS) return 1;
     int ok = begin_study(&s, m);
     for (int i = 0; ok && i < m->npair; i++) {
         const perp__pair *pair = &m->pair[i];
         char side = side_of_gap(&s, pair);
         if (!side) continue;
         is_gap(&s, side == 1 ? pair->a : pair->b, 1);
-        step->gaps.side[i] = side;
-        step->gaps.n++;
+        l->gaps.side[i] = side;
+        l->gaps.n++;
     }
-    if (ok && step->gaps.n) mark_equations(&s, step);
+    if (ok && l->gaps.n) mark_equations(&s, l);
     end_study(&s);
     return ok && !s.failed;
 }
@@ -189,10 +189,11 @@ int perp__positions_find(const perp_model *m, char *side, char *equation)
 
 int perp__contacts_closed(const perp__step *s)
 {
-    const int *out = s->tape.check.out + 2 * s->nown;
+    const perp__layout *l = s->layout;
+    const int *out = l->tape.check.out + 2 * l->nown;
     for (int i = 0; i < s->model->npair; i++) {
-        int force = s->gaps.side[i] == 1 ? 1 : 0; /* of the check's a and b */
-        if (s->gaps.side[i] && s->ws[out[force]] > 0) return 1;
+        int force = l->gaps.side[i] == 1 ? 1 : 0; /* of the check's a and b */
+        if (l->gaps.side[i] && s->ws[out[force]] > 0) return 1;
         out += s->model->pair[i].two_sided ? 4 : 2;
     }
     return 0;

@@ -144,7 +144,7 @@ perp_status perp_batch_gather(perp_batch *b, int n, const int *column, double *v
     int whole = 0; /* an output is wanted: the row has all of them at once */
     for (int j = 0; j < n; j++) {
         if (column[j] < 0 || column[j] >= b->copy[0]->ncolumn) return PERP_ERR_ARG;
-        whole |= column[j] > b->copy[0]->step.nx + b->copy[0]->model->nvar;
+        whole |= column[j] > b->copy[0]->step.layout->nx + b->copy[0]->model->nvar;
     }
     for (int i = 0; i < b->count; i++) {
         perp_simulation *sim = b->copy[i];

@@ -107,8 +107,8 @@ static perp_status refuse(const perp_simulation *sim, const char *why, perp_diag
 
 static perp_status check(const perp_simulation *sim, perp_diag *diag)
 {
-    int is_set = sim->step.sym.varied.n > 0;
-    for (int k = 0; k < sim->step.table.n; k++) is_set |= sim->step.table.is_set[k];
+    int is_set = sim->step.layout->sym.varied.n > 0;
+    for (int k = 0; k < sim->step.layout->table.n; k++) is_set |= sim->step.layout->table.is_set[k];
     if (sim->model->kind == PERP_DISCRETE) return refuse(sim, "a discrete model has none", diag);
     if (sim->done == 0) return refuse(sim, "no step was taken", diag);
     if (sim->was_moved) return refuse(sim, "its states were set or restored on the way", diag);
@@ -301,7 +301,7 @@ static void take_sizes(estimate *e)
 {
     const perp_simulation *sim = e->sim;
     for (int i = 0; i < e->nx; i++)
-        e->size[i] = fmax(sim->step.sizes.history[i],
+        e->size[i] = fmax(sim->step.state.history[i],
                           fmax(fabs(sim->initial[i]), fabs(perp_simulation_state(sim, i))));
 }
 
@@ -532,7 +532,7 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
 {
     perp_diag why = {0};
     perp_status status = check(sim, diag);
-    int nx = sim->step.nx, fits = sim->events ? 1 : perp__events_fit(sim->model);
+    int nx = sim->step.layout->nx, fits = sim->events ? 1 : perp__events_fit(sim->model);
     if (status != PERP_OK) return status;
     double *states = calloc(4 * (size_t)nx + 1, sizeof *states);
     estimate e = {.sim = sim, .nx = nx, .diag = &why};

@@ -292,7 +292,7 @@ double perp__events_work(const perp__events *e)
         ALONG = 20
     }; /* of a point, in an iteration of Newton's; without new factors; of a direction */
     double work = 0;
-    for (int k = 0; k < PROBES; k++) work += e->probe[k].count.work;
+    for (int k = 0; k < PROBES; k++) work += e->probe[k].state.count.work;
     return work + (double)e->at->n * (AN_UNKNOWN * (double)e->at->iterations +
                                       AGAIN * (double)e->at->again + ALONG * (double)e->at->along);
 }
@@ -347,7 +347,7 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
         o.step = ldexp(e->short_h, -k);
         status = perp__step_create(&e->probe[k], model, &o, changes, diag);
     }
-    for (int k = 0; k < PROBES; k++) e->probe[k].tape.held = e->held;
+    for (int k = 0; k < PROBES; k++) e->probe[k].held = e->held;
     if (status == PERP_OK && e->has_pre)
         status = perp__step_create_limit(&e->limit, &e->probe[0], e->step);
     if (status != PERP_OK) return status;
@@ -373,7 +373,7 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     for (int k = 0; k < PROBES && status == PERP_OK; k++) {
         o.step = ldexp(e->short_h, -k);
         status = perp__step_share(&e->probe[k], &of->probe[k], &o);
-        e->probe[k].tape.held = e->held;
+        e->probe[k].held = e->held;
     }
     if (status == PERP_OK && e->has_pre) status = perp__step_share(&e->limit, &of->limit, options);
     if (status == PERP_OK) e->at = perp__collocation_share(of->at);
@@ -528,36 +528,39 @@ static int fails(perp__events *e, int why, int worst)
 
 static void put_tables(const perp__events *e, perp__step *s, double t0, double t1)
 {
-    for (int i = 0; i < s->table.n; i++) {
-        int input = s->table.input[i], *hint = &s->table.hint[i];
-        s->ws[s->sym.table_pre + i] =
+    const perp__layout *l = s->layout;
+    for (int i = 0; i < l->table.n; i++) {
+        int input = l->table.input[i], *hint = &s->cache.hint[i];
+        s->ws[l->sym.table_pre + i] =
             perp__driven_value(e->at->may.driven, e->model, input, t0, hint);
-        s->ws[s->sym.table + i] = perp__driven_value(e->at->may.driven, e->model, input, t1, hint);
+        s->ws[l->sym.table + i] = perp__driven_value(e->at->may.driven, e->model, input, t1, hint);
     }
 }
 
 static void put_vars(perp__step *s, const double *var)
 {
-    for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) s->ws[s->sym.y + s->sym.var_at[v]] = var[v];
+    const perp__layout *l = s->layout;
+    for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) s->ws[l->sym.y + l->sym.var_at[v]] = var[v];
 }
 
 static void take_length(perp__step *s, double h)
 {
-    if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
+    if (!s->layout->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
 }
 
 /* A step of backward Euler of length h from here, by this problem. */
 static perp__step_result probe_by(perp__events *e, perp__step *s, double h)
 {
+    const perp__layout *l = s->layout;
     double *ws = s->ws;
     take_length(s, h);
-    memcpy(ws + s->sym.pre, e->x, (size_t)s->nx * sizeof(double));
-    memcpy(ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
+    memcpy(ws + l->sym.pre, e->x, (size_t)l->nx * sizeof(double));
+    memcpy(ws + l->sym.y, e->x, (size_t)l->nx * sizeof(double));
     put_vars(s, e->var);
-    for (int j = s->nx + s->nv; j < s->ny; j++) ws[s->sym.y + j] = 0;
+    for (int j = l->nx + l->nv; j < l->ny; j++) ws[l->sym.y + j] = 0;
     ws[SYM_T] = e->t + h, ws[SYM_T_PRE] = e->t, ws[SYM_H] = h, ws[SYM_THETA] = 1;
     put_tables(e, s, e->t, e->t + h);
-    s->out_of_memory = 0;
+    s->cache.out_of_memory = 0;
     perp__step_result r = perp__step_solve(s);
     if (r.outcome == PERP_SOLVED) perp__step_assign(s);
     return r;
@@ -570,26 +573,28 @@ static perp__step_result probe(perp__events *e, int k, double h)
 
 static void read_vars(perp__events *e, const perp__step *s)
 {
+    const perp__layout *l = s->layout;
     for (int v = 0; v < e->model->nitem[PERP_VAR]; v++)
-        e->var[v] = s->ws[s->sym.y + s->sym.var_at[v]];
+        e->var[v] = s->ws[l->sym.y + l->sym.var_at[v]];
 }
 
 /* The zero sides of a short step; past_only: of pairs with a side of what was before alone. */
 static void read_mode(perp__events *e, const perp__step *s, int past_only)
 {
-    for (int q = 0; q < s->np; q++) {
-        int p = s->pair[q].of, first = q;
+    const perp__layout *l = s->layout;
+    for (int q = 0; q < l->np; q++) {
+        int p = l->pair[q].of, first = q;
         char *mode = &e->mode[p];
         if (e->model->pair[p].two_sided) q++;
         if (past_only && !e->past[p]) continue;
-        if (!s->on[first])
+        if (!s->state.on[first])
             *mode = PERP__ROW_A;
         else if (first == q)
-            *mode = s->choice[q] ? PERP__ROW_B : PERP__ROW_A;
+            *mode = s->state.choice[q] ? PERP__ROW_B : PERP__ROW_A;
         else
-            *mode = s->choice[first] == 0 ? PERP__ROW_LO
-                    : s->choice[q]        ? PERP__ROW_HI
-                                          : PERP__ROW_B;
+            *mode = s->state.choice[first] == 0 ? PERP__ROW_LO
+                    : s->state.choice[q]        ? PERP__ROW_HI
+                                                : PERP__ROW_B;
     }
 }
 
@@ -598,10 +603,11 @@ static void read_mode(perp__events *e, const perp__step *s, int past_only)
 static void read_guards(perp__events *e)
 {
     const perp__step *s = &e->probe[1];
-    for (int q = 0; q < s->np; q++) {
-        int p = s->pair[q].of;
+    for (int q = 0; q < s->layout->np; q++) {
+        int p = s->layout->pair[q].of;
         if (!e->closed[p]) continue;
-        e->on[p] |= s->on[q]; /* jumps may be rounding; what went off with one, is_no_tie finds */
+        e->on[p] |=
+            s->state.on[q]; /* jumps may be rounding; what went off with one, is_no_tie finds */
         if (e->mode[p] == PERP__ROW_A && e->held[p] > 0)
             e->held[p] = 0; /* find_ties looks after it */
     }
@@ -615,7 +621,7 @@ static double least_jump(const perp__events *e)
     int has_gap = 0;
     for (int p = 0; p < e->model->npair; p++) has_gap |= e->at->gap[p] == e->mode[p] + 1;
     for (int i = 0; i < e->at->nx && has_gap; i++)
-        largest = fmax(largest, e->probe[0].sizes.history[i]);
+        largest = fmax(largest, e->probe[0].state.history[i]);
     return 64 * DBL_EPSILON * largest / e->short_h;
 }
 
@@ -623,8 +629,8 @@ static double least_jump(const perp__events *e)
 static int does_jump(perp__events *e, int i, double by, double least)
 {
     perp__step *s = &e->probe[0];
-    double x = e->x[i], a = s->ws[s->sym.y + i], b = e->probe[1].ws[s->sym.y + i];
-    double size = fmax(fabs(x), s->sizes.history[i]);
+    double x = e->x[i], a = s->ws[s->layout->sym.y + i], b = e->probe[1].ws[s->layout->sym.y + i];
+    double size = fmax(fabs(x), s->state.history[i]);
     return fabs(b - x) > JUMP * fabs(a - x) && fabs(by) > 16 * DBL_EPSILON * size + least;
 }
 
@@ -633,14 +639,14 @@ static int does_jump(perp__events *e, int i, double by, double least)
 static const double *probe_again(perp__events *e, double least, int *solves)
 {
     perp__step *s = &e->probe[2], *like = &e->probe[1];
-    size_t np = (size_t)s->np;
-    if (least > 0 || memcmp(like->on, e->probe[0].on, 2 * np) != 0) return NULL;
-    memcpy(s->on, like->on, 2 * np);
-    memcpy(s->sizes.history, like->sizes.history, (size_t)s->nx * sizeof(double));
+    size_t np = (size_t)s->layout->np;
+    if (least > 0 || memcmp(like->state.on, e->probe[0].state.on, 2 * np) != 0) return NULL;
+    memcpy(s->state.on, like->state.on, 2 * np);
+    memcpy(s->state.history, like->state.history, (size_t)s->layout->nx * sizeof(double));
     perp__step_result r = probe(e, 2, ldexp(e->short_h, -2));
     *solves += r.solves;
-    int is_like = r.outcome == PERP_SOLVED && memcmp(like->on, s->on, 2 * np) == 0;
-    return is_like ? s->ws + s->sym.y : NULL;
+    int is_like = r.outcome == PERP_SOLVED && memcmp(like->state.on, s->state.on, 2 * np) == 0;
+    return is_like ? s->ws + s->layout->sym.y : NULL;
 }
 
 /* Add to the states what short steps say that they do at once: the limit of two, of the order of
@@ -648,7 +654,8 @@ static const double *probe_again(perp__events *e, double least, int *solves)
 static int jump(perp__events *e, int *solves)
 {
     perp__step *s = &e->probe[0];
-    const double *a = s->ws + s->sym.y, *b = e->probe[1].ws + e->probe[1].sym.y, *c = NULL;
+    const double *a = s->ws + s->layout->sym.y, *b = e->probe[1].ws + e->probe[1].layout->sym.y,
+                 *c = NULL;
     int jumped = 0;
     double least = least_jump(e);
     for (int i = 0; i < e->at->nx && !jumped; i++)
@@ -660,7 +667,7 @@ static int jump(perp__events *e, int *solves)
     for (int i = 0; i < e->at->nx; i++) {
         double x = e->x[i], two = 2 * b[i] - a[i], to = c ? (8 * c[i] - 6 * b[i] + a[i]) / 3 : two;
         int does = does_jump(e, i, two - x, least) || (c && fabs(to - x) > BESIDE * fabs(a[i] - x));
-        if (!does || fabs(to - x) <= PERP_TOL_SAME * s->sizes.own[i])
+        if (!does || fabs(to - x) <= PERP_TOL_SAME * s->cache.sizes.own[i])
             continue; /* what forces leave */
         e->x[i] = to;
         jumped = 1;
@@ -719,7 +726,7 @@ static perp__step_result take_short_step(perp__events *e, double t, int is_given
     keep_guards(e);
     perp__step_result r = probe(e, 0, t - e->t);
     if (r.outcome != PERP_SOLVED) return r;
-    memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
+    memcpy(e->x, s->ws + s->layout->sym.y, (size_t)e->at->nx * sizeof(double));
     read_vars(e, s);
     e->t = t;
     if (e->saltation) perp__saltation_short(e->saltation, is_given);
@@ -1357,29 +1364,30 @@ static void find_off(perp__events *e, int c)
 
 static void put_point(perp__events *e, int c, perp__step *s)
 {
+    const perp__layout *l = s->layout;
     const perp__collocation *at = e->at;
     const double *y = perp__collocation_point(at, c), h = e->step;
     double *ws = s->ws, t = ws[SYM_T] = at->ws[at->time + c];
-    int split = s->sym.y + s->nx + s->nv;
+    int split = l->sym.y + l->nx + l->nv;
     ws[SYM_T_PRE] = t - h, ws[SYM_H] = h, ws[SYM_THETA] = 1;
-    for (int i = 0; i < s->nx; i++) {
+    for (int i = 0; i < l->nx; i++) {
         double terms;
-        ws[s->sym.y + i] = y[i];
-        ws[s->sym.pre + i] = y[i] - h * perp__collocation_slope(at, c, i, &terms);
+        ws[l->sym.y + i] = y[i];
+        ws[l->sym.pre + i] = y[i] - h * perp__collocation_slope(at, c, i, &terms);
         at->size[i] = fmax(at->size[i], fabs(y[i]));
-        s->sizes.history[i] = fmax(at->size[i], 2 * h * terms); /* what rounding is counted of */
+        s->state.history[i] = fmax(at->size[i], 2 * h * terms); /* what rounding is counted of */
     }
     put_vars(s, y + at->nx);
     put_tables(e, s, t, t);
-    perp__tape_eval(&s->tape.guards, ws);
+    perp__tape_eval(&l->tape.guards, ws);
     find_off(e, c);
     for (int p = 0; p < s->model->npair; p++) {
         const perp__pair *pair = &s->model->pair[p];
         double b = perp__collocation_side(at, c, p, PERP__ROW_B);
-        int g = s->tape.guard_of[p];
+        int g = l->tape.guard_of[p];
         int is_on = e->mode[p] != PERP__ROW_A || e->held[p] > 0 || !e->off[e->group[p]];
         if (pair->two_sided) ws[split++] = fmax(b, 0), ws[split++] = fmax(-b, 0);
-        if (g >= 0 && (ws[s->tape.guards.out[g]] > 0) != is_on) ws[s->tape.guards.out[g]] = is_on;
+        if (g >= 0 && (ws[l->tape.guards.out[g]] > 0) != is_on) ws[l->tape.guards.out[g]] = is_on;
     }
 }
 
@@ -1397,7 +1405,7 @@ static int hold_at(perp__events *e, perp__step *s, perp__step_result *r)
         put_point(e, c, s);
         perp__step_linearise(s); /* which evaluates the rows where it has slopes to take */
         perp__verdict v =
-            s->nonlinear ? perp__step_judge_evaluated(s) : perp__step_verify(s);
+            s->layout->nonlinear ? perp__step_judge_evaluated(s) : perp__step_verify(s);
         r->worst = v.worst, r->off = v.off;
         if (!(v.error <= s->tol)) return 0;
         r->error = fmax(r->error, v.error);
@@ -1414,7 +1422,7 @@ static void put_sizes(const perp__events *e, perp__step *s)
     for (int i = 0; i < at->nx; i++) {
         double terms;
         perp__collocation_slope(at, at->scheme.npoint - 1, i, &terms);
-        s->sizes.history[i] = fmax(at->size[i], 2 * perp__collocation_length(at) * terms);
+        s->state.history[i] = fmax(at->size[i], 2 * perp__collocation_length(at) * terms);
     }
 }
 
@@ -1431,7 +1439,7 @@ static int holds(perp_simulation *sim, perp__step_result *r)
     int hold = hold_at(e, s, r);
     if (hold && e->has_pre) {
         put_point(e, e->at->scheme.npoint - 1, &sim->step);
-        memcpy(sim->step.sizes.side_now, s->sizes.side_now, (size_t)e->model->npair);
+        memcpy(sim->step.state.side_now, s->state.side_now, (size_t)e->model->npair);
     }
     put_sizes(e, s);
     if (s != &sim->step) put_sizes(e, &sim->step);
@@ -1655,7 +1663,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         perp__collocated is = solve_step(e, h, is_quick);
         e->wide.is_known &= is == PERP__COLLOCATED;
         r->solves++;
-        sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
+        sim->step.cache.out_of_memory |= is == PERP__HAS_NO_MEMORY;
         if (is != PERP__COLLOCATED) continue;
         if ((is_late = lags(e)) != 0) continue;
         find_ties(e);
@@ -1758,13 +1766,13 @@ static void put_short_step(perp_simulation *sim)
     const perp__step *of = &e->probe[0];
     perp__step *s = &sim->step;
     double *ws = s->ws, rate = e->step / of->ws[SYM_H];
-    memcpy(ws, of->ws, (size_t)s->sym.n * sizeof(double));
+    memcpy(ws, of->ws, (size_t)s->layout->sym.n * sizeof(double));
     ws[SYM_H] = e->step;
-    for (int i = 0; i < s->nx; i++) {
-        double *y = ws + s->sym.y + i, *pre = ws + s->sym.pre + i;
+    for (int i = 0; i < s->layout->nx; i++) {
+        double *y = ws + s->layout->sym.y + i, *pre = ws + s->layout->sym.pre + i;
         *pre = *y - rate * (*y - *pre);
     }
-    memcpy(s->sizes.side_now, of->sizes.side_now, (size_t)e->model->npair);
+    memcpy(s->state.side_now, of->state.side_now, (size_t)e->model->npair);
 }
 
 /* Until the next event, table row or the end. */
@@ -1790,12 +1798,12 @@ static perp__step_result advance_once(perp_simulation *sim, double t1)
 static int take_parameters(perp_simulation *sim)
 {
     perp__events *e = sim->events;
-    int n = sim->step.sym.varied.n, has_changed = 0;
-    const double *now = sim->step.ws + perp__step_parameter(&sim->step, 0);
+    int n = sim->step.layout->sym.varied.n, has_changed = 0;
+    const double *now = sim->step.ws + perp__step_parameter(sim->step.layout, 0);
     perp__step *all[] = {&e->probe[0], &e->probe[1], &e->probe[2], &e->limit};
     for (int k = 0; k < PROBES + e->has_pre && n; k++) {
         perp__step *s = all[k];
-        double *was = s->ws + perp__step_parameter(s, 0);
+        double *was = s->ws + perp__step_parameter(s->layout, 0);
         if (memcmp(was, now, (size_t)n * sizeof *now) == 0) continue;
         memcpy(was, now, (size_t)n * sizeof *now);
         perp__step_revalue(s);
@@ -1811,7 +1819,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     perp__step *s = &sim->step;
     perp__step_result sum = {.outcome = PERP_SOLVED, .worst = -1};
     long passed = e->passed;
-    memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
+    memcpy(e->x, s->ws + s->layout->sym.y, (size_t)s->layout->nx * sizeof(double));
     e->t = t0;
     if (!e->wide.is_kept) perp__collocation_forget(e->at);
     if (e->saltation)
@@ -1835,17 +1843,17 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
         if (e->first_end && sum.outcome == PERP_SOLVED && e->t - t0 > AT_ONCE * (t1 - t0))
             t1 = *e->first_end = fmin(e->t, t1);
     }
-    for (int k = 0; k < PROBES; k++) s->out_of_memory |= e->probe[k].out_of_memory;
-    s->out_of_memory |= e->limit.out_of_memory;
+    for (int k = 0; k < PROBES; k++) s->cache.out_of_memory |= e->probe[k].cache.out_of_memory;
+    s->cache.out_of_memory |= e->limit.cache.out_of_memory;
     if (sum.outcome == PERP_SOLVED) e->left.next_wait = 0;
     if (sum.outcome == PERP_SOLVED && e->passed == passed && e->pass > PASS) e->pass /= 2;
     if (sum.outcome == PERP_SOLVED && e->is_short) put_short_step(sim);
-    memcpy(s->ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
+    memcpy(s->ws + s->layout->sym.y, e->x, (size_t)s->layout->nx * sizeof(double));
     s->ws[SYM_T] = t1;
-    for (int k = 0; k < s->table.n; k++) /* to the last bit */
-        if (s->table.is_set[k])
-            s->ws[s->sym.table + k] = perp__driven_value(e->at->may.driven, e->model,
-                                                         s->table.input[k], t1, &s->table.hint[k]);
+    for (int k = 0; k < s->layout->table.n; k++) /* to the last bit */
+        if (s->layout->table.is_set[k])
+            s->ws[s->layout->sym.table + k] = perp__driven_value(
+                e->at->may.driven, e->model, s->layout->table.input[k], t1, &s->cache.hint[k]);
     if (e->saltation && sum.outcome == PERP_SOLVED)
         perp__saltation_end(e->saltation, e->is_short, e->step);
     return sum;

@@ -25,9 +25,10 @@ static void mark(perp__impulses *x, const perp_model *m, perp_expr e)
 /* Do the states move with it: does an equation with a derivative read it? */
 static int moves_states(const perp__step *s, int var)
 {
-    for (int i = 0; i < s->nown; i++)
-        for (int k = s->row_start[i]; s->marks.has_h[i] && k < s->row_start[i + 1]; k++)
-            if (s->column[k] == s->sym.var_at[var]) return 1;
+    const perp__layout *l = s->layout;
+    for (int i = 0; i < l->nown; i++)
+        for (int k = l->row_start[i]; l->marks.has_h[i] && k < l->row_start[i + 1]; k++)
+            if (l->column[k] == l->sym.var_at[var]) return 1;
     return 0;
 }
 
@@ -40,7 +41,7 @@ int perp__impulses_create(perp_simulation *sim)
     if (!x) return 0;
     x->has = calloc(n + 1, 1), x->last = malloc((3 * n + 1) * sizeof *x->last);
     if (!x->has || !x->last) return 0;
-    x->is_summed = sim->step.nonlinear || sim->options.accuracy > 0;
+    x->is_summed = sim->step.layout->nonlinear || sim->options.accuracy > 0;
     for (int p = 0; p < m->npair; p++) mark(x, m, m->pair[p].a), mark(x, m, m->pair[p].b);
     for (int c = 0; c < m->ncontact; c++)
         for (int k = 0; k < m->contact[c].n; k++) mark(x, m, m->contact[c].f[k]);
@@ -67,9 +68,9 @@ void perp__impulses_begin(perp_simulation *sim)
 void perp__impulses_add(perp_simulation *sim, double h)
 {
     perp__impulses *x = sim->impulses;
-    const double *y = sim->step.ws + sim->step.sym.y;
+    const double *y = sim->step.ws + sim->step.layout->sym.y;
     for (int v = 0; x && x->is_summed && v < sim->model->nitem[PERP_VAR]; v++)
-        if (x->has[v]) x->last[v] += h * y[sim->step.sym.var_at[v]];
+        if (x->has[v]) x->last[v] += h * y[sim->step.layout->sym.var_at[v]];
 }
 
 static void copy(perp_simulation *sim, int to, int from)
@@ -106,7 +107,8 @@ int perp_simulation_impulse(const perp_simulation *sim, int var, double *impulse
     if (!x || var < 0 || var >= sim->model->nitem[PERP_VAR] || !x->has[var]) return 0;
     const perp__step *s = &sim->step;
     if (!impulse) return 1;
-    *impulse = x->is_summed ? x->last[var] : s->ws[SYM_H] * s->ws[s->sym.y + s->sym.var_at[var]];
+    *impulse = x->is_summed ? x->last[var]
+                            : s->ws[SYM_H] * s->ws[s->layout->sym.y + s->layout->sym.var_at[var]];
     if (sim->is_moved || sim->done == 0) *impulse = (double)NAN;
     return 1;
 }

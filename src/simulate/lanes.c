@@ -86,13 +86,15 @@ static const kernels *const versions[] = {PERP_ISA_LIST(VERSION)};
 static int may_go_in_lanes(const perp_simulation *sim)
 {
     const perp__step *s = &sim->step;
-    return !sim->events && !sim->parts && s->constant && s->A && !s->sparse && s->ncone == 0 &&
-           s->gaps.n == 0 && s->ny <= MOST_UNKNOWNS && s->np <= MOST_PAIRS;
+    return !sim->events && !sim->parts && s->layout->constant && s->cache.A && !s->cache.sparse &&
+           s->layout->ncone == 0 && s->layout->gaps.n == 0 && s->layout->ny <= MOST_UNKNOWNS &&
+           s->layout->np <= MOST_PAIRS;
 }
 
 static void take_modes(perp__lanes *x, const perp__step *s)
 {
-    size_t ny = (size_t)s->ny, most = 2 * ny + (size_t)s->marks.ndefined, terms = most * (ny + 1);
+    const perp__layout *l = s->layout;
+    size_t ny = (size_t)l->ny, most = 2 * ny + (size_t)l->marks.ndefined, terms = most * (ny + 1);
     PERP_TAKE(&x->arena, x->order, 2 * most + 1);
     for (int i = 0; i < LANES && !x->arena.failed; i++) {
         mode *m = &x->mode[i];
@@ -105,9 +107,10 @@ static void take_modes(perp__lanes *x, const perp__step *s)
 int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
 {
     const perp__step *s = &of->step;
-    const size_t L = PERP__LANES, nx = (size_t)s->nx, ntable = (size_t)s->table.n,
-                 npair = (size_t)of->model->npair, nguard = (size_t)s->tape.guards.nout,
-                 nsymbol = (size_t)s->sym.n, nslot = (size_t)perp__tape_end(&s->tape.outputs);
+    const size_t L = PERP__LANES, nx = (size_t)s->layout->nx, ntable = (size_t)s->layout->table.n,
+                 npair = (size_t)of->model->npair, nguard = (size_t)s->layout->tape.guards.nout,
+                 nsymbol = (size_t)s->layout->sym.n,
+                 nslot = (size_t)perp__tape_end(&s->layout->tape.outputs);
     double *room;
     *out = NULL;
     if (!may_go_in_lanes(of)) return 1;
@@ -115,8 +118,8 @@ int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
     if (!x) return 0;
     x->isa = perp__isa();
     PERP_TAKE(&x->arena, room, (nslot + nsymbol + nx + ntable + 8) * L + WIDEST);
-    PERP_TAKE(&x->arena, x->value, s->row_start[s->nrow] + 1);
-    PERP_TAKE(&x->arena, x->unit, s->ny + s->nrow + 1);
+    PERP_TAKE(&x->arena, x->value, s->layout->row_start[s->layout->nrow] + 1);
+    PERP_TAKE(&x->arena, x->unit, s->layout->ny + s->layout->nrow + 1);
     PERP_TAKE(&x->arena, x->source, ntable + 1);
     PERP_TAKE(&x->arena, x->on, nguard + 4 * npair + 1);
     take_modes(x, s);
@@ -151,13 +154,14 @@ static void take_rest(perp__lanes *x, int l, const perp_simulation *sim)
 {
     const perp__step *s = &sim->step;
     const size_t n = (size_t)x->n, at = (size_t)l;
-    x->ws[SYM_H * n + at] = s->h, x->ws[SYM_THETA * n + at] = s->scheme.theta;
+    x->ws[SYM_H * n + at] = s->h, x->ws[SYM_THETA * n + at] = s->layout->scheme.theta;
     x->start[at] = sim->start, x->ticks[at] = (double)(sim->done - sim->since);
     x->residual[at] = sim->residual, x->worst_error[at] = sim->summary.worst_error;
     x->worst_residual[at] = sim->summary.worst_residual;
     x->worst_at[at] = (double)(sim->summary.worst_step - sim->since);
-    for (size_t j = 0; j < (size_t)s->nx; j++) x->history[j * n + at] = s->sizes.history[j];
-    for (size_t k = 0; k < (size_t)s->table.n; k++) x->held[k * n + at] = sim->driven.held[k];
+    for (size_t j = 0; j < (size_t)s->layout->nx; j++) x->history[j * n + at] = s->state.history[j];
+    for (size_t k = 0; k < (size_t)s->layout->table.n; k++)
+        x->held[k * n + at] = sim->driven.held[k];
 }
 
 /* The steps with the sides that the pairs of a copy were on. */
@@ -166,7 +170,7 @@ static void count_sides(perp__lanes *x, int l, perp_simulation *sim)
     const long steps = x->made - x->since[l];
     for (int i = 0; steps > 0 && i < sim->model->npair; i++) {
         int side = is_in(x->was[2 * i], l) + 2 * is_in(x->was[2 * i + 1], l);
-        sim->step.sizes.side_now[i] = (char)side;
+        sim->step.state.side_now[i] = (char)side;
         sim->sides[i][side] += steps;
     }
     x->since[l] = x->made;
@@ -183,23 +187,25 @@ static void give_rest(perp__lanes *x, int l, perp_simulation *sim)
     sim->summary.worst_error = x->worst_error[at];
     sim->summary.worst_residual = x->worst_residual[at];
     sim->summary.worst_step = sim->since + (long)x->worst_at[at];
-    for (size_t j = 0; j < (size_t)s->nx; j++) s->sizes.history[j] = x->history[j * n + at];
+    for (size_t j = 0; j < (size_t)s->layout->nx; j++) s->state.history[j] = x->history[j * n + at];
     count_sides(x, l, sim);
 }
 
 /* The same matrices as the first? */
 static int is_alike(const perp__step *a, const perp__step *b)
 {
-    size_t values = (size_t)a->row_start[a->nrow] * sizeof(double),
-           units = ((size_t)a->ny + (size_t)a->nrow) * sizeof(double);
-    return a->h == b->h && memcmp(a->value, b->value, values) == 0 &&
-           memcmp(a->sizes.unit, b->sizes.unit, units) == 0;
+    const perp__layout *l = a->layout;
+    size_t values = (size_t)l->row_start[l->nrow] * sizeof(double),
+           units = ((size_t)l->ny + (size_t)l->nrow) * sizeof(double);
+    return a->h == b->h && memcmp(a->state.slopes.value, b->state.slopes.value, values) == 0 &&
+           memcmp(a->state.units.value, b->state.units.value, units) == 0;
 }
 
 static void prepare_constants(perp__lanes *x, const perp__step *s)
 {
-    const perp__tape *tapes[] = {&s->table.tape, &s->tape.coefficients, &s->tape.check,
-                                 &s->tape.guards};
+    const perp__layout *l = s->layout;
+    const perp__tape *tapes[] = {&l->table.tape, &l->tape.coefficients, &l->tape.check,
+                                 &l->tape.guards};
     if (x->prepared == x->n) return;
     for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
         perp__tape_prepare(tapes[i], x->ws, x->n);
@@ -209,22 +215,25 @@ static void prepare_constants(perp__lanes *x, const perp__step *s)
 /* Modes that were made of other values are forgotten; no lane has one yet. */
 static void keep_values(perp__lanes *x, const perp__step *s)
 {
-    size_t values = (size_t)s->row_start[s->nrow] * sizeof(double),
-           units = ((size_t)s->ny + (size_t)s->nrow) * sizeof(double);
+    const perp__layout *l = s->layout;
+    size_t values = (size_t)l->row_start[l->nrow] * sizeof(double),
+           units = ((size_t)l->ny + (size_t)l->nrow) * sizeof(double);
     for (int i = 0; i < x->nmode; i++) x->mode[i].lanes = 0;
-    if (memcmp(x->value, s->value, values) == 0 && memcmp(x->unit, s->sizes.unit, units) == 0)
+    if (memcmp(x->value, s->state.slopes.value, values) == 0 &&
+        memcmp(x->unit, s->state.units.value, units) == 0)
         return;
-    memcpy(x->value, s->value, values);
-    memcpy(x->unit, s->sizes.unit, units);
+    memcpy(x->value, s->state.slopes.value, values);
+    memcpy(x->unit, s->state.units.value, units);
     x->nmode = 0;
 }
 
 static void find_sources(perp__lanes *x, const perp__step *s)
 {
+    const perp__layout *layout = s->layout;
     x->follows = 0;
-    for (int k = 0; k < s->table.n; k++) {
+    for (int k = 0; k < layout->table.n; k++) {
         const double *held = x->held + (size_t)k * (size_t)x->n;
-        int going = 0, set = 0, has_formula = s->table.formula[k] >= 0;
+        int going = 0, set = 0, has_formula = layout->table.formula[k] >= 0;
         for (int l = 0; l < x->count; l++)
             if (is_in(x->going, l)) going++, set += !isnan(held[l]);
         x->source[k] = (char)(set == going ? HELD : set == 0 && has_formula ? FOLLOWS : MIXED);
@@ -235,10 +244,11 @@ static void find_sources(perp__lanes *x, const perp__step *s)
 /* The mode of a copy's last step, with its guards. */
 static uint64_t key_of(const perp__step *s)
 {
+    const perp__layout *l = s->layout;
     uint64_t key = 0;
-    for (int p = 0; p < s->np; p++) {
-        int is_on = s->tape.guard_of[s->pair[p].of] < 0 || s->on[p];
-        key = 3 * key + (uint64_t)(is_on ? s->choice[p] : 2);
+    for (int p = 0; p < l->np; p++) {
+        int is_on = l->tape.guard_of[l->pair[p].of] < 0 || s->state.on[p];
+        key = 3 * key + (uint64_t)(is_on ? s->state.choice[p] : 2);
     }
     return key;
 }
@@ -259,8 +269,8 @@ static mode *find_place(perp__lanes *x, uint64_t key)
 static int may_go(const perp_simulation *sim, const perp_simulation *first)
 {
     const perp__step *s = &sim->step;
-    return sim->done > 0 && !sim->sensitivity && s->sizes.has_units && s->h == sim->options.step &&
-           (!first || is_alike(&first->step, s));
+    return sim->done > 0 && !sim->sensitivity && s->state.units.are_known &&
+           s->h == sim->options.step && (!first || is_alike(&first->step, s));
 }
 
 /* Which copies can go side by side with the first of them? */
@@ -314,7 +324,7 @@ static void gather(perp__lanes *x, perp_simulation *const *copy, int count,
         x->copy[l] = copy[x->place[l < count ? l : count - 1]];
         x->own[l] = x->copy[l]->step.ws;
     }
-    versions[x->isa]->take(x, perp__tape_end(&s->sym.varied.tape));
+    versions[x->isa]->take(x, perp__tape_end(&s->layout->sym.varied.tape));
     for (int l = 0; l < x->n; l++) {
         const long left = x->copy[l]->nstep - x->copy[l]->done;
         take_rest(x, l, x->copy[l]);
@@ -334,17 +344,18 @@ static void put_mixed(perp__lanes *x, int k)
 {
     const perp__step *s = &x->copy[0]->step;
     const size_t n = (size_t)x->n;
-    const int *formula = s->table.tape.out + s->table.formula[k];
-    double *before = x->ws + (size_t)(s->sym.table_pre + k) * n,
-           *now = x->ws + (size_t)(s->sym.table + k) * n;
+    const int *formula = s->layout->table.tape.out + s->layout->table.formula[k];
+    double *before = x->ws + (size_t)(s->layout->sym.table_pre + k) * n,
+           *now = x->ws + (size_t)(s->layout->sym.table + k) * n;
     for (size_t l = 0; l < (size_t)x->count; l++) {
         double held = x->held[(size_t)k * n + l];
-        const perp__table *table = &x->copy[l]->model->item[PERP_INPUT][s->table.input[k]].table;
-        int *hint = &x->copy[l]->step.table.hint[k];
+        const perp__table *table =
+            &x->copy[l]->model->item[PERP_INPUT][s->layout->table.input[k]].table;
+        int *hint = &x->copy[l]->step.cache.hint[k];
         if (!is_in(x->going, (int)l)) continue;
         if (!isnan(held)) {
             before[l] = isnan(now[l]) ? held : now[l], now[l] = held;
-        } else if (s->table.formula[k] >= 0) {
+        } else if (s->layout->table.formula[k] >= 0) {
             now[l] = x->ws[(size_t)formula[0] * n + l];
             before[l] = x->ws[(size_t)formula[1] * n + l];
         } else if (table->n > 0) {
@@ -361,13 +372,14 @@ static void put_inputs(perp__lanes *x)
 {
     const perp__step *s = &x->copy[0]->step;
     const size_t n = (size_t)x->n, row = n * sizeof(double);
-    if (x->follows) perp__tape_eval_many(&s->table.tape, x->ws, x->n);
-    for (int k = 0; k < s->table.n; k++) {
-        const int *formula = s->table.tape.out + s->table.formula[k];
+    if (x->follows) perp__tape_eval_many(&s->layout->table.tape, x->ws, x->n);
+    for (int k = 0; k < s->layout->table.n; k++) {
+        const int *formula = s->layout->table.tape.out + s->layout->table.formula[k];
         if (x->source[k] == MIXED) put_mixed(x, k);
         if (x->source[k] != FOLLOWS) continue;
-        memcpy(x->ws + (size_t)(s->sym.table + k) * n, x->ws + (size_t)formula[0] * n, row);
-        memcpy(x->ws + (size_t)(s->sym.table_pre + k) * n, x->ws + (size_t)formula[1] * n, row);
+        memcpy(x->ws + (size_t)(s->layout->sym.table + k) * n, x->ws + (size_t)formula[0] * n, row);
+        memcpy(x->ws + (size_t)(s->layout->sym.table_pre + k) * n, x->ws + (size_t)formula[1] * n,
+               row);
     }
 }
 
@@ -377,23 +389,24 @@ static void begin_step(perp__lanes *x)
     const perp__step *s = &x->copy[0]->step;
     const kernels *kernel = versions[x->isa];
     const size_t n = (size_t)x->n;
-    memcpy(x->old, x->ws, (size_t)s->sym.n * n * sizeof(double));
+    memcpy(x->old, x->ws, (size_t)s->layout->sym.n * n * sizeof(double));
     kernel->begin(x, s);
     put_inputs(x);
-    if (s->tape.guards.nout) perp__tape_eval_many(&s->tape.guards, x->ws, x->n);
-    for (int g = 0; g < s->tape.guards.nout; g++) {
-        uint64_t on = kernel->positive(x->ws + (size_t)s->tape.guards.out[g] * n, n);
+    if (s->layout->tape.guards.nout) perp__tape_eval_many(&s->layout->tape.guards, x->ws, x->n);
+    for (int g = 0; g < s->layout->tape.guards.nout; g++) {
+        uint64_t on = kernel->positive(x->ws + (size_t)s->layout->tape.guards.out[g] * n, n);
         x->stale |= on ^ x->on[g];
         x->on[g] = on;
     }
-    perp__tape_eval_many(&s->tape.coefficients, x->ws, x->n);
+    perp__tape_eval_many(&s->layout->tape.coefficients, x->ws, x->n);
 }
 
 static void give_guards(const perp__lanes *x, int l, perp__step *s)
 {
-    for (int p = 0; s->tape.guards.nout && p < s->np; p++) {
-        int g = s->tape.guard_of[s->pair[p].of];
-        if (g >= 0) s->on[p] = (char)is_in(x->on[g], l);
+    const perp__layout *layout = s->layout;
+    for (int p = 0; layout->tape.guards.nout && p < layout->np; p++) {
+        int g = layout->tape.guard_of[layout->pair[p].of];
+        if (g >= 0) s->state.on[p] = (char)is_in(x->on[g], l);
     }
 }
 
@@ -412,15 +425,16 @@ static void find_modes(perp__lanes *x)
 /* Which unknowns are read before these have followed one after the other, or do not follow? */
 static void find_first(const perp__step *s, const int *order, int norder, char *is_first)
 {
+    const perp__layout *l = s->layout;
     char is_known[MOST_UNKNOWNS] = {0};
     memset(is_first, 0, MOST_UNKNOWNS);
     for (int e = 0; e < norder; e++) {
         int r = order[2 * e], j = order[2 * e + 1];
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-            is_first[s->column[k]] |= s->column[k] != j && !is_known[s->column[k]];
+        for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+            is_first[l->column[k]] |= l->column[k] != j && !is_known[l->column[k]];
         is_known[j] = 1;
     }
-    for (int j = 0; j < s->ny; j++) is_first[j] |= !is_known[j];
+    for (int j = 0; j < l->ny; j++) is_first[j] |= !is_known[j];
 }
 
 /* As the first copy that has the mode makes it. Returns 0: it is singular. */
@@ -431,16 +445,16 @@ static int make_mode(perp__lanes *x, mode *m)
     double *factor = m->factor;
     while (!is_in(m->lanes, l)) l++;
     perp__step *s = &x->copy[l]->step;
-    const int *out = s->tape.coefficients.out;
+    const int *out = s->layout->tape.coefficients.out;
     const perp__mode *made = perp__step_mode(s);
     if (!made) return 0;
     m->nfollow = perp__step_settling(s, made->row, x->order);
     find_first(s, x->order, m->nfollow, is_first);
-    for (int i = 0; i < s->ny; i++) {
+    for (int i = 0; i < s->layout->ny; i++) {
         const int *begin = of;
         if (!is_first[i]) continue;
-        for (int k = 0; k < s->ny; k++) {
-            double a = made->S[(size_t)k * (size_t)s->ny + (size_t)i];
+        for (int k = 0; k < s->layout->ny; k++) {
+            double a = made->S[(size_t)k * (size_t)s->layout->ny + (size_t)i];
             if (a != 0) *of++ = out[made->row[k]], *factor++ = a;
         }
         *unknown++ = i, *nterm++ = (int)(of - begin);
@@ -451,11 +465,11 @@ static int make_mode(perp__lanes *x, mode *m)
         double own = 0;
         *of++ = out[r];
         const int *begin = of;
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-            if (s->column[k] == j)
-                own = s->value[k];
+        for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++) {
+            if (s->layout->column[k] == j)
+                own = s->state.slopes.value[k];
             else
-                *of++ = s->column[k], *factor++ = s->value[k];
+                *of++ = s->layout->column[k], *factor++ = s->state.slopes.value[k];
         }
         *factor++ = own;
         *unknown++ = j, *nterm++ = (int)(of - begin);
@@ -479,10 +493,11 @@ static uint64_t solve_modes(perp__lanes *x)
 
 static void assign(perp__lanes *x, const perp__step *s)
 {
+    const perp__layout *l = s->layout;
     size_t n = (size_t)x->n, row = n * sizeof(double);
-    const int *out = s->tape.check.out + s->sym.assigned.root;
-    for (int d = 0; d < s->sym.assigned.n; d++)
-        memcpy(x->ws + (size_t)(s->sym.y + s->ny + d) * n, x->ws + (size_t)out[d] * n, row);
+    const int *out = l->tape.check.out + l->sym.assigned.root;
+    for (int d = 0; d < l->sym.assigned.n; d++)
+        memcpy(x->ws + (size_t)(l->sym.y + l->ny + d) * n, x->ws + (size_t)out[d] * n, row);
 }
 
 /* Lanes whose run goes on for a step. */
@@ -518,7 +533,7 @@ static perp_status step_alone(perp_simulation *sim, perp_status *status, perp_di
 static void step_refused(perp__lanes *x, int l, perp_status *status, perp_diag *diag)
 {
     perp_simulation *sim = x->copy[l];
-    const size_t n = (size_t)x->n, nsymbol = (size_t)sim->step.sym.n, at = (size_t)l;
+    const size_t n = (size_t)x->n, nsymbol = (size_t)sim->step.layout->sym.n, at = (size_t)l;
     double *ws = sim->step.ws;
     x->ticks[at] -= 1;
     for (size_t i = 0; i < nsymbol; i++) ws[i] = x->old[i * n + at];
@@ -550,7 +565,7 @@ static void step_together(perp__lanes *x, perp_status *status, perp_diag *diag)
     begin_step(x);
     find_modes(x);
     uint64_t taken = x->going & solve_modes(x) & find_running(x);
-    perp__tape_eval_many(&s->tape.check, x->ws, x->n);
+    perp__tape_eval_many(&s->layout->tape.check, x->ws, x->n);
     memcpy(x->former, x->residual, (size_t)x->n * sizeof *x->former);
     taken &= kernel->judge(x, s);
     const uint64_t refused = x->going & ~taken;
@@ -575,7 +590,7 @@ static void step_all(perp__lanes *x, perp_simulation *const *copy, int n, long s
     if (x) gather(x, copy, n, status, steps >= FEW);
     if (x && x->going) {
         while (x->going && x->made < steps) step_together(x, status, diag);
-        versions[x->isa]->give(x, copy[0]->step.sym.n);
+        versions[x->isa]->give(x, copy[0]->step.layout->sym.n);
         for (int l = 0; l < n; l++)
             if (is_in(x->going, l)) give_rest(x, l, x->copy[l]);
     }

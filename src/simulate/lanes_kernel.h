@@ -65,24 +65,24 @@ static TARGET void K(give)(const perp__lanes *x, int count)
 static TARGET void K(begin)(perp__lanes *x, const perp__step *s)
 {
     const size_t n = (size_t)x->n;
-    double *ws = x->ws, *table = ws + (size_t)s->sym.table * n,
-           *table_pre = ws + (size_t)s->sym.table_pre * n;
+    double *ws = x->ws, *table = ws + (size_t)s->layout->sym.table * n,
+           *table_pre = ws + (size_t)s->layout->sym.table_pre * n;
     for (size_t l = 0; l < n; l += WIDE) {
         VEC start = FROM(x->start + l), ticks = FROM(x->ticks + l), next = ticks + 1;
         AT(ws + SYM_T_PRE * n + l) = start + ticks * x->step;
         AT(ws + SYM_T * n + l) = start + next * x->step;
         AT(x->ticks + l) = next;
     }
-    for (size_t i = 0; i < (size_t)s->nx; i++) {
-        const double *state = ws + ((size_t)s->sym.y + i) * n;
-        double *pre = ws + ((size_t)s->sym.pre + i) * n, *history = x->history + i * n;
+    for (size_t i = 0; i < (size_t)s->layout->nx; i++) {
+        const double *state = ws + ((size_t)s->layout->sym.y + i) * n;
+        double *pre = ws + ((size_t)s->layout->sym.pre + i) * n, *history = x->history + i * n;
         for (size_t l = 0; l < n; l += WIDE) {
             VEC value = FROM(state + l);
             AT(pre + l) = value;
             AT(history + l) = LARGEST(SIZE(value), FROM(history + l));
         }
     }
-    for (size_t k = 0; k < (size_t)s->table.n; k++) {
+    for (size_t k = 0; k < (size_t)s->layout->table.n; k++) {
         const double *held = x->held + k * n;
         for (size_t l = 0; x->source[k] == HELD && l < n; l += WIDE) {
             VEC value = FROM(held + l), before = FROM(table + k * n + l);
@@ -104,7 +104,7 @@ static TARGET uint64_t K(positive)(const double *x, size_t n)
 static TARGET void K(solve)(const perp__lanes *x, const perp__step *s, const mode *m)
 {
     const size_t n = (size_t)x->n;
-    double *unknown = x->ws + (size_t)s->sym.y * n;
+    double *unknown = x->ws + (size_t)s->layout->sym.y * n;
     for (size_t l = 0; l < n; l += 2 * WIDE) {
         VEC y[2 * MOST_UNKNOWNS];
         const unsigned here = (unsigned)(m->lanes >> l) & ALL,
@@ -131,7 +131,7 @@ static TARGET void K(solve)(const perp__lanes *x, const perp__step *s, const mod
             y[2 * m->unknown[i] + 1] = (0.0 - b) / *factor++;
         }
         const CLAIM is_here = CLAIM_OF(here), is_next = CLAIM_OF(next);
-        for (size_t i = 0; i < (size_t)s->ny; i++) {
+        for (size_t i = 0; i < (size_t)s->layout->ny; i++) {
             double *to = unknown + i * n + l;
             AT(to) = PICK(is_here, y[2 * i], FROM(to));
             AT(to + WIDE) = PICK(is_next, y[2 * i + 1], FROM(to + WIDE));
@@ -178,8 +178,8 @@ static TARGET uint64_t K(judge)(perp__lanes *x, const perp__step *s)
     for (size_t l = 0; l < n; l += WIDE) {
         VEC worst = zero, residual = zero;
         unsigned holds = ALL;
-        const int *out = s->tape.check.out;
-        for (int i = 0; i < s->nown; i++, out += 2) {
+        const int *out = s->layout->tape.check.out;
+        for (int i = 0; i < s->layout->nown; i++, out += 2) {
             VEC left = FROM(ws + (size_t)out[0] * n + l), right = FROM(ws + (size_t)out[1] * n + l);
             VEC r = SIZE(left - right), sure = SIZE(left) + SIZE(right);
             VEC error = BUT(AT_MOST(r, zero), r / sure);
@@ -188,7 +188,7 @@ static TARGET uint64_t K(judge)(perp__lanes *x, const perp__step *s)
         }
         AT(x->residual + l) = residual, AT(x->error + l) = worst;
         for (int i = 0; i < m->npair; i++) {
-            const int two = m->pair[i].two_sided, g = s->tape.guard_of[i];
+            const int two = m->pair[i].two_sided, g = s->layout->tape.guard_of[i];
             VEC a = FROM(ws + (size_t)out[0] * n + l), b = FROM(ws + (size_t)out[1] * n + l);
             K(pair)
             p = two ? K(judge_box)(a, b, FROM(ws + (size_t)out[2] * n + l),
@@ -204,7 +204,7 @@ static TARGET uint64_t K(judge)(perp__lanes *x, const perp__step *s)
             x->side[2 * i + 1] |= (uint64_t)(p.high & ALL) << l;
             out += two ? 4 : 2;
         }
-        for (int d = 0; d < s->sym.assigned.n; d++)
+        for (int d = 0; d < s->layout->sym.assigned.n; d++)
             holds &= BITS(AT_MOST(SIZE(FROM(ws + (size_t)out[d] * n + l)), most));
         all |= (uint64_t)holds << l;
     }

@@ -89,7 +89,7 @@ double perp_simulation_time(const perp_simulation *sim)
 static double *state_of(const perp_simulation *sim, int state)
 {
     const perp__step *s = &sim->step;
-    return state >= 0 && state < s->nx ? s->ws + s->sym.y + state : NULL;
+    return state >= 0 && state < s->layout->nx ? s->ws + s->layout->sym.y + state : NULL;
 }
 
 double perp_simulation_state(const perp_simulation *sim, int state)
@@ -106,7 +106,7 @@ perp_status perp_simulation_set_state(perp_simulation *sim, int state, double va
     if (*x == value) return PERP_OK;
     *x = value;
     sim->is_moved = sim->was_moved = 1;
-    sim->step.gaps.closed = 0;
+    sim->step.state.are_closed = 0;
     perp__sensitivity_set(sim->sensitivity, state);
     return PERP_OK;
 }
@@ -129,16 +129,17 @@ perp_status perp_simulation_set_input(perp_simulation *sim, int input, double va
     int k = place_of(sim, input);
     if (k < 0 || isinf(value)) return PERP_ERR_ARG;
     sim->driven.held[k] = value;
-    double *now = sim->step.ws + sim->step.sym.table + k;
+    double *now = sim->step.ws + sim->step.layout->sym.table + k;
     if (isnan(*now)) *now = value;
     return PERP_OK;
 }
 
 static double *parameter_of(const perp_simulation *sim, int parameter)
 {
-    const perp__varied *v = &sim->step.sym.varied;
+    const perp__varied *v = &sim->step.layout->sym.varied;
     for (int k = 0; k < v->n; k++)
-        if (v->param[k] == parameter) return sim->step.ws + perp__step_parameter(&sim->step, k);
+        if (v->param[k] == parameter)
+            return sim->step.ws + perp__step_parameter(sim->step.layout, k);
     return NULL;
 }
 
@@ -171,35 +172,36 @@ int perp_simulation_find_column(const perp_simulation *sim, const char *name)
 void perp__run_begin_row(const perp_simulation *sim, double *row)
 {
     const perp__step *s = &sim->step;
-    int first = s->sym.y + s->nx;
-    memcpy(sim->before, s->ws, (size_t)s->sym.n * sizeof(double));
-    for (int i = 1; i < s->sym.table; i++) s->ws[i] = (double)NAN;
-    for (int i = s->sym.table_pre; i < s->sym.y; i++) s->ws[i] = (double)NAN;
-    for (int i = first; i < s->sym.n; i++) s->ws[i] = (double)NAN;
+    int first = s->layout->sym.y + s->layout->nx;
+    memcpy(sim->before, s->ws, (size_t)s->layout->sym.n * sizeof(double));
+    for (int i = 1; i < s->layout->sym.table; i++) s->ws[i] = (double)NAN;
+    for (int i = s->layout->sym.table_pre; i < s->layout->sym.y; i++) s->ws[i] = (double)NAN;
+    for (int i = first; i < s->layout->sym.n; i++) s->ws[i] = (double)NAN;
     *row++ = perp_simulation_time(sim);
-    memcpy(row, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
-    row += s->nx;
+    memcpy(row, s->ws + s->layout->sym.y, (size_t)s->layout->nx * sizeof(double));
+    row += s->layout->nx;
     for (int v = 0; v < sim->model->nvar; v++) *row++ = (double)NAN;
-    perp__tape_get(&s->tape.outputs, s->ws, row);
-    row[s->tape.outputs.nout] = (double)NAN;
-    memcpy(s->ws, sim->before, (size_t)s->sym.n * sizeof(double));
+    perp__tape_get(&s->layout->tape.outputs, s->ws, row);
+    row[s->layout->tape.outputs.nout] = (double)NAN;
+    memcpy(s->ws, sim->before, (size_t)s->layout->sym.n * sizeof(double));
 }
 
 double perp_simulation_value(const perp_simulation *sim, int column)
 {
     if (!sim || column < 0 || column >= sim->ncolumn) return (double)NAN;
     const perp__step *s = &sim->step;
-    int var = column - 1 - s->nx, output = var - sim->model->nvar;
+    int var = column - 1 - s->layout->nx, output = var - sim->model->nvar;
     if (column == 0) return perp_simulation_time(sim);
-    if (var < 0) return s->ws[s->sym.y + column - 1];
-    if (output < 0) return sim->is_moved ? (double)NAN : s->ws[s->sym.y + s->sym.var_at[var]];
-    if (output >= s->tape.outputs.nout) return sim->is_moved ? (double)NAN : sim->residual;
+    if (var < 0) return s->ws[s->layout->sym.y + column - 1];
+    if (output < 0)
+        return sim->is_moved ? (double)NAN : s->ws[s->layout->sym.y + s->layout->sym.var_at[var]];
+    if (output >= s->layout->tape.outputs.nout) return sim->is_moved ? (double)NAN : sim->residual;
     if (sim->is_moved) {
         perp_simulation_row(sim, sim->row);
         return sim->row[column];
     }
-    perp__tape_eval(&s->tape.outputs, s->ws);
-    return s->ws[s->tape.outputs.out[output]];
+    perp__tape_eval(&s->layout->tape.outputs, s->ws);
+    return s->ws[s->layout->tape.outputs.out[output]];
 }
 
 /* Time ----------------------------------------------------------------------------------------- */
@@ -249,15 +251,15 @@ void perp_simulation_reset(perp_simulation *sim)
     if (!sim) return;
     perp__step *s = &sim->step;
     const perp_simulation_options *o = &sim->options;
-    for (int k = 0; k < s->table.n; k++) sim->driven.held[k] = (double)NAN;
-    if (s->sym.varied.n)
-        memcpy(s->ws + perp__step_parameter(s, 0), sim->initial + s->nx,
-               (size_t)s->sym.varied.n * sizeof(double));
+    for (int k = 0; k < s->layout->table.n; k++) sim->driven.held[k] = (double)NAN;
+    if (s->layout->sym.varied.n)
+        memcpy(s->ws + perp__step_parameter(s->layout, 0), sim->initial + s->layout->nx,
+               (size_t)s->layout->sym.varied.n * sizeof(double));
     s->h = o->step;
     perp__step_revalue(s);
     perp__sensitivity_revalue(sim->sensitivity);
     sim->summary = (perp_simulation_summary){.size = sizeof sim->summary};
     memset(sim->sides, 0, (size_t)sim->model->npair * sizeof *sim->sides);
-    s->count.eliminations = s->count.cone_steps = 0;
+    s->state.count.eliminations = s->state.count.cone_steps = 0;
     perp__run_restart(sim, o->from, perp__whole_steps(o->from, o->to, o->step));
 }

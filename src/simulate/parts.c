@@ -85,11 +85,11 @@ perp_status perp__parts_create(perp_simulation *sim)
     if (!(sim->options.accuracy > 0)) return PERP_OK;
     perp__parts *p = sim->parts = calloc(1, sizeof *p);
     if (!p) return PERP_ERR_MEMORY;
-    size_t nx = (size_t)sim->step.nx;
-    p->begin = calloc((size_t)sim->step.sym.n + 5 * nx + 1, sizeof(double));
-    p->on = calloc(3 * (size_t)sim->step.np + 1, 1);
+    size_t nx = (size_t)sim->step.layout->nx;
+    p->begin = calloc((size_t)sim->step.layout->sym.n + 5 * nx + 1, sizeof(double));
+    p->on = calloc(3 * (size_t)sim->step.layout->np + 1, 1);
     if (!p->begin || !p->on || !take_room(sim)) return PERP_ERR_MEMORY;
-    p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
+    p->whole = p->begin + sim->step.layout->sym.n, p->largest = p->whole + nx;
     p->lacks = p->largest + nx, p->lasts = p->lacks + nx, p->middle = p->lasts + nx, p->own = -1;
     p->order = order_of(sim);
     perp__parts_restart(sim);
@@ -112,7 +112,7 @@ void perp__parts_restart(perp_simulation *sim)
     p->length = p->shortest = sim->options.step;
     p->taken = p->unresolved = p->left = 0;
     p->off = 0;
-    memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
+    memset(p->largest, 0, (size_t)sim->step.layout->nx * sizeof(double));
 }
 
 void perp__parts_pass(perp_simulation *sim, perp__pass *pass)
@@ -122,14 +122,14 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass)
     perp__pass_doubles(pass, &p->shortest, 1);
     perp__pass_longs(pass, &p->taken, 1);
     perp__pass_longs(pass, &p->unresolved, 1);
-    perp__pass_doubles(pass, p->largest, (size_t)sim->step.nx);
+    perp__pass_doubles(pass, p->largest, (size_t)sim->step.layout->nx);
 }
 
 static void keep(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
     memcpy(p->begin, sim->step.ws, perp__step_symbols(&sim->step));
-    p->closed = sim->step.gaps.closed;
+    p->closed = sim->step.state.are_closed;
     perp__impulses_keep(sim);
     pass_events(sim, PERP__SAVE);
 }
@@ -138,7 +138,7 @@ static void go_back(perp_simulation *sim)
 {
     perp__parts *p = sim->parts;
     memcpy(sim->step.ws, p->begin, perp__step_symbols(&sim->step));
-    sim->step.gaps.closed = p->closed;
+    sim->step.state.are_closed = p->closed;
     perp__impulses_go_back(sim);
     pass_events(sim, PERP__LOAD);
 }
@@ -150,7 +150,7 @@ static double unresolved(perp_simulation *sim, int i, double reach)
     perp__step *s = &sim->step;
     double held =
         sim->events ? 0 : fmin(s->tol, sim->options.accuracy); /* who asks for more gets more */
-    return fmax(held * s->sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
+    return fmax(held * s->cache.sizes.own[i], PERP_ROUNDING * reach * perp__step_units(s)[i]);
 }
 
 /* The error of the halves, relative to the allowed one: of each state relative to its largest value
@@ -159,9 +159,10 @@ static double unresolved(perp_simulation *sim, int i, double reach)
 static double error_of_halves(perp_simulation *sim, double h, double reach)
 {
     const perp__parts *p = sim->parts;
-    const double *x = sim->step.ws + sim->step.sym.y, *x0 = p->begin + sim->step.sym.y;
+    const double *x = sim->step.ws + sim->step.layout->sym.y,
+                 *x0 = p->begin + sim->step.layout->sym.y;
     double worst = 0, gain = ldexp(1, p->order_here) - 1;
-    for (int i = 0; i < sim->step.nx; i++) {
+    for (int i = 0; i < sim->step.layout->nx; i++) {
         double moves = fabs(x[i] - x0[i]) / h * sim->options.step;
         double size = fmax(fmax(p->largest[i], moves), fmax(fabs(x[i]), fabs(x0[i])));
         double off = fabs(x[i] - p->whole[i]) / gain;
@@ -215,9 +216,10 @@ static void note_guards(perp_simulation *sim, int place, double t)
 {
     perp__parts *p = sim->parts;
     perp__step *s = &sim->step;
-    if (sim->events || s->tape.guards.nout == 0) return;
-    perp__step_guards(s, t, p->on + place * s->np, p->lacks);
-    if (place == 1) memcpy(p->middle, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
+    if (sim->events || s->layout->tape.guards.nout == 0) return;
+    perp__step_guards(s, t, p->on + place * s->layout->np, p->lacks);
+    if (place == 1)
+        memcpy(p->middle, s->ws + s->layout->sym.y, (size_t)s->layout->nx * sizeof(double));
 }
 
 /* A guard that did not change up to the middle and has changed at the end let the second half go on
@@ -227,15 +229,15 @@ static double moved_late(const perp_simulation *sim)
 {
     const perp__parts *p = sim->parts;
     const perp__step *s = &sim->step;
-    const double *x = s->ws + s->sym.y;
+    const double *x = s->ws + s->layout->sym.y;
     double worst = 0;
     int is_late = 0;
-    for (int i = 0; i < s->np; i++) {
+    for (int i = 0; i < s->layout->np; i++) {
         const char *on = p->on + i;
-        is_late |= on[0] == on[s->np] && on[0] != on[2 * s->np];
+        is_late |= on[0] == on[s->layout->np] && on[0] != on[2 * s->layout->np];
     }
-    for (int i = 0; i < s->nx && is_late; i++) {
-        double size = fmax(p->largest[i], fmax(fabs(x[i]), fabs(p->begin[s->sym.y + i])));
+    for (int i = 0; i < s->layout->nx && is_late; i++) {
+        double size = fmax(p->largest[i], fmax(fabs(x[i]), fabs(p->begin[s->layout->sym.y + i])));
         if (x[i] != p->middle[i])
             worst = fmax(worst, fabs(x[i] - p->middle[i]) / (sim->options.accuracy * size));
     }
@@ -247,14 +249,14 @@ static double moved_late(const perp_simulation *sim)
  * *off; infinite if the whole cannot be taken. */
 static perp__step_result take(perp_simulation *sim, double t, double *end, double *off)
 {
-    const double *x = sim->step.ws + sim->step.sym.y;
+    const double *x = sim->step.ws + sim->step.layout->sym.y;
     long left_before = left(sim);
     note_guards(sim, 0, t);
     keep(sim);
     perp__step_result r = take_whole(sim, t, end), half;
     double middle = t + (*end - t) / 2;
     int is_whole = r.outcome == PERP_SOLVED, solves = r.solves, is_left = left(sim) > left_before;
-    memcpy(sim->parts->whole, x, (size_t)sim->step.nx * sizeof(double));
+    memcpy(sim->parts->whole, x, (size_t)sim->step.layout->nx * sizeof(double));
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
@@ -287,11 +289,11 @@ static int is_chosen(long k)
 static void find_lack(perp_simulation *sim, int is_last, int npoint)
 {
     perp__parts *p = sim->parts;
-    const double *x = sim->step.ws + sim->step.sym.y;
+    const double *x = sim->step.ws + sim->step.layout->sym.y;
     double gain = ldexp(1, p->order_here) - 1, least = ldexp(1, npoint) - 1;
-    for (int i = 0; i < sim->step.nx; i++) p->lacks[i] = (p->whole[i] - x[i]) / gain;
+    for (int i = 0; i < sim->step.layout->nx; i++) p->lacks[i] = (p->whole[i] - x[i]) / gain;
     if (!is_last || !p->is_held || !perp__events_carry(sim->events, p->lacks, p->lasts)) return;
-    for (int i = 0; i < sim->step.nx; i++)
+    for (int i = 0; i < sim->step.layout->nx; i++)
         p->lacks[i] += (p->lacks[i] - p->lasts[i]) * (gain / least - 1);
 }
 
@@ -301,7 +303,7 @@ static void add_lack(perp_simulation *sim, int is_last)
     int np = p->own + 2;
     double *state = perp__sensitivity_states(sim->sensitivity) + p->own;
     find_lack(sim, is_last && p->order_here == p->order, (p->order + 1) / 2);
-    for (int i = 0; i < sim->step.nx; i++, state += np) {
+    for (int i = 0; i < sim->step.layout->nx; i++, state += np) {
         state[0] += p->lacks[i];
         state[1] += is_chosen(p->taken) ? -p->lacks[i] : p->lacks[i];
     }
@@ -310,8 +312,8 @@ static void add_lack(perp_simulation *sim, int is_last)
 static void accept(perp_simulation *sim, double h)
 {
     perp__parts *p = sim->parts;
-    const double *x = sim->step.ws + sim->step.sym.y;
-    for (int i = 0; i < sim->step.nx; i++) p->largest[i] = fmax(p->largest[i], fabs(x[i]));
+    const double *x = sim->step.ws + sim->step.layout->sym.y;
+    for (int i = 0; i < sim->step.layout->nx; i++) p->largest[i] = fmax(p->largest[i], fabs(x[i]));
     p->taken++;
     p->shortest = fmin(p->shortest, h);
 }
@@ -370,7 +372,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
             continue;
         }
         sum.solves += r.solves;
-        if (is_least || sim->step.out_of_memory || sim->is_stopped) {
+        if (is_least || sim->step.cache.out_of_memory || sim->is_stopped) {
             add(&sum, r);
             return sum;
         }

@@ -20,7 +20,7 @@ typedef struct roots {
  * workspace's, then the parameters that are symbols; the derivatives D_i = der(x_i) have symbols of
  * their own after them. */
 typedef struct plan {
-    perp__step *step;
+    perp__layout *layout;
     const perp_model *model;
     const int *param; /* parameters that are symbols; all others are numbers */
     int nparam;
@@ -48,10 +48,10 @@ typedef struct plan {
 
 /* Symbols of the model to expressions of the step. */
 
-static int table_index(const perp__step *s, int input)
+static int table_index(const perp__layout *l, int input)
 {
-    for (int k = 0; k < s->table.n; k++) {
-        if (s->table.input[k] == input) return k;
+    for (int k = 0; k < l->table.n; k++) {
+        if (l->table.input[k] == input) return k;
     }
     return -1;
 }
@@ -62,40 +62,40 @@ static perp_expr parameter(plan *p, perp__instant *at, int i)
 {
     int k = 0;
     while (k < p->nparam && p->param[k] != i) k++;
-    if (k < p->nparam) return perp__symbol(&p->graph, perp__step_parameter(p->step, k));
+    if (k < p->nparam) return perp__symbol(&p->graph, perp__step_parameter(p->layout, k));
     return perp__instant_param(at, i);
 }
 
-static int var_symbol(const perp__step *s, int var)
+static int var_symbol(const perp__layout *l, int var)
 {
-    return s->sym.y + s->sym.var_at[var];
+    return l->sym.y + l->sym.var_at[var];
 }
 
 static int make_instant(plan *p, perp__instant *at)
 {
     const perp_model *m = p->model;
-    const perp__step *s = p->step;
+    const perp__layout *l = p->layout;
     perp__graph *g = &p->graph;
     perp__instant_clear(at);
-    int rate = perp__step_parameter(s, p->nparam);
-    if (!perp__instant_create(at, m, g, &s->scheme, rate, rate + s->nx)) return 0;
-    at->is_limit = s->is_limit;
+    int rate = perp__step_parameter(l, p->nparam);
+    if (!perp__instant_create(at, m, g, &l->scheme, rate, rate + l->nx)) return 0;
+    at->is_limit = l->is_limit;
     at->start = perp__symbol(g, SYM_T_PRE);
     at->time[0] = perp__symbol(g, SYM_T);
     at->h = perp__symbol(g, SYM_H);
-    at->theta = at == &p->damped ? perp__symbol(g, SYM_THETA) : perp__const(g, s->scheme.theta);
+    at->theta = at == &p->damped ? perp__symbol(g, SYM_THETA) : perp__const(g, l->scheme.theta);
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
         at->known[m->item[PERP_PARAM][i].symbol] = parameter(p, at, i);
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        int k = table_index(s, i);
-        at->input[i] = k < 0 ? -1 : perp__symbol(g, s->sym.table + k);
-        at->input_before[i] = k < 0 ? -1 : perp__symbol(g, s->sym.table_pre + k);
+        int k = table_index(l, i);
+        at->input[i] = k < 0 ? -1 : perp__symbol(g, l->sym.table + k);
+        at->input_before[i] = k < 0 ? -1 : perp__symbol(g, l->sym.table_pre + k);
     }
-    for (int i = 0; i < s->nx; i++) {
-        at->before[i] = perp__symbol(g, s->sym.pre + i);
-        at->state[i] = perp__symbol(g, s->sym.y + i);
+    for (int i = 0; i < l->nx; i++) {
+        at->before[i] = perp__symbol(g, l->sym.pre + i);
+        at->state[i] = perp__symbol(g, l->sym.y + i);
     }
-    for (int i = 0; i < m->nitem[PERP_VAR]; i++) at->var[i] = perp__symbol(g, var_symbol(s, i));
+    for (int i = 0; i < m->nitem[PERP_VAR]; i++) at->var[i] = perp__symbol(g, var_symbol(l, i));
     return 1;
 }
 
@@ -108,7 +108,7 @@ static perp_expr translate(plan *p, perp_expr e, perp__reading reading)
 
 static perp__instant *instant_of(plan *p, int equation)
 {
-    return p->step->gaps.damped[equation] ? &p->damped : &p->end;
+    return p->layout->gaps.damped[equation] ? &p->damped : &p->end;
 }
 
 /* Row i, of an equation; the states whose derivatives are in it are remembered. */
@@ -116,9 +116,9 @@ static perp_expr equation_row(plan *p, int i)
 {
     perp__sparse_row C = {0};
     perp_expr row = 0;
-    int of = p->step->marks.equation[i];
+    int of = p->layout->marks.equation[i];
     int degree = perp__instant_row(instant_of(p, of), &p->model->equation[of], 0, &row, &C);
-    p->step->marks.has_h[i] = degree == 1;
+    p->layout->marks.has_h[i] = degree == 1;
     p->rate_start[i] = p->nrate;
     if (!perp__grow(&p->rate, &p->crate, p->nrate + C.count + 1, sizeof *p->rate))
         p->graph.failed = 1;
@@ -158,21 +158,21 @@ static perp_expr bound_of(plan *p, const perp__contact *contact)
 }
 
 /* The pair of the step for this pair of the model; of a two-sided one, the first of its two. */
-static int step_pair(const perp__step *s, int of)
+static int step_pair(const perp__layout *l, int of)
 {
     int p = of;
-    while (s->pair[p].of != of) p++;
+    while (l->pair[p].of != of) p++;
     return p;
 }
 
 /* The five rows of an exact cone, from row r on. Returns the next free row. */
 static int build_cone(plan *p, const perp__contact *contact, int r)
 {
-    perp__step *s = p->step;
+    perp__layout *l = p->layout;
     int of = contact->normal;
-    s->cone[s->ncone++] = (perp__cone){
-        perp__equation_row(s, contact->equation), r,
-        of < 0 ? -1 : step_pair(s, of) + (p->model->pair[of].two_sided && contact->side),
+    l->cone[l->ncone++] = (perp__cone){
+        perp__equation_row(l, contact->equation), r,
+        of < 0 ? -1 : step_pair(l, of) + (p->model->pair[of].two_sided && contact->side),
         contact->side};
     for (int k = 0; k < 2; k++) {
         p->row[r + k] = translate(p, contact->f[k], PERP__AT_POINT);
@@ -186,11 +186,11 @@ static int build_cone(plan *p, const perp__contact *contact, int r)
 static void build_rows(plan *p)
 {
     const perp_model *m = p->model;
-    perp__step *s = p->step;
+    perp__layout *l = p->layout;
     perp__graph *g = &p->graph;
-    int r = 0, np = 0, split = s->sym.y + s->nx + s->nv;
-    s->ncone = 0;
-    for (int i = 0; i < s->nown; i++) p->row[r++] = equation_row(p, i);
+    int r = 0, np = 0, split = l->sym.y + l->nx + l->nv;
+    l->ncone = 0;
+    for (int i = 0; i < l->nown; i++) p->row[r++] = equation_row(p, i);
     for (int i = 0; i < m->npair; i++) {
         if (!m->pair[i].two_sided) continue;
         perp_expr e = translate(p, m->pair[i].b, PERP__AT_POINT);
@@ -198,14 +198,14 @@ static void build_rows(plan *p)
         p->row[r++] = perp__sub(g, e, perp__sub(g, plus, minus));
         split += 2;
     }
-    s->nequation = r;
-    split = s->sym.y + s->nx + s->nv;
+    l->nequation = r;
+    split = l->sym.y + l->nx + l->nv;
     for (int i = 0; i < m->npair; i++) {
         perp_expr a = translate(p, m->pair[i].a, PERP__AT_POINT),
                   b = translate(p, m->pair[i].b, PERP__AT_POINT);
         if (!m->pair[i].two_sided) {
             p->row[r] = a, p->row[r + 1] = b;
-            s->pair[np++] = (perp__rows){r, r + 1, r, i};
+            l->pair[np++] = (perp__rows){r, r + 1, r, i};
             r += 2;
             continue;
         }
@@ -214,25 +214,25 @@ static void build_rows(plan *p)
         p->row[r] = perp__sub(g, a, lo);
         p->row[r + 1] = perp__symbol(g, split);
         p->row[r + 2] = a; /* where the guard is off */
-        s->pair[np++] = (perp__rows){r, r + 1, r + 2, i};
+        l->pair[np++] = (perp__rows){r, r + 1, r + 2, i};
         p->row[r + 3] = perp__symbol(g, split + 1);
         p->row[r + 4] = perp__sub(g, hi, a);
-        s->pair[np++] = (perp__rows){r + 3, r + 4, r + 3, i};
+        l->pair[np++] = (perp__rows){r + 3, r + 4, r + 3, i};
         r += 5;
         split += 2;
     }
-    s->np = np;
+    l->np = np;
     for (int i = 0; i < m->nfriction; i++) {
         if (m->contact[i].kind == PERP__CONTACT_CONE) r = build_cone(p, &m->contact[i], r);
     }
-    s->nrow = r;
+    l->nrow = r;
 }
 
 /* By p->full. */
 static perp_expr fill(plan *p, perp_expr e)
 {
     int strict = p->graph.strict != 0, *n = &p->nfilled[strict];
-    if (p->step->sym.assigned.n == 0) return e; /* nothing to do */
+    if (p->layout->sym.assigned.n == 0) return e; /* nothing to do */
     if (!perp__grow(&p->filled[strict], &p->cfilled[strict], p->graph.count, sizeof(perp_expr))) {
         p->graph.failed = 1;
         return 0;
@@ -252,7 +252,7 @@ static perp_expr substitute(plan *p, perp_expr e, const perp_expr *map)
 /* Are all rows affine in the unknowns? Returns -1 when memory is out. */
 static int rows_are_affine(plan *p)
 {
-    for (int r = 0; r < p->step->nrow; r++) {
+    for (int r = 0; r < p->layout->nrow; r++) {
         int degree = perp__degree(&p->graph, substitute(p, p->row[r], p->full), p->column, NULL);
         if (degree != 0 && degree != 1) return degree < 0 ? -1 : 0;
     }
@@ -260,42 +260,42 @@ static int rows_are_affine(plan *p)
 }
 
 /* Does unknown j stand in row r with the constant 1 or -1, and so nowhere else in it? (Entries that change are 0 by now.) */
-static int stands_alone(const perp__step *s, int r, int j)
+static int stands_alone(const perp__layout *l, int r, int j)
 {
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        if (s->column[k] == j) return fabs(s->value[k]) == 1;
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        if (l->column[k] == j) return fabs(l->fixed[k]) == 1;
     return 0;
 }
 
 /* The var that e, an expression of the model, is; -1 if it is another thing. */
 static int var_of(plan *p, perp_expr e)
 {
-    const perp__step *s = p->step;
+    const perp__layout *l = p->layout;
     const perp__node *node = &p->model->graph.node[e];
     if (node->op == PERP__SYMBOL)
         node = &p->graph.node[perp__instant_map(&p->end, PERP__AT_POINT, 0)[node->a]];
-    int j = node->op == PERP__SYMBOL ? node->a - s->sym.y : -1;
-    return j >= s->nx && j < s->nx + s->nv ? j : -1;
+    int j = node->op == PERP__SYMBOL ? node->a - l->sym.y : -1;
+    return j >= l->nx && j < l->nx + l->nv ? j : -1;
 }
 
 /* The var that equation i sets, x = ...; -1 if there is none. */
 static int defined_by(plan *p, int i)
 {
-    const perp__equation *of = &p->model->equation[p->step->marks.equation[i]];
+    const perp__equation *of = &p->model->equation[p->layout->marks.equation[i]];
     perp_expr side[2] = {of->left, of->right};
     for (int k = 0; k < 2 && p->rate_start[i] == p->rate_start[i + 1]; k++) {
         int j = var_of(p, side[k]);
-        if (j >= 0 && stands_alone(p->step, i, j)) return j;
+        if (j >= 0 && stands_alone(p->layout, i, j)) return j;
     }
     return -1;
 }
 
 /* Does equation i use a var that is defined in turn but not ordered yet? */
-static int waits(const perp__step *s, int i, const char *ordered)
+static int waits(const perp__layout *l, int i, const char *ordered)
 {
-    for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-        int j = s->column[k];
-        if (j != s->marks.defines[i] && s->marks.defined[j] && !ordered[j]) return 1;
+    for (int k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
+        int j = l->column[k];
+        if (j != l->marks.defines[i] && l->marks.defined[j] && !ordered[j]) return 1;
     }
     return 0;
 }
@@ -304,43 +304,43 @@ static int waits(const perp__step *s, int i, const char *ordered)
  * a circle do not. */
 static int find_definitions(plan *p)
 {
-    perp__step *s = p->step;
-    char *ordered = calloc((size_t)s->ny + 1, 1);
+    perp__layout *l = p->layout;
+    char *ordered = calloc((size_t)l->ny + 1, 1);
     if (!ordered) return 0;
-    for (int i = 0; i < s->nown; i++) {
+    for (int i = 0; i < l->nown; i++) {
         int j = defined_by(p, i);
-        s->marks.defines[i] = j >= 0 && !s->marks.defined[j] ? j : -1;
-        if (j >= 0) s->marks.defined[j] = 1;
+        l->marks.defines[i] = j >= 0 && !l->marks.defined[j] ? j : -1;
+        if (j >= 0) l->marks.defined[j] = 1;
     }
     for (int more = 1; more;) {
         more = 0;
-        for (int i = 0; i < s->nown; i++) {
-            int j = s->marks.defines[i];
-            if (j < 0 || ordered[j] || waits(s, i, ordered)) continue;
+        for (int i = 0; i < l->nown; i++) {
+            int j = l->marks.defines[i];
+            if (j < 0 || ordered[j] || waits(l, i, ordered)) continue;
             ordered[j] = 1;
-            s->marks.definition[s->marks.ndefined++] = i;
+            l->marks.definition[l->marks.ndefined++] = i;
             more = 1;
         }
     }
-    for (int i = 0; i < s->nown; i++) {
-        int j = s->marks.defines[i];
-        if (j >= 0 && !ordered[j]) s->marks.defines[i] = -1;
+    for (int i = 0; i < l->nown; i++) {
+        int j = l->marks.defines[i];
+        if (j >= 0 && !ordered[j]) l->marks.defines[i] = -1;
     }
-    for (int r = s->nequation; r < s->nrow; r++)
-        if (s->row_start[r + 1] == s->row_start[r] + 1)
-            s->marks.is_side[s->column[s->row_start[r]]] = 1;
-    memcpy(s->marks.defined, ordered, (size_t)s->ny);
+    for (int r = l->nequation; r < l->nrow; r++)
+        if (l->row_start[r + 1] == l->row_start[r] + 1)
+            l->marks.is_side[l->column[l->row_start[r]]] = 1;
+    memcpy(l->marks.defined, ordered, (size_t)l->ny);
     free(ordered);
     return 1;
 }
 
 /* Equation i moves state j, and no other: the states of its row have one row less to be moved by. */
-static void move_by(perp__step *s, int i, int j, int *rows)
+static void move_by(perp__layout *l, int i, int j, int *rows)
 {
-    for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-        if (s->column[k] >= s->nx) continue;
-        s->marks.is_rate[k] = s->column[k] == j;
-        rows[s->column[k]]--;
+    for (int k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
+        if (l->column[k] >= l->nx) continue;
+        l->marks.is_rate[k] = l->column[k] == j;
+        rows[l->column[k]]--;
     }
     rows[j] = 0;
 }
@@ -349,25 +349,25 @@ static void move_by(perp__step *s, int i, int j, int *rows)
  * once those that move another are left out. A state for which none is left alone is moved by all that are left. */
 static int find_moves(plan *p)
 {
-    perp__step *s = p->step;
-    int *rows = calloc((size_t)s->nx + 1, sizeof(int));
+    perp__layout *l = p->layout;
+    int *rows = calloc((size_t)l->nx + 1, sizeof(int));
     if (!rows) return 0;
-    for (int i = 0; i < s->nequation; i++) {
-        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-            s->marks.is_rate[k] = s->column[k] < s->nx && (i >= s->nown || s->marks.defines[i] < 0);
-            if (s->marks.is_rate[k]) rows[s->column[k]]++;
+    for (int i = 0; i < l->nequation; i++) {
+        for (int k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
+            l->marks.is_rate[k] = l->column[k] < l->nx && (i >= l->nown || l->marks.defines[i] < 0);
+            if (l->marks.is_rate[k]) rows[l->column[k]]++;
         }
     }
     for (int more = 1; more;) {
         more = 0;
-        for (int i = 0; i < s->nequation; i++) {
+        for (int i = 0; i < l->nequation; i++) {
             int only = -1;
-            for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-                int j = s->column[k];
-                if (j < s->nx && s->marks.is_rate[k] && rows[j] == 1) only = j;
+            for (int k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
+                int j = l->column[k];
+                if (j < l->nx && l->marks.is_rate[k] && rows[j] == 1) only = j;
             }
             if (only < 0) continue;
-            move_by(s, i, only, rows);
+            move_by(l, i, only, rows);
             more = 1;
         }
     }
@@ -381,23 +381,23 @@ static int find_moves(plan *p)
 static int mark_entries(plan *p)
 {
     const perp_model *m = p->model;
-    perp__step *s = p->step;
-    int nonzeros = s->row_start[s->nequation];
-    s->marks.is_rate = calloc((size_t)nonzeros + 1, 1);
-    if (!s->marks.is_rate) return 0;
-    for (int i = 0; i < s->nequation; i++) {
-        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-            int j = s->column[k];
-            s->marks.in_equation[j] = 1;
-            for (int r = i < s->nown ? p->rate_start[i] : 0;
-                 i < s->nown && r < p->rate_start[i + 1]; r++)
-                s->marks.is_rate[k] |= p->rate[r] == j;
+    perp__layout *l = p->layout;
+    int nonzeros = l->row_start[l->nequation];
+    l->marks.is_rate = calloc((size_t)nonzeros + 1, 1);
+    if (!l->marks.is_rate) return 0;
+    for (int i = 0; i < l->nequation; i++) {
+        for (int k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
+            int j = l->column[k];
+            l->marks.in_equation[j] = 1;
+            for (int r = i < l->nown ? p->rate_start[i] : 0;
+                 i < l->nown && r < p->rate_start[i + 1]; r++)
+                l->marks.is_rate[k] |= p->rate[r] == j;
         }
     }
     if (!find_definitions(p) || (m->kind == PERP_DISCRETE && !find_moves(p))) return 0;
     for (int i = 0; i < 2 * m->nfriction; i++) {
         int j = var_of(p, m->contact[i / 2].f[i % 2]);
-        s->marks.force_of[i] = j >= 0 && s->marks.defined[j] ? j : -1;
+        l->marks.force_of[i] = j >= 0 && l->marks.defined[j] ? j : -1;
     }
     return 1;
 }
@@ -424,9 +424,9 @@ enum { CONSTANT, OF_PARAMETERS, OTHER };
  * too. */
 static int is_varied(const plan *p, int symbol)
 {
-    const perp__step *s = p->step;
-    if (symbol == SYM_H) return !s->nonlinear;
-    return symbol >= s->sym.n && symbol < perp__step_parameter(s, p->nparam);
+    const perp__layout *l = p->layout;
+    if (symbol == SYM_H) return !l->nonlinear;
+    return symbol >= l->sym.n && symbol < perp__step_parameter(l, p->nparam);
 }
 
 /* What a node depends on. */
@@ -448,9 +448,9 @@ static int kind_of(plan *p, perp_expr e)
 static int derive_assigned(plan *p)
 {
     int ok = 1;
-    for (int d = 0; d < p->step->sym.assigned.nread && ok; d++)
+    for (int d = 0; d < p->layout->sym.assigned.nread && ok; d++)
         ok = perp__gradient(&p->graph, p->made[d], p->column, &p->slope[d]) &&
-             perp__chain(&p->graph, &p->slope[d], p->step->ny, p->slope);
+             perp__chain(&p->graph, &p->slope[d], p->layout->ny, p->slope);
     return ok;
 }
 
@@ -458,38 +458,38 @@ static int derive_assigned(plan *p)
  * themselves, then the Jacobian's entries; constant ones go into A now. */
 static int derive_rows(plan *p)
 {
-    perp__step *s = p->step;
+    perp__layout *l = p->layout;
     perp__sparse_row gradient = {0};
     int ok = derive_assigned(p);
-    for (int r = 0; r < s->nrow; r++)
-        add_root(p, COEFFICIENTS, substitute(p, p->row[r], s->nonlinear ? p->full : p->zero_y));
+    for (int r = 0; r < l->nrow; r++)
+        add_root(p, COEFFICIENTS, substitute(p, p->row[r], l->nonlinear ? p->full : p->zero_y));
     int centry = 0, cvaried = 0, ccolumn = 0, cvalue = 0, nonzeros = 0;
-    for (int r = 0; ok && r < s->nrow; r++) {
-        s->row_start[r] = nonzeros;
+    for (int r = 0; ok && r < l->nrow; r++) {
+        l->row_start[r] = nonzeros;
         ok = perp__gradient(&p->graph, p->row[r], p->column, &gradient) &&
-             perp__chain(&p->graph, &gradient, s->ny, p->slope);
+             perp__chain(&p->graph, &gradient, l->ny, p->slope);
         for (int k = 0; ok && k < gradient.count; k++) {
             perp_expr slope = substitute(p, gradient.entry[k], p->full);
             const perp__node *node = &p->graph.node[slope];
             int is_const = node->op == PERP__CONST;
             if (is_const && node->value == 0) continue;
-            ok = perp__grow(&s->column, &ccolumn, nonzeros + 1, sizeof *s->column) &&
-                 perp__grow(&s->value, &cvalue, nonzeros + 1, sizeof *s->value);
+            ok = perp__grow(&l->column, &ccolumn, nonzeros + 1, sizeof *l->column) &&
+                 perp__grow(&l->fixed, &cvalue, nonzeros + 1, sizeof *l->fixed);
             if (!ok) break;
-            s->column[nonzeros] = gradient.column[k];
-            s->value[nonzeros++] = is_const ? node->value : 0;
+            l->column[nonzeros] = gradient.column[k];
+            l->fixed[nonzeros++] = is_const ? node->value : 0;
             if (is_const) continue;
             int varies = kind_of(p, slope) != OF_PARAMETERS;
-            int **entry = varies ? &s->entry : &s->sym.varied.entry;
-            int *n = varies ? &s->nentry : &s->sym.varied.nentry;
+            int **entry = varies ? &l->entry : &l->sym.varied.entry;
+            int *n = varies ? &l->nentry : &l->sym.varied.nentry;
             ok = perp__grow(entry, varies ? &centry : &cvaried, *n + 1, sizeof **entry);
             if (!ok) break;
             add_root(p, varies ? COEFFICIENTS : VARIED, slope);
             (*entry)[(*n)++] = nonzeros - 1;
         }
     }
-    s->row_start[s->nrow] = nonzeros;
-    s->constant = s->nentry == 0 && !s->nonlinear;
+    l->row_start[l->nrow] = nonzeros;
+    l->constant = l->nentry == 0 && !l->nonlinear;
     perp__sparse_row_clear(&gradient);
     return ok && !p->graph.failed;
 }
@@ -506,7 +506,7 @@ static perp_expr input_at(plan *p, perp_expr e, int time)
 
 static void add_inputs(plan *p)
 {
-    const perp__tables *table = &p->step->table;
+    const perp__tables *table = &p->layout->table;
     for (int k = 0; k < table->n; k++) {
         const perp__item *item = &p->model->item[PERP_INPUT][table->input[k]];
         int has_formula = item->table.n == 0 && item->expr >= 0;
@@ -530,13 +530,13 @@ static perp_expr reported(plan *p, int i)
 static void add_reports(plan *p)
 {
     const perp_model *m = p->model;
-    perp__step *s = p->step;
+    perp__layout *l = p->layout;
     p->graph.strict = 1;
-    for (int i = 0; i < s->nown; i++) {
-        const perp__equation *of = &m->equation[s->marks.equation[i]];
+    for (int i = 0; i < l->nown; i++) {
+        const perp__equation *of = &m->equation[l->marks.equation[i]];
         int has_rate = p->rate_start[i + 1] > p->rate_start[i];
         perp__reading reading = has_rate ? PERP__AT_WEIGHTED : PERP__AT_POINT;
-        perp__instant *at = instant_of(p, s->marks.equation[i]);
+        perp__instant *at = instant_of(p, l->marks.equation[i]);
         add_root(p, CHECK, perp__instant_read(at, of->left, reading, 0));
         add_root(p, CHECK, perp__instant_read(at, of->right, reading, 0));
     }
@@ -554,16 +554,16 @@ static void add_reports(plan *p)
         for (int k = 0; k < 2; k++) add_root(p, CHECK, translate(p, contact->v[k], PERP__AT_POINT));
         add_root(p, CHECK, bound_of(p, contact));
     }
-    s->sym.assigned.root = p->root[CHECK].n;
-    for (int d = 0; d < s->sym.assigned.n; d++)
+    l->sym.assigned.root = p->root[CHECK].n;
+    for (int d = 0; d < l->sym.assigned.n; d++)
         add_root(p, CHECK,
-                 translate(p, m->equation[s->sym.assigned.equation[d]].right, PERP__AT_POINT));
+                 translate(p, m->equation[l->sym.assigned.equation[d]].right, PERP__AT_POINT));
     for (int i = 0; i < m->nfriction; i++)
         if (m->contact[i].kind != PERP__CONTACT_CONE)
             add_root(p, CHECK, bound_of(p, &m->contact[i]));
     p->graph.strict = 0;
     for (int i = 0; i < m->npair; i++) {
-        s->tape.guard_of[i] = m->pair[i].guard >= 0 ? p->root[GUARDS].n : -1;
+        l->tape.guard_of[i] = m->pair[i].guard >= 0 ? p->root[GUARDS].n : -1;
         if (m->pair[i].guard >= 0) add_root(p, GUARDS, translate_guard(p, m->pair[i].guard));
     }
     for (int i = 0; i < m->nitem[PERP_INPUT] + m->nitem[PERP_OUTPUT]; i++)
@@ -584,7 +584,7 @@ static void give(plan *p, perp_expr e, int *given)
  * want, or -1. */
 static int compile_varied(plan *p, int *given)
 {
-    perp__tape *tape = &p->step->sym.varied.tape;
+    perp__tape *tape = &p->layout->sym.varied.tape;
     int count = p->graph.count;
     for (int i = 0; i < count; i++) given[i] = -1;
     for (int i = 0; i < count; i++) {
@@ -597,7 +597,7 @@ static int compile_varied(plan *p, int *given)
         for (int i = 0; i < p->root[k].n; i++) give(p, p->root[k].e[i], given);
     const roots *list = &p->root[VARIED];
     if (p->graph.failed || !perp__tape_compile(tape, &p->graph, list->e, list->n,
-                                               perp__step_parameter(p->step, p->nparam)))
+                                               perp__step_parameter(p->layout, p->nparam)))
         return 0;
     for (int i = 0; i < list->n; i++)
         if (given[list->e[i]] >= 0) given[list->e[i]] = tape->out[i];
@@ -608,16 +608,16 @@ static int compile_varied(plan *p, int *given)
  * evaluated. */
 static int compile_tapes(plan *p)
 {
-    perp__step *s = p->step;
-    perp__tape *tape[] = {&s->sym.varied.tape,   &s->table.tape,  &s->tape.check,
-                          &s->tape.coefficients, &s->tape.guards, &s->tape.outputs};
+    perp__layout *l = p->layout;
+    perp__tape *tape[] = {&l->sym.varied.tape,   &l->table.tape,  &l->tape.check,
+                          &l->tape.coefficients, &l->tape.guards, &l->tape.outputs};
     size_t n = (size_t)p->graph.count;
     int *given = malloc(2 * n * sizeof *given), *of_check = given + n;
     int ok = given && compile_varied(p, given);
     if (ok) memcpy(of_check, given, n * sizeof *given);
     for (int k = INPUTS; ok && k < TAPES; k++) {
-        int early = k == COEFFICIENTS ? s->nrow : p->root[k].n,
-            is_upon_check = k == COEFFICIENTS && s->nonlinear;
+        int early = k == COEFFICIENTS ? l->nrow : p->root[k].n,
+            is_upon_check = k == COEFFICIENTS && l->nonlinear;
         ok = perp__tape_compile_upon(tape[k], &p->graph, p->root[k].e, p->root[k].n, early,
                                      perp__tape_end(tape[k - 1]), is_upon_check ? of_check : given,
                                      k == CHECK ? of_check : NULL);
@@ -629,104 +629,104 @@ static int compile_tapes(plan *p)
 /* Sizes and symbols --------------------------------------------------------------------------- */
 
 /* Unknowns and their equations in the order of the model, then those that are assigned. */
-static int number_vars(perp__step *s, const perp_model *m)
+static int number_vars(perp__layout *l, const perp_model *m)
 {
-    const perp__assigned *a = &s->sym.assigned;
+    const perp__assigned *a = &l->sym.assigned;
     int nvar = m->nitem[PERP_VAR], n = 0;
-    s->sym.var_at = malloc((2 * (size_t)nvar + (size_t)m->nequation + 1) * sizeof(int));
-    if (!s->sym.var_at) return 0;
-    s->sym.var_of = s->sym.var_at + nvar, s->marks.equation = s->sym.var_of + nvar;
-    for (int v = 0; v < nvar; v++) s->sym.var_at[v] = -1;
-    for (int i = 0; i < m->nequation; i++) s->marks.equation[i] = 0;
+    l->sym.var_at = malloc((2 * (size_t)nvar + (size_t)m->nequation + 1) * sizeof(int));
+    if (!l->sym.var_at) return 0;
+    l->sym.var_of = l->sym.var_at + nvar, l->marks.equation = l->sym.var_of + nvar;
+    for (int v = 0; v < nvar; v++) l->sym.var_at[v] = -1;
+    for (int i = 0; i < m->nequation; i++) l->marks.equation[i] = 0;
     for (int d = 0; d < a->n; d++) {
-        s->sym.var_at[a->var[d]] = s->ny + d;
-        s->marks.equation[a->equation[d]] = 1; /* for the moment */
+        l->sym.var_at[a->var[d]] = l->ny + d;
+        l->marks.equation[a->equation[d]] = 1; /* for the moment */
     }
     for (int v = 0; v < nvar; v++) {
-        if (s->sym.var_at[v] >= 0) continue;
-        s->sym.var_of[n] = v;
-        s->sym.var_at[v] = s->nx + n++;
+        if (l->sym.var_at[v] >= 0) continue;
+        l->sym.var_of[n] = v;
+        l->sym.var_at[v] = l->nx + n++;
     }
     n = 0;
     for (int i = 0; i < m->nequation; i++)
-        if (!s->marks.equation[i]) s->marks.equation[n++] = i;
+        if (!l->marks.equation[i]) l->marks.equation[n++] = i;
     return 1;
 }
 
 /* The inputs that have symbols. */
-static void list_tables(perp__step *s, const perp_model *m, const perp__changes *changes)
+static void list_tables(perp__layout *l, const perp_model *m, const perp__changes *changes)
 {
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         int is_set = 0;
         for (int k = 0; k < changes->ninput; k++) is_set |= changes->input[k] == i;
         if (!is_set && m->item[PERP_INPUT][i].table.n == 0) continue;
-        s->table.is_set[s->table.n] = is_set;
-        s->table.input[s->table.n++] = i;
+        l->table.is_set[l->table.n] = is_set;
+        l->table.input[l->table.n++] = i;
     }
 }
 
-static int lay_out(perp__step *s, const perp_model *m, const perp__changes *changes)
+static int lay_out(perp__layout *l, const perp_model *m, const perp__changes *changes)
 {
     int ninput = m->nitem[PERP_INPUT], splits = 0, cones = 0;
     for (int i = 0; i < m->nfriction; i++) cones += m->contact[i].kind == PERP__CONTACT_CONE;
     for (int i = 0; i < m->npair; i++) splits += m->pair[i].two_sided;
-    s->nx = m->nitem[PERP_STATE];
-    s->nv = m->nitem[PERP_VAR] - s->sym.assigned.n;
-    s->nown = m->nequation - s->sym.assigned.n;
-    s->ny = s->nx + s->nv + 2 * splits;
-    s->np = m->npair + splits;
-    s->nrow = s->nown + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
-    s->table.input = malloc((3 * (size_t)ninput + 1) * sizeof(int));
-    s->tape.guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
-    s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
-    s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
-    s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
-    s->marks.has_h = calloc((size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
-    s->marks.defines =
+    l->nx = m->nitem[PERP_STATE];
+    l->nv = m->nitem[PERP_VAR] - l->sym.assigned.n;
+    l->nown = m->nequation - l->sym.assigned.n;
+    l->ny = l->nx + l->nv + 2 * splits;
+    l->np = m->npair + splits;
+    l->nrow = l->nown + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
+    l->table.input = malloc((3 * (size_t)ninput + 1) * sizeof(int));
+    l->tape.guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
+    l->pair = malloc(((size_t)l->np + 1) * sizeof *l->pair);
+    l->cone = malloc(((size_t)cones + 1) * sizeof *l->cone);
+    l->row_start = calloc((size_t)l->nrow + 2, sizeof(int));
+    l->marks.has_h = calloc((size_t)m->nequation + 3 * (size_t)l->ny + 1, 1);
+    l->marks.defines =
         malloc((2 * ((size_t)m->nequation + (size_t)m->nfriction) + 1) * sizeof(int));
-    if (!s->marks.has_h || !s->marks.defines) return 0;
-    s->marks.in_equation = s->marks.has_h + m->nequation;
-    s->marks.defined = s->marks.in_equation + s->ny;
-    s->marks.is_side = s->marks.defined + s->ny;
-    s->marks.definition = s->marks.defines + m->nequation;
-    s->marks.force_of = s->marks.definition + m->nequation;
-    if (!s->table.input || !s->tape.guard_of || !s->pair || !s->cone || !s->row_start) return 0;
-    s->table.is_set = s->table.input + ninput;
-    s->table.formula = s->table.is_set + ninput;
-    list_tables(s, m, changes);
-    s->sym.pre = SYM_PRE;
-    s->sym.table = s->sym.pre + s->nx;
-    s->sym.table_pre = s->sym.table + s->table.n;
-    s->sym.y = s->sym.table_pre + s->table.n;
-    s->sym.n = s->sym.y + s->ny + s->sym.assigned.n;
-    return number_vars(s, m);
+    if (!l->marks.has_h || !l->marks.defines) return 0;
+    l->marks.in_equation = l->marks.has_h + m->nequation;
+    l->marks.defined = l->marks.in_equation + l->ny;
+    l->marks.is_side = l->marks.defined + l->ny;
+    l->marks.definition = l->marks.defines + m->nequation;
+    l->marks.force_of = l->marks.definition + m->nequation;
+    if (!l->table.input || !l->tape.guard_of || !l->pair || !l->cone || !l->row_start) return 0;
+    l->table.is_set = l->table.input + ninput;
+    l->table.formula = l->table.is_set + ninput;
+    list_tables(l, m, changes);
+    l->sym.pre = SYM_PRE;
+    l->sym.table = l->sym.pre + l->nx;
+    l->sym.table_pre = l->sym.table + l->table.n;
+    l->sym.y = l->sym.table_pre + l->table.n;
+    l->sym.n = l->sym.y + l->ny + l->sym.assigned.n;
+    return number_vars(l, m);
 }
 
 static int allocate_plan(plan *p)
 {
     const perp_model *m = p->model;
-    const perp__step *s = p->step;
-    size_t total = (size_t)perp__step_parameter(s, p->nparam) + (size_t)s->nx + 1;
-    p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
+    const perp__layout *l = p->layout;
+    size_t total = (size_t)perp__step_parameter(l, p->nparam) + (size_t)l->nx + 1;
+    p->row = malloc(((size_t)l->nrow + 1) * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
-    p->zero_y = malloc((2 * total + (size_t)s->sym.assigned.n) * sizeof(perp_expr));
-    p->slope = calloc((size_t)s->sym.assigned.n + 1, sizeof *p->slope);
+    p->zero_y = malloc((2 * total + (size_t)l->sym.assigned.n) * sizeof(perp_expr));
+    p->slope = calloc((size_t)l->sym.assigned.n + 1, sizeof *p->slope);
     p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
     if (!p->row || !p->column || !p->zero_y || !p->rate_start || !p->slope) return 0;
     p->full = p->zero_y + total, p->made = p->full + total;
     for (size_t i = 0; i < total; i++) p->column[i] = -1;
-    for (int i = 0; i < s->ny + s->sym.assigned.n; i++) p->column[s->sym.y + i] = i;
+    for (int i = 0; i < l->ny + l->sym.assigned.n; i++) p->column[l->sym.y + i] = i;
     return 1;
 }
 
 /* What stands for the assigned vars. */
 static void make_assigned(plan *p)
 {
-    const perp__step *s = p->step;
-    for (int d = 0; d < s->sym.assigned.n; d++) {
-        int symbol = s->sym.y + s->ny + d;
+    const perp__layout *l = p->layout;
+    for (int d = 0; d < l->sym.assigned.n; d++) {
+        int symbol = l->sym.y + l->ny + d;
         p->made[d] =
-            translate(p, p->model->equation[s->sym.assigned.equation[d]].right, PERP__AT_POINT);
+            translate(p, p->model->equation[l->sym.assigned.equation[d]].right, PERP__AT_POINT);
         p->zero_y[symbol] = substitute(p, p->made[d], p->zero_y);
         p->full[symbol] = substitute(p, p->made[d], p->full);
     }
@@ -738,10 +738,10 @@ static int write_rows(plan *p)
     perp__graph_clear(&p->graph);
     if (!perp__graph_init(&p->graph)) return 0;
     p->nrate = p->nfilled[0] = p->nfilled[1] = 0;
-    if (!make_instant(p, &p->end) || (p->step->gaps.n && !make_instant(p, &p->damped))) return 0;
-    for (int s = 0; s < perp__step_parameter(p->step, p->nparam) + p->step->nx; s++) {
-        p->full[s] = perp__symbol(&p->graph, s);
-        p->zero_y[s] = p->column[s] >= 0 ? perp__const(&p->graph, 0) : p->full[s];
+    if (!make_instant(p, &p->end) || (p->layout->gaps.n && !make_instant(p, &p->damped))) return 0;
+    for (int l = 0; l < perp__step_parameter(p->layout, p->nparam) + p->layout->nx; l++) {
+        p->full[l] = perp__symbol(&p->graph, l);
+        p->zero_y[l] = p->column[l] >= 0 ? perp__const(&p->graph, 0) : p->full[l];
     }
     make_assigned(p);
     build_rows(p);
@@ -750,18 +750,20 @@ static int write_rows(plan *p)
 
 static int build_problem(plan *p)
 {
-    perp__step *s = p->step;
-    if (!perp__contacts_find(s, p->model) || !perp__assigned_find(&s->sym.assigned, p->model) || !lay_out(s, p->model, p->changes) ||
-        !allocate_plan(p))
+    perp__layout *l = p->layout;
+    if (!perp__contacts_find(l, p->model) || !perp__assigned_find(&l->sym.assigned, p->model) ||
+        !lay_out(l, p->model, p->changes) || !allocate_plan(p))
         return 0;
     if (!write_rows(p)) return 0;
     int affine = rows_are_affine(p);
     if (affine < 0) return 0;
-    s->nonlinear = !affine;
+    l->nonlinear = !affine;
     if (!derive_rows(p) || !mark_entries(p)) return 0;
     add_inputs(p);
     add_reports(p);
-    return compile_tapes(p) && perp__marks_allocate(s);
+    if (!compile_tapes(p) || !perp__marks_allocate(l, p->model)) return 0;
+    l->nrow_code = perp__tape_instructions(&l->tape.coefficients, l->nrow);
+    return 1;
 }
 
 static void free_plan(plan *p)
@@ -770,7 +772,7 @@ static void free_plan(plan *p)
     perp__instant_clear(&p->end);
     perp__instant_clear(&p->damped);
     for (int k = 0; k < TAPES; k++) free(p->root[k].e);
-    for (int d = 0; p->slope && d < p->step->sym.assigned.n; d++)
+    for (int d = 0; p->slope && d < p->layout->sym.assigned.n; d++)
         perp__sparse_row_clear(&p->slope[d]);
     free(p->slope);
     free(p->filled[0]);
@@ -783,82 +785,84 @@ static void free_plan(plan *p)
     free(p->rate_start);
 }
 
-int perp__problem_build(perp__step *step, const perp_model *model, const perp__changes *changes)
+int perp__problem_build(perp__layout *layout, const perp_model *model, const perp__changes *changes)
 {
     int nparam = changes->nparam;
     const int *param = changes->param;
-    plan p = {.step = step, .model = model, .param = param, .nparam = nparam, .changes = changes};
-    step->model = model;
-    step->sym.varied.n = nparam;
-    step->sym.varied.param = malloc(((size_t)nparam + 1) * sizeof(int));
-    if (step->sym.varied.param && nparam)
-        memcpy(step->sym.varied.param, param, (size_t)nparam * sizeof(int));
-    int ok = step->sym.varied.param && build_problem(&p);
+    perp__varied *varied = &layout->sym.varied;
+    plan p = {
+        .layout = layout, .model = model, .param = param, .nparam = nparam, .changes = changes};
+    varied->n = nparam;
+    varied->param = malloc(((size_t)nparam + 1) * sizeof(int));
+    if (varied->param && nparam) memcpy(varied->param, param, (size_t)nparam * sizeof(int));
+    int ok = varied->param && build_problem(&p);
     free_plan(&p);
     return ok;
 }
 
 void perp__step_evaluate(perp__step *s)
 {
-    s->newton.is_noted = s->has_assigned = 0;
-    perp__tape_eval(&s->tape.check, s->ws);
+    s->cache.newton.is_noted = s->has_assigned = 0;
+    perp__tape_eval(&s->layout->tape.check, s->ws);
 }
 
 void perp__step_assign(perp__step *s)
 {
-    const int *out = s->tape.check.out + s->sym.assigned.root;
+    const perp__symbols *sym = &s->layout->sym;
+    const int *out = s->layout->tape.check.out + sym->assigned.root;
     if (s->has_assigned) return;
     s->has_assigned = 1;
-    for (int d = 0; d < s->sym.assigned.n; d++) s->ws[s->sym.y + s->ny + d] = s->ws[out[d]];
+    for (int d = 0; d < sym->assigned.n; d++) s->ws[sym->y + s->layout->ny + d] = s->ws[out[d]];
 }
 
-int perp__equation_row(const perp__step *s, int equation)
+int perp__equation_row(const perp__layout *l, int equation)
 {
-    int low = 0, high = s->nown - 1;
+    int low = 0, high = l->nown - 1;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (s->marks.equation[middle] < equation)
+        if (l->marks.equation[middle] < equation)
             low = middle + 1;
         else
             high = middle;
     }
-    return high >= 0 && s->marks.equation[low] == equation ? low : -1;
+    return high >= 0 && l->marks.equation[low] == equation ? low : -1;
 }
 
-void perp__problem_clear(perp__step *step)
+void perp__problem_clear(perp__layout *layout)
 {
-    perp__tape_clear(&step->sym.varied.tape);
-    free(step->sym.varied.param);
-    free(step->sym.varied.entry);
-    free(step->sym.assigned.var);
-    free(step->sym.var_at);
-    perp__tape_clear(&step->tape.coefficients);
-    perp__tape_clear(&step->tape.check);
-    perp__tape_clear(&step->tape.guards);
-    perp__tape_clear(&step->tape.outputs);
-    free(step->table.input);
-    perp__tape_clear(&step->table.tape);
-    free(step->gaps.side);
-    free(step->gaps.damped);
-    free(step->tape.guard_of);
-    free(step->pair);
-    free(step->cone);
-    free(step->row_start);
-    free(step->column);
-    free(step->value);
-    free(step->entry);
-    free(step->marks.is_rate);
-    free(step->marks.has_h);
-    free(step->marks.defines);
-    free(step->marks.before);
-    free(step->marks.defined_at);
-    free(step->marks.stands_in);
-    free(step->marks.stands_start);
+    perp__tape_clear(&layout->sym.varied.tape);
+    free(layout->sym.varied.param);
+    free(layout->sym.varied.entry);
+    free(layout->sym.assigned.var);
+    free(layout->sym.var_at);
+    perp__tape_clear(&layout->tape.coefficients);
+    perp__tape_clear(&layout->tape.check);
+    perp__tape_clear(&layout->tape.guards);
+    perp__tape_clear(&layout->tape.outputs);
+    free(layout->table.input);
+    perp__tape_clear(&layout->table.tape);
+    free(layout->gaps.side);
+    free(layout->gaps.damped);
+    free(layout->tape.guard_of);
+    free(layout->pair);
+    free(layout->cone);
+    free(layout->row_start);
+    free(layout->column);
+    free(layout->fixed);
+    free(layout->entry);
+    free(layout->marks.is_rate);
+    free(layout->marks.has_h);
+    free(layout->marks.defines);
+    free(layout->marks.before);
+    free(layout->marks.defined_at);
+    free(layout->marks.stands_in);
+    free(layout->marks.stands_start);
+    free(layout->declared);
 }
 
-int perp__step_parameter(const perp__step *step, int k)
+int perp__step_parameter(const perp__layout *layout, int k)
 {
-    return step->sym.n + k;
+    return layout->sym.n + k;
 }
 
 /* Guards of pairs and of friction, as written. */
@@ -881,18 +885,19 @@ int perp__step_formulas(const perp__step *step, const int *param, int nparam, pe
                         perp__guard_bounds *bounds)
 {
     const perp_model *m = step->model;
-    perp__step own = *step; /* what is written with the rows is shared */
-    plan p = {.step = &own, .model = m, .param = param, .nparam = nparam};
-    own.pair = malloc(((size_t)step->np + 1) * sizeof *own.pair);
-    own.cone = malloc(((size_t)step->ncone + 1) * sizeof *own.cone);
-    own.marks.has_h = malloc((size_t)step->nown + 1);
+    const perp__layout *l = step->layout;
+    perp__layout own = *l; /* what is written with the rows is shared */
+    plan p = {.layout = &own, .model = m, .param = param, .nparam = nparam};
+    own.pair = malloc(((size_t)l->np + 1) * sizeof *own.pair);
+    own.cone = malloc(((size_t)l->ncone + 1) * sizeof *own.cone);
+    own.marks.has_h = malloc((size_t)l->nown + 1);
     int ok = own.pair && own.cone && own.marks.has_h && allocate_plan(&p) && write_rows(&p);
-    for (int r = 0; ok && r < step->nrow; r++) row[r] = substitute(&p, p.row[r], p.full);
-    for (int i = 0; ok && i < step->tape.outputs.nout; i++)
+    for (int r = 0; ok && r < l->nrow; r++) row[r] = substitute(&p, p.row[r], p.full);
+    for (int i = 0; ok && i < l->tape.outputs.nout; i++)
         output[i] = substitute(&p, reported(&p, i), p.full);
-    for (int d = 0; ok && d < step->sym.assigned.n; d++)
-        output[step->tape.outputs.nout + d] = p.full[step->sym.y + step->ny + d];
-    for (int i = 0; ok && i < step->nx; i++) {
+    for (int d = 0; ok && d < l->sym.assigned.n; d++)
+        output[l->tape.outputs.nout + d] = p.full[l->sym.y + l->ny + d];
+    for (int i = 0; ok && i < l->nx; i++) {
         const perp__item *state = &m->item[PERP_STATE][i];
         initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, PERP__AT_POINT);
     }

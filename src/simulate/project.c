@@ -233,7 +233,7 @@ static perp_status project(projection *p, perp_diag *diag)
 perp_status perp_simulation_project(perp_simulation *sim, double *moved, perp_diag *diag)
 {
     if (!sim) return PERP_ERR_ARG;
-    projection p = {.nx = sim->step.nx};
+    projection p = {.nx = sim->step.layout->nx};
     perp_status status = perp__starts_create(&p.at, sim) ? project(&p, diag) : PERP_ERR_MEMORY;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, sim->model->source.name);
     for (int i = 0; i < p.nx && status == PERP_OK; i++) {
@@ -254,7 +254,7 @@ int perp_simulation_inspect_start(const perp_simulation *sim, perp_diag *diag)
     findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
     int broken = -1;
     if (perp__starts_create(&starts, sim)) {
-        perp__starts_evaluate(&starts, sim->step.ws + sim->step.sym.y);
+        perp__starts_evaluate(&starts, sim->step.ws + sim->step.layout->sym.y);
         broken = perp__starts_tell(&starts, 0, &findings);
         if (perp__source_lost(&findings)) broken = -1;
     }

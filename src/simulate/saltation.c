@@ -88,7 +88,7 @@ static int take_memory(perp__saltation *s)
     PERP_TAKE(a, s->x, n + 1);
     PERP_TAKE(a, s->var, (size_t)s->nv * np + 1);
     PERP_TAKE(a, s->row, 2 * nx * np + 1);
-    PERP_TAKE(a, s->choice, s->step->np + 1);
+    PERP_TAKE(a, s->choice, s->step->layout->np + 1);
     PERP_TAKE(a, s->touched, s->slopes->at->model->npair + 1);
     PERP_TAKE(a, s->jumped, np + 1);
     PERP_TAKE(a, s->opens, s->slopes->at->model->npair + 1);
@@ -107,12 +107,13 @@ static int reads_states_alone(const perp__collocation *a, int r)
 /* Symbols of a short step that move with time: its ends, then tables at both. */
 static int *list_given(const perp__step *s)
 {
-    int *given = malloc((2 + 2 * (size_t)s->table.n) * sizeof *given);
+    const perp__layout *l = s->layout;
+    int *given = malloc((2 + 2 * (size_t)l->table.n) * sizeof *given);
     if (!given) return NULL;
     given[0] = SYM_T, given[1] = SYM_T_PRE;
-    for (int k = 0; k < s->table.n; k++) {
-        given[2 + k] = s->sym.table + k;
-        given[2 + s->table.n + k] = s->sym.table_pre + k;
+    for (int k = 0; k < l->table.n; k++) {
+        given[2 + k] = l->sym.table + k;
+        given[2 + l->table.n + k] = l->sym.table_pre + k;
     }
     return given;
 }
@@ -126,7 +127,7 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
     perp__followed short_by = *by;
     short_by.tells_bounds =
         0; /* short steps are of Radau's methods, which see them by themselves */
-    short_by.given = given, short_by.ngiven = 2 + 2 * probe[0].table.n;
+    short_by.given = given, short_by.ngiven = 2 + 2 * probe[0].layout->table.n;
     if (s && given) {
         *s = (perp__saltation){.nparam = by->nparam,
                                .np = by->is_one ? 1 : by->nparam + by->nstate,
@@ -723,8 +724,9 @@ static void find_touched(perp__saltation *s)
     perp__collocation *a = s->slopes->at;
     const perp__step *step = &s->step[1];
     int is_first = s->is_start && s->ntouched < 0;
-    for (int v = 0; v < s->nv; v++) s->x[v] = step->ws[step->sym.y + step->sym.var_at[v]];
-    perp__collocation_stand(a, step->ws[SYM_T_PRE], step->ws + step->sym.pre, s->x);
+    for (int v = 0; v < s->nv; v++)
+        s->x[v] = step->ws[step->layout->sym.y + step->layout->sym.var_at[v]];
+    perp__collocation_stand(a, step->ws[SYM_T_PRE], step->ws + step->layout->sym.pre, s->x);
     if (is_first) s->ntouched = 0;
     for (int p = 0; p < a->model->npair; p++) {
         double guard = perp__collocation_side(a, 0, p, PERP__ROW_GUARD),
@@ -811,24 +813,24 @@ static int advance_short(perp__saltation *s, int k)
     perp__step *step = &s->step[k];
     size_t np = (size_t)s->np, states = (size_t)s->nx * np;
     double *given = perp__sensitivity_given(s->probe[k]);
-    for (int i = 0; i < 2 + 2 * step->table.n; i++) {
+    for (int i = 0; i < 2 + 2 * step->layout->table.n; i++) {
         double rate = 1, moved = 0;
         if (i >= 2) {
-            int table = (i - 2) % step->table.n;
-            moved = shift(s, table, step->ws[i - 2 < step->table.n ? SYM_T : SYM_T_PRE]);
-            rate =
-                perp__driven_slope(s->slopes->at->may.driven, step->model, step->table.input[table],
-                                   step->ws[SYM_T], &step->table.hint[table]);
+            int table = (i - 2) % step->layout->table.n;
+            moved = shift(s, table, step->ws[i - 2 < step->layout->table.n ? SYM_T : SYM_T_PRE]);
+            rate = perp__driven_slope(s->slopes->at->may.driven, step->model,
+                                      step->layout->table.input[table], step->ws[SYM_T],
+                                      &step->cache.hint[table]);
         }
         for (int j = 0; j < s->np; j++) given[i * s->np + j] = rate * s->dt[j] + moved;
     }
     if (states) memcpy(perp__sensitivity_states(s->probe[k]), s->dx, states * sizeof(double));
-    memcpy(s->choice, step->choice, (size_t)step->np);
+    memcpy(s->choice, step->state.choice, (size_t)step->layout->np);
     perp__sensitivity_revalue(s->probe[k]);
     perp__sensitivity_trust(s->probe[k]);
     perp__sensitivity_advance(s->probe[k]);
-    memcpy(step->choice, s->choice,
-           (size_t)step->np); /* the run goes on as if nothing had been asked */
+    memcpy(step->state.choice, s->choice,
+           (size_t)step->layout->np); /* the run goes on as if nothing had been asked */
     return perp__sensitivity_known(s->probe[k]);
 }
 
@@ -912,7 +914,7 @@ void perp__saltation_short(perp__saltation *s, int is_given)
         return;
     }
     const perp__step *step = s->step;
-    const double *x = step->ws + step->sym.y, *pre = step->ws + step->sym.pre;
+    const double *x = step->ws + step->layout->sym.y, *pre = step->ws + step->layout->sym.pre;
     double h = step->ws[SYM_H];
     size_t states = (size_t)s->nx * (size_t)s->np * sizeof(double);
     for (int j = 0; j < s->np && s->is_start && s->ntouched > 0; j++)

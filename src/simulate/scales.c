@@ -51,9 +51,9 @@ static int add_rate(rates *to, double complex a, int pair)
 static int add_rates(probe *of, int pair)
 {
     const perp__step *s = &of->sim->step;
-    int n = s->nx;
+    int n = s->layout->nx;
     const double *map = perp__sensitivity_of_sides(of->map);
-    if (!map) return !s->out_of_memory;
+    if (!map) return !s->cache.out_of_memory;
     double complex *A = malloc(((size_t)n * (size_t)n + (size_t)n + 1) * sizeof *A);
     if (!A) return 0;
     double complex *value = A + n * n;
@@ -75,22 +75,22 @@ static int add_rates(probe *of, int pair)
  * bounds. */
 static int is_contact(const perp__step *s, int p)
 {
-    const perp__pair *pair = &s->model->pair[s->pair[p].of];
-    return s->on[p] && !pair->two_sided && pair->side[0][0] && pair->side[1][0];
+    const perp__pair *pair = &s->model->pair[s->layout->pair[p].of];
+    return s->state.on[p] && !pair->two_sided && pair->side[0][0] && pair->side[1][0];
 }
 
 /* chosen: sides of the first step, those of the other probe or NULL. Returns 0: memory. */
 static int look(probe *of, const char *chosen)
 {
     perp__step *s = &of->sim->step;
-    if (chosen && s->np) memcpy(s->choice, chosen, (size_t)s->np);
+    if (chosen && s->layout->np) memcpy(s->state.choice, chosen, (size_t)s->layout->np);
     int ok = add_rates(of, -1);
-    for (int p = 0, n = 0; p < s->np && n < MOST_SIDES && ok; p++) {
+    for (int p = 0, n = 0; p < s->layout->np && n < MOST_SIDES && ok; p++) {
         if (!is_contact(s, p)) continue;
         n++;
-        s->choice[p] = !s->choice[p];
-        ok = add_rates(of, s->pair[p].of);
-        s->choice[p] = !s->choice[p];
+        s->state.choice[p] = !s->state.choice[p];
+        ok = add_rates(of, s->layout->pair[p].of);
+        s->state.choice[p] = !s->state.choice[p];
     }
     return ok;
 }
@@ -106,7 +106,7 @@ static perp_status begin(probe *of, const perp_model *model, const perp_simulati
     o.integrator = PERP_BACKWARD_EULER, o.accuracy = 0;
     perp_status status = perp_simulation_create(model, &o, &of->sim, &diag);
     perp__step *s = of->sim ? &of->sim->step : NULL;
-    if (status == PERP_OK && !s->A) *unknown = "its steps are too large";
+    if (status == PERP_OK && !s->cache.A) *unknown = "its steps are too large";
     if (status == PERP_OK && !*unknown) status = perp__run_next(of->sim, NULL, &diag);
     if (status != PERP_OK && status != PERP_ERR_MEMORY) {
         *unknown = "the first step has no solution";
@@ -114,8 +114,9 @@ static perp_status begin(probe *of, const perp_model *model, const perp_simulati
     }
     perp_diag_clear(&diag);
     if (status != PERP_OK || *unknown) return status;
-    for (int i = 0; i < s->nx; i++) state[i] = i;
-    of->map = perp__sensitivity_create(s, &(perp__followed){.nstate = s->nx, .state = state});
+    for (int i = 0; i < s->layout->nx; i++) state[i] = i;
+    of->map =
+        perp__sensitivity_create(s, &(perp__followed){.nstate = s->layout->nx, .state = state});
     return of->map ? PERP_OK : PERP_ERR_MEMORY;
 }
 
@@ -259,9 +260,10 @@ perp_status perp_time_scales_find(const perp_model *model, const perp_simulation
         status = begin(&of[k], model, &o, k ? step / SHORTER : step, &scales->unknown);
         if (status != PERP_OK || scales->unknown) break;
         const perp__step *first = &of[0].sim->step;
-        if (k && first->np && memcmp(first->on, of[k].sim->step.on, (size_t)first->np) != 0)
+        if (k && first->layout->np &&
+            memcmp(first->state.on, of[k].sim->step.state.on, (size_t)first->layout->np) != 0)
             scales->unknown = "its guards at the first step depend on the length of that";
-        if (!look(&of[k], k ? first->choice : NULL)) status = PERP_ERR_MEMORY;
+        if (!look(&of[k], k ? first->state.choice : NULL)) status = PERP_ERR_MEMORY;
         if (!of[k].known) scales->unknown = "the first step does not determine how it goes on";
     }
     for (int i = 0; i < of[0].found.n && status == PERP_OK && !scales->unknown; i++)

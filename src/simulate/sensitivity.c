@@ -56,7 +56,7 @@ struct perp__sensitivity {
 /* The first column of an unknown. */
 static int unknowns_of(const perp__sensitivity *x)
 {
-    return x->step->nx + x->nfollowed + x->ngiven;
+    return x->step->layout->nx + x->nfollowed + x->ngiven;
 }
 
 /* The nonzeros of formula e as roots of the tape, and their columns. */
@@ -117,7 +117,7 @@ static int *find_jumps(perp__graph *g, const perp_expr *formula, int n, int *cou
 static int add_jumps(perp__sensitivity *x, perp__graph *g, int *jump, const int *column_of,
                      perp__sparse_row *scratch, perp_expr **root, int *n, int *capacity)
 {
-    int found = x->njump, first = x->step->nrow + x->noutput + x->step->nx, ok = 1;
+    int found = x->njump, first = x->step->layout->nrow + x->noutput + x->step->layout->nx, ok = 1;
     x->njump = 0;
     for (int k = 0; ok && k < found; k++) {
         x->start[first + x->njump] = *n;
@@ -139,26 +139,29 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
                   const perp__guard_bounds *bounds)
 {
     const perp__step *s = x->step;
-    int nsymbol = perp__step_parameter(s, x->nparam), n = 0, capacity = 0;
-    int total = s->nrow + x->noutput + s->nx;
+    int nsymbol = perp__step_parameter(s->layout, x->nparam), n = 0, capacity = 0;
+    int total = s->layout->nrow + x->noutput + s->layout->nx;
     perp__sparse_row scratch = {0};
     perp_expr *root = NULL;
     int *column_of = malloc(((size_t)nsymbol + 1) * sizeof(int)), ok = column_of != NULL;
     for (int k = 0; ok && k < nsymbol; k++) column_of[k] = -1;
-    for (int i = 0; ok && i < s->nx; i++) column_of[s->sym.pre + i] = i;
-    for (int j = 0; ok && j < x->nfollowed; j++) column_of[perp__step_parameter(s, j)] = s->nx + j;
-    for (int k = 0; ok && k < x->ngiven; k++) column_of[x->given[k]] = s->nx + x->nfollowed + k;
+    for (int i = 0; ok && i < s->layout->nx; i++) column_of[s->layout->sym.pre + i] = i;
+    for (int j = 0; ok && j < x->nfollowed; j++)
+        column_of[perp__step_parameter(s->layout, j)] = s->layout->nx + j;
+    for (int k = 0; ok && k < x->ngiven; k++)
+        column_of[x->given[k]] = s->layout->nx + x->nfollowed + k;
     for (int r = 0; ok && r < total; r++) {
-        int is_output = r >= s->nrow && r < s->nrow + x->noutput;
-        for (int i = 0; i < s->ny; i++)
-            column_of[s->sym.y + i] = is_output ? unknowns_of(x) + i : -1;
+        int is_output = r >= s->layout->nrow && r < s->layout->nrow + x->noutput;
+        for (int i = 0; i < s->layout->ny; i++)
+            column_of[s->layout->sym.y + i] = is_output ? unknowns_of(x) + i : -1;
         x->start[r] = n;
         ok = add_row(x, g, formula[r], column_of, &scratch, &root, &n, &capacity);
     }
-    for (int i = 0; ok && i < s->ny; i++) column_of[s->sym.y + i] = unknowns_of(x) + i;
+    for (int i = 0; ok && i < s->layout->ny; i++)
+        column_of[s->layout->sym.y + i] = unknowns_of(x) + i;
     ok = ok && add_jumps(x, g, jump, column_of, &scratch, &root, &n, &capacity);
     total += x->njump;
-    for (int i = 0; ok && i < s->ny; i++) column_of[s->sym.y + i] = -1;
+    for (int i = 0; ok && i < s->layout->ny; i++) column_of[s->layout->sym.y + i] = -1;
     for (int k = 0; ok && k < x->nbound; k++) {
         x->start[total + k] = n;
         x->guard_of[k] = bounds->bound[k].guard;
@@ -179,7 +182,7 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
 /* Of guards nothing is known; of anything. */
 static void forget_guards(perp__sensitivity *x)
 {
-    for (int p = 0; p < x->step->np; p++) x->doubt[x->np + p] = 2;
+    for (int p = 0; p < x->step->layout->np; p++) x->doubt[x->np + p] = 2;
 }
 
 static void forget_kinks(perp__sensitivity *x)
@@ -193,9 +196,10 @@ static void forget_kinks(perp__sensitivity *x)
 static int allocate(perp__sensitivity *x, int is_one)
 {
     const perp__step *s = x->step;
-    size_t np = (size_t)x->np, nx = (size_t)s->nx, ny = (size_t)s->ny, nout = (size_t)x->noutput;
+    size_t np = (size_t)x->np, nx = (size_t)s->layout->nx, ny = (size_t)s->layout->ny,
+           nout = (size_t)x->noutput;
     size_t ngiven = (size_t)x->ngiven;
-    x->ncolumn = unknowns_of(x) + s->ny;
+    x->ncolumn = unknowns_of(x) + s->layout->ny;
     x->before = calloc((nx + ngiven + 2 * ny + nout) * np + ny + (np + 1) * (size_t)x->ncolumn + 1,
                        sizeof(double));
     if (!x->before) return 0;
@@ -205,17 +209,18 @@ static int allocate(perp__sensitivity *x, int is_one)
     x->output = x->next + ny * np;
     x->b = x->output + nout * np;
     x->move = x->b + ny;
-    x->doubt = calloc(2 * np + (size_t)s->np + 1, sizeof *x->doubt);
+    x->doubt = calloc(2 * np + (size_t)s->layout->np + 1, sizeof *x->doubt);
     x->since = calloc(2 * np + (size_t)x->njump + 1, sizeof *x->since);
     if (!x->doubt || !x->since) return 0;
-    x->row_doubt = x->doubt + np + s->np;
+    x->row_doubt = x->doubt + np + s->layout->np;
     x->since_jump = x->since + np, x->jump = x->since_jump + np;
     forget_kinks(x);
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
-    x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + (size_t)x->nfollowed + 1) * sizeof(double));
+    x->lu =
+        malloc(((s->cache.A ? ny * ny : 0) + 4 * ny + (size_t)x->nfollowed + 1) * sizeof(double));
     x->swap = malloc((ny + 1) * sizeof(int));
     if (!x->ws || !x->lu || !x->swap) return 0;
-    x->unit = x->lu + (s->A ? ny * ny : 0);
+    x->unit = x->lu + (s->cache.A ? ny * ny : 0);
     x->work = x->unit + 2 * ny;
     if (is_one) x->seed = x->work + 2 * ny;
     perp__tape_prepare(&x->tape, x->ws, 1);
@@ -226,7 +231,7 @@ static int allocate(perp__sensitivity *x, int is_one)
  * Returns 0 when memory is out. */
 static int list_symbols(perp__sensitivity *x, const perp__followed *by)
 {
-    const perp__varied *varied = &x->step->sym.varied;
+    const perp__varied *varied = &x->step->layout->sym.varied;
     int np = by->nparam, nstate = by->nstate;
     size_t n = (size_t)np + (size_t)varied->n + 2 * (size_t)nstate + (size_t)by->ngiven;
     x->param = malloc((n + (size_t)np + 2) * sizeof(int));
@@ -250,7 +255,7 @@ static int list_symbols(perp__sensitivity *x, const perp__followed *by)
 
 static void evaluate(perp__sensitivity *x)
 {
-    memcpy(x->ws, x->step->ws, (size_t)x->step->sym.n * sizeof(double));
+    memcpy(x->ws, x->step->ws, (size_t)x->step->layout->sym.n * sizeof(double));
     perp__tape_eval(&x->tape, x->ws);
 }
 
@@ -265,18 +270,20 @@ static void see_jumps(perp__sensitivity *x)
     const perp__step *s = x->step;
     double *ws = x->ws;
     if (x->njump == 0) return;
-    memcpy(ws, s->ws, (size_t)s->sym.n * sizeof(double));
+    memcpy(ws, s->ws, (size_t)s->layout->sym.n * sizeof(double));
     ws[SYM_T_PRE] = ws[SYM_T];
-    for (int i = 0; i < s->nx; i++) ws[s->sym.pre + i] = ws[s->sym.y + i];
-    for (int k = 0; k < s->table.n; k++) ws[s->sym.table_pre + k] = ws[s->sym.table + k];
+    for (int i = 0; i < s->layout->nx; i++) ws[s->layout->sym.pre + i] = ws[s->layout->sym.y + i];
+    for (int k = 0; k < s->layout->table.n; k++)
+        ws[s->layout->sym.table_pre + k] = ws[s->layout->sym.table + k];
     perp__tape_eval(&x->tape, ws);
     for (int k = 0; k < x->njump; k++) x->jump[k] = jump_now(x, k);
 }
 
 perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed *by)
 {
-    int noutput = s->tape.outputs.nout + s->sym.assigned.n;
-    size_t total = (size_t)s->nrow + (size_t)noutput + (size_t)s->nx;
+    const perp__layout *l = s->layout;
+    int noutput = l->tape.outputs.nout + l->sym.assigned.n;
+    size_t total = (size_t)l->nrow + (size_t)noutput + (size_t)l->nx;
     perp__graph graph = {0};
     perp__guard_bounds bounds = {0};
     perp__sensitivity *x = calloc(1, sizeof *x);
@@ -290,10 +297,10 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
                                  .ngiven = by->ngiven,
                                  .tells_bounds = by->tells_bounds};
         ok = list_symbols(x, by) &&
-             perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + s->nrow,
-                                 formula + s->nrow + noutput, by->tells_bounds ? &bounds : NULL);
+             perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + l->nrow,
+                                 formula + l->nrow + noutput, by->tells_bounds ? &bounds : NULL);
         x->nguard = bounds.nguard, x->nbound = bounds.n;
-        jump = ok ? find_jumps(&graph, formula, by->tells_bounds ? s->nrow + noutput : 0, &x->njump)
+        jump = ok ? find_jumps(&graph, formula, by->tells_bounds ? l->nrow + noutput : 0, &x->njump)
                   : NULL;
         x->start = malloc((total + (size_t)x->njump + 2 * (size_t)x->nbound + 1) * sizeof(int));
         x->is_curved = malloc((size_t)x->nbound + 1);
@@ -317,15 +324,16 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
 /* As the step has it, where it may change there. */
 static double value_of(const perp__step *s, int param)
 {
-    for (int k = 0; k < s->sym.varied.n; k++)
-        if (s->sym.varied.param[k] == param) return s->ws[perp__step_parameter(s, k)];
+    const perp__layout *l = s->layout;
+    for (int k = 0; k < l->sym.varied.n; k++)
+        if (l->sym.varied.param[k] == param) return s->ws[perp__step_parameter(s->layout, k)];
     return s->model->item[PERP_PARAM][param].value;
 }
 
 void perp__sensitivity_revalue(perp__sensitivity *x)
 {
     for (int j = 0; x && j < x->nparam; j++)
-        x->ws[perp__step_parameter(x->step, j)] = value_of(x->step, x->param[j]);
+        x->ws[perp__step_parameter(x->step->layout, j)] = value_of(x->step, x->param[j]);
 }
 
 void perp__sensitivity_set(perp__sensitivity *x, int state)
@@ -352,12 +360,12 @@ perp__followed perp__sensitivity_followed(const perp__sensitivity *x)
 
 void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
 {
-    size_t np = (size_t)x->np, nx = (size_t)x->step->nx, ny = (size_t)x->step->ny;
+    size_t np = (size_t)x->np, nx = (size_t)x->step->layout->nx, ny = (size_t)x->step->layout->ny;
     perp__pass_doubles(pass, x->before, nx * np);
     perp__pass_doubles(pass, x->now, ny * np);
     perp__pass_doubles(pass, x->output, (size_t)x->noutput * np);
     perp__pass_ints(pass, &x->known, 1, 0, 1);
-    perp__pass_ints(pass, x->doubt, 2 * np + (size_t)x->step->np, 0, 3);
+    perp__pass_ints(pass, x->doubt, 2 * np + (size_t)x->step->layout->np, 0, 3);
     perp__pass_doubles(pass, x->since, 2 * np + (size_t)x->njump); /* and what jumps */
     perp__pass_doubles(pass, &x->since_steps, 1);
     if (pass->mode == PERP__LOAD) perp__sensitivity_revalue(x);
@@ -388,7 +396,7 @@ static double *put_direction(perp__sensitivity *x, int j)
 {
     int np = x->np;
     double *to = x->move + (size_t)j * (size_t)x->ncolumn, *move = to;
-    for (int i = 0; i < x->step->nx; i++) *move++ = x->before[i * np + j];
+    for (int i = 0; i < x->step->layout->nx; i++) *move++ = x->before[i * np + j];
     for (int k = 0; k < x->nfollowed; k++) *move++ = x->seed ? x->seed[k] : k == j;
     for (int k = 0; k < x->ngiven; k++) *move++ = x->of_given[k * np + j];
     return to;
@@ -408,19 +416,19 @@ void perp__sensitivity_restart(perp__sensitivity *x)
     const perp__step *s = x->step;
     size_t np = (size_t)x->np;
     evaluate(x);
-    memset(x->before, 0, (size_t)s->nx * np * sizeof(double));
-    for (size_t i = 0; i < (size_t)s->ny * np; i++) x->now[i] = (double)NAN;
+    memset(x->before, 0, (size_t)s->layout->nx * np * sizeof(double));
+    for (size_t i = 0; i < (size_t)s->layout->ny * np; i++) x->now[i] = (double)NAN;
     for (size_t i = 0; i < (size_t)x->noutput * np; i++) x->output[i] = (double)NAN;
     for (int j = 0; j < x->np; j++) {
         const double *move = put_direction(x, j);
-        for (int i = 0; i < s->nx; i++) {
+        for (int i = 0; i < s->layout->nx; i++) {
             double *now = &x->now[i * x->np + j];
             if (j >= x->nfollowed)
                 *now = x->state[j - x->nfollowed] == i;
             else
                 *now = s->model->item[PERP_STATE][i].is_set
                            ? 0
-                           : along(x, s->nrow + x->noutput + i, move);
+                           : along(x, s->layout->nrow + x->noutput + i, move);
         }
     }
     x->known = 1;
@@ -430,32 +438,35 @@ void perp__sensitivity_restart(perp__sensitivity *x)
 
 static double row_value(const perp__step *s, int r)
 {
-    double sum = s->c[r];
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += s->value[k] * s->ws[s->sym.y + s->column[k]];
+    const perp__layout *l = s->layout;
+    double sum = s->cache.c[r];
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        sum += s->state.slopes.value[k] * s->ws[l->sym.y + l->column[k]];
     return sum;
 }
 
 static int mode_row(const perp__step *s, int condition)
 {
-    if (condition < s->nequation) return condition;
-    const perp__rows *pair = &s->pair[condition - s->nequation];
-    int p = condition - s->nequation;
-    return !s->on[p] ? pair->off : s->choice[p] ? pair->b : pair->a;
+    const perp__layout *l = s->layout;
+    if (condition < l->nequation) return condition;
+    const perp__rows *pair = &l->pair[condition - l->nequation];
+    int p = condition - l->nequation;
+    return !s->state.on[p] ? pair->off : s->state.choice[p] ? pair->b : pair->a;
 }
 
 /* Does the solution satisfy the rows of the mode? A solver may have left another side at zero than
  * it said. */
 static int mode_holds(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     double largest = 0;
-    for (int r = 0; r < s->nrow; r++) largest = fmax(largest, fabs(s->c[r]));
+    for (int r = 0; r < l->nrow; r++) largest = fmax(largest, fabs(s->cache.c[r]));
     double tol = 10 * s->tol * (1 + largest);
-    for (int p = 0; p < s->np; p++) {
-        if (!s->on[p] || fabs(row_value(s, mode_row(s, s->nequation + p))) <= tol) continue;
-        s->choice[p] = !s->choice[p];
+    for (int p = 0; p < l->np; p++) {
+        if (!s->state.on[p] || fabs(row_value(s, mode_row(s, l->nequation + p))) <= tol) continue;
+        s->state.choice[p] = !s->state.choice[p];
     }
-    for (int i = 0; i < s->ny; i++) {
+    for (int i = 0; i < l->ny; i++) {
         if (!(fabs(row_value(s, mode_row(s, i))) <= tol)) return 0;
     }
     return 1;
@@ -465,7 +476,7 @@ static int mode_holds(perp__step *s)
 static void multiply(const perp__step *s, const perp__mode *mode, const double *b, double *y,
                      int stride)
 {
-    int ny = s->ny;
+    int ny = s->layout->ny;
     for (int i = 0; i < ny; i++) y[i * stride] = 0;
     for (int k = 0; k < ny; k++) {
         const double *column = mode->S + (size_t)k * (size_t)ny;
@@ -477,7 +488,7 @@ static void multiply(const perp__step *s, const perp__mode *mode, const double *
 static void scale_mode(perp__sensitivity *x)
 {
     perp__step *s = x->step;
-    int ny = s->ny;
+    int ny = s->layout->ny;
     double *column = x->unit, *row = column + ny;
     for (int i = 0; i < 2 * ny; i++) column[i] = 1;
     for (int round = 0; round < 4; round++) {
@@ -485,12 +496,13 @@ static void scale_mode(perp__sensitivity *x)
         for (int i = 0; i < ny; i++) {
             double largest = 0;
             int r = mode_row(s, i);
-            for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-                largest = fmax(largest, fabs(s->value[k]) * column[s->column[k]]);
+            for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++)
+                largest =
+                    fmax(largest, fabs(s->state.slopes.value[k]) * column[s->layout->column[k]]);
             row[i] = largest > 0 ? ldexp(1, -ilogb(largest)) : 1;
-            for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-                double *most = &x->b[s->column[k]];
-                *most = fmax(*most, fabs(s->value[k]) * row[i]);
+            for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++) {
+                double *most = &x->b[s->layout->column[k]];
+                *most = fmax(*most, fabs(s->state.slopes.value[k]) * row[i]);
             }
         }
         for (int j = 0; j < ny; j++) column[j] = x->b[j] > 0 ? ldexp(1, -ilogb(x->b[j])) : 1;
@@ -502,16 +514,16 @@ static void scale_mode(perp__sensitivity *x)
 static int factor_mode(perp__sensitivity *x)
 {
     perp__step *s = x->step;
-    int ny = s->ny;
+    int ny = s->layout->ny;
     double *A = x->lu, *row = x->unit + ny;
-    if (!s->A) return 0;
+    if (!s->cache.A) return 0;
     scale_mode(x);
     memset(A, 0, (size_t)ny * (size_t)ny * sizeof(double));
     for (int i = 0; i < ny; i++) {
         int r = mode_row(s, i);
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-            int j = s->column[k];
-            A[(size_t)j * (size_t)ny + (size_t)i] = s->value[k] * row[i] * x->unit[j];
+        for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++) {
+            int j = s->layout->column[k];
+            A[(size_t)j * (size_t)ny + (size_t)i] = s->state.slopes.value[k] * row[i] * x->unit[j];
         }
     }
     double norm = perp__norm1(ny, A, ny);
@@ -521,7 +533,7 @@ static int factor_mode(perp__sensitivity *x)
 
 static void solve_factored(perp__sensitivity *x, int j)
 {
-    int ny = x->step->ny;
+    int ny = x->step->layout->ny;
     for (int i = 0; i < ny; i++) x->b[i] *= x->unit[ny + i];
     perp__lu_solve(ny, x->lu, ny, x->swap, x->b);
     for (int i = 0; i < ny; i++) x->next[i * x->np + j] = x->unit[i] * x->b[i];
@@ -531,12 +543,12 @@ static void solve_factored(perp__sensitivity *x, int j)
 static int solve_mode(perp__sensitivity *x)
 {
     perp__step *s = x->step;
-    int sparse = s->sparse && perp__sparse_factor_mode(s);
+    int sparse = s->cache.sparse && perp__sparse_factor_mode(s);
     const perp__mode *mode = sparse ? NULL : perp__step_mode(s);
     if (!sparse && !mode && !factor_mode(x)) return 0;
     for (int j = 0; j < x->np; j++) {
         const double *move = put_direction(x, j);
-        for (int i = 0; i < s->ny; i++) x->b[i] = -along(x, mode_row(s, i), move);
+        for (int i = 0; i < s->layout->ny; i++) x->b[i] = -along(x, mode_row(s, i), move);
         if (mode) {
             multiply(s, mode, x->b, x->next + j, x->np);
             continue;
@@ -546,7 +558,7 @@ static int solve_mode(perp__sensitivity *x)
             continue;
         }
         if (!perp__sparse_solve_rows(s, x->b, 1)) return 0;
-        for (int i = 0; i < s->ny; i++) x->next[i * x->np + j] = x->b[i];
+        for (int i = 0; i < s->layout->ny; i++) x->next[i * x->np + j] = x->b[i];
     }
     return 1;
 }
@@ -556,11 +568,11 @@ static int solve_mode(perp__sensitivity *x)
 static int look_back(perp__sensitivity *x, int *sparse, const perp__mode **mode)
 {
     perp__step *s = x->step;
-    if (!s->nonlinear && s->ws[SYM_H] != s->h) s->h = s->ws[SYM_H], perp__step_revalue(s);
+    if (!s->layout->nonlinear && s->ws[SYM_H] != s->h) s->h = s->ws[SYM_H], perp__step_revalue(s);
     evaluate(x);
     perp__step_linearise(s);
     if (!mode_holds(s)) return 0;
-    *sparse = s->sparse && perp__sparse_factor_mode(s);
+    *sparse = s->cache.sparse && perp__sparse_factor_mode(s);
     *mode = *sparse ? NULL : perp__step_mode(s);
     return *sparse || *mode || factor_mode(x);
 }
@@ -568,7 +580,7 @@ static int look_back(perp__sensitivity *x, int *sparse, const perp__mode **mode)
 /* x->b becomes the solution of the transposed matrix. */
 static int solve_back(perp__sensitivity *x, int sparse, const perp__mode *mode)
 {
-    int ny = x->step->ny;
+    int ny = x->step->layout->ny;
     double *b = x->b, *y = x->work;
     if (sparse) return perp__sparse_solve_columns(x->step, b);
     if (mode) {
@@ -598,38 +610,38 @@ static void add_formula(perp__sensitivity *x, int r, double by)
 static void add_weights(perp__sensitivity *x, const double *weight)
 {
     const perp__step *s = x->step;
-    int nout = x->noutput - s->sym.assigned.n;
-    for (int i = 0; i < s->nx; i++) x->b[i] += weight[1 + i];
-    weight += 1 + s->nx;
+    int nout = x->noutput - s->layout->sym.assigned.n;
+    for (int i = 0; i < s->layout->nx; i++) x->b[i] += weight[1 + i];
+    weight += 1 + s->layout->nx;
     for (int v = 0; v < s->model->nvar; v++) {
-        int at = s->sym.var_at[v];
-        if (at < s->ny)
+        int at = s->layout->sym.var_at[v];
+        if (at < s->layout->ny)
             x->b[at] += weight[v];
         else
-            add_formula(x, s->nrow + nout + at - s->ny, weight[v]);
+            add_formula(x, s->layout->nrow + nout + at - s->layout->ny, weight[v]);
     }
     weight += s->model->nvar;
-    for (int i = 0; i < nout; i++) add_formula(x, s->nrow + i, weight[i]);
-    for (int i = 0; i < s->ny; i++) x->b[i] += x->move[unknowns_of(x) + i];
+    for (int i = 0; i < nout; i++) add_formula(x, s->layout->nrow + i, weight[i]);
+    for (int i = 0; i < s->layout->ny; i++) x->b[i] += x->move[unknowns_of(x) + i];
 }
 
 int perp__sensitivity_back(perp__sensitivity *x, const double *weight, double *state, double *param,
                            double *given)
 {
     perp__step *s = x->step;
-    int sparse, nx = s->nx;
+    int sparse, nx = s->layout->nx;
     const perp__mode *mode;
     if (!look_back(x, &sparse, &mode)) return 0;
-    memset(x->b, 0, (size_t)s->ny * sizeof(double));
+    memset(x->b, 0, (size_t)s->layout->ny * sizeof(double));
     memset(x->move, 0, (size_t)x->ncolumn * sizeof(double));
     if (weight) add_weights(x, weight);
     for (int i = 0; i < nx; i++) x->b[i] += state[i];
     if (!solve_back(x, sparse, mode)) return 0;
-    for (int i = 0; i < s->ny; i++) add_formula(x, mode_row(s, i), -x->b[i]);
+    for (int i = 0; i < s->layout->ny; i++) add_formula(x, mode_row(s, i), -x->b[i]);
     if (nx) memcpy(state, x->move, (size_t)nx * sizeof(double));
     for (int k = 0; k < x->nfollowed; k++) param[k] += x->move[nx + k];
     for (int k = 0; k < x->ngiven; k++) given[k] = x->move[nx + x->nfollowed + k];
-    return perp__are_finite(s->ny, x->b);
+    return perp__are_finite(s->layout->ny, x->b);
 }
 
 void perp__sensitivity_back_row(perp__sensitivity *x, const double *weight, double *unknown,
@@ -637,13 +649,13 @@ void perp__sensitivity_back_row(perp__sensitivity *x, const double *weight, doub
 {
     const perp__step *s = x->step;
     evaluate(x);
-    memset(x->b, 0, (size_t)s->ny * sizeof(double));
+    memset(x->b, 0, (size_t)s->layout->ny * sizeof(double));
     memset(x->move, 0, (size_t)x->ncolumn * sizeof(double));
     add_weights(x, weight);
-    memcpy(unknown, x->b, (size_t)s->ny * sizeof(double));
-    if (s->nx) memcpy(before, x->move, (size_t)s->nx * sizeof(double));
-    for (int k = 0; k < x->nfollowed; k++) param[k] += x->move[s->nx + k];
-    for (int k = 0; k < x->ngiven; k++) given[k] = x->move[s->nx + x->nfollowed + k];
+    memcpy(unknown, x->b, (size_t)s->layout->ny * sizeof(double));
+    if (s->layout->nx) memcpy(before, x->move, (size_t)s->layout->nx * sizeof(double));
+    for (int k = 0; k < x->nfollowed; k++) param[k] += x->move[s->layout->nx + k];
+    for (int k = 0; k < x->ngiven; k++) given[k] = x->move[s->layout->nx + x->nfollowed + k];
 }
 
 double *perp__sensitivity_seed(perp__sensitivity *x)
@@ -657,10 +669,10 @@ static void report(perp__sensitivity *x)
     int np = x->np;
     for (int j = 0; j < np && x->noutput + x->njump > 0; j++) {
         double *move = x->move + (size_t)j * (size_t)x->ncolumn;
-        double *unknown = move + x->ncolumn - x->step->ny;
-        for (int i = 0; i < x->step->ny; i++) unknown[i] = x->now[i * np + j];
+        double *unknown = move + x->ncolumn - x->step->layout->ny;
+        for (int i = 0; i < x->step->layout->ny; i++) unknown[i] = x->now[i * np + j];
         for (int i = 0; i < x->noutput; i++)
-            x->output[i * np + j] = along(x, x->step->nrow + i, move);
+            x->output[i * np + j] = along(x, x->step->layout->nrow + i, move);
     }
 }
 
@@ -677,8 +689,8 @@ static int against(const perp__sensitivity *x, int r, int j)
     double moves = along(x, r, move), size = 0;
     for (int k = x->start[r]; k < x->start[r + 1]; k++)
         size += fabs(x->ws[x->tape.out[k]] * move[x->column[k]]);
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        double part = s->value[k] * x->now[s->column[k] * x->np + j];
+    for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++) {
+        double part = s->state.slopes.value[k] * x->now[s->layout->column[k] * x->np + j];
         moves += part, size += fabs(part);
     }
     return perp__against(moves, size);
@@ -688,10 +700,11 @@ static int against(const perp__sensitivity *x, int r, int j)
  * none. */
 static double data_of(const perp__step *s)
 {
-    const double *row = s->sizes.unit + s->ny;
-    double most = s->sizes.has_units ? 0 : (double)INFINITY;
-    for (int r = 0, n = s->sizes.has_units ? s->nrow : 0; r < n; r++) {
-        double x = fabs(s->c[r]) * row[r];
+    const perp__layout *l = s->layout;
+    const double *row = s->state.units.value + l->ny;
+    double most = s->state.units.are_known ? 0 : (double)INFINITY;
+    for (int r = 0, n = s->state.units.are_known ? l->nrow : 0; r < n; r++) {
+        double x = fabs(s->cache.c[r]) * row[r];
         if (x > most) most = x;
     }
     return most;
@@ -702,24 +715,25 @@ static double data_of(const perp__step *s)
  * data. */
 static int is_zero(perp__step *s, int r, double *data, int *has_sizes)
 {
+    const perp__layout *l = s->layout;
     enum { FAR = 1000 };
-    double terms = fabs(s->c[r]), units = 0, value = s->c[r];
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        double x = s->value[k] * s->ws[s->sym.y + s->column[k]];
+    double terms = fabs(s->cache.c[r]), units = 0, value = s->cache.c[r];
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+        double x = s->state.slopes.value[k] * s->ws[l->sym.y + l->column[k]];
         value += x, terms += fabs(x);
-        units += fabs(s->value[k]) * s->sizes.unit[s->column[k]];
+        units += fabs(s->state.slopes.value[k]) * s->state.units.value[l->column[k]];
     }
     if (fabs(value) <= s->tol * terms) return 1;
     if (*data < 0) *data = data_of(s);
     if (fabs(value) * FAR > *data * units) return 0;
     if (!*has_sizes) perp__step_size(s), *has_sizes = 1;
-    return perp__error_zero(perp__step_row_amount(s, r, s->ws + s->sym.y)) <= s->tol;
+    return perp__error_zero(perp__step_row_amount(s, r, s->ws + l->sym.y)) <= s->tol;
 }
 
 /* The row of comparison k; behind the last, the first root of what tells of bounds. */
 static int row_of_bound(const perp__sensitivity *x, int k)
 {
-    return x->step->nrow + x->noutput + x->step->nx + x->njump + k;
+    return x->step->layout->nrow + x->noutput + x->step->layout->nx + x->njump + k;
 }
 
 static double steepest(const perp__sensitivity *x, int r)
@@ -734,8 +748,8 @@ static double steepest(const perp__sensitivity *x, int r)
 static int is_flat(perp__sensitivity *x, int r)
 {
     const double little = 1e-6, nearby = 1e-3;
-    int nx = x->step->nx;
-    double here = steepest(x, r), *state = x->ws + x->step->sym.pre, most = 0;
+    int nx = x->step->layout->nx;
+    double here = steepest(x, r), *state = x->ws + x->step->layout->sym.pre, most = 0;
     for (int i = 0; i < nx; i++) most = fmax(most, fabs(state[i]));
     for (int i = 0; i < nx; i++)
         state[i] += nearby * (fabs(state[i]) + (most > 0 ? nearby * most : 1));
@@ -785,12 +799,14 @@ static void note_kinks(perp__sensitivity *x)
     perp__step *s = x->step;
     int has_sizes = 0;
     double data = -1;
-    for (int p = 0; p < s->np; p++) {
-        int *was = &x->doubt[x->np + p], other = s->choice[p] ? s->pair[p].a : s->pair[p].b;
-        if (s->model->kind == PERP_CONTINUOUS && *was + s->on[p] == 1 && isnan(x->since_steps))
+    for (int p = 0; p < s->layout->np; p++) {
+        int *was = &x->doubt[x->np + p],
+            other = s->state.choice[p] ? s->layout->pair[p].a : s->layout->pair[p].b;
+        if (s->model->kind == PERP_CONTINUOUS && *was + s->state.on[p] == 1 &&
+            isnan(x->since_steps))
             x->since_steps = s->ws[SYM_T];
-        *was = s->on[p];
-        if (!s->on[p] || !is_zero(s, other, &data, &has_sizes)) continue;
+        *was = s->state.on[p];
+        if (!s->state.on[p] || !is_zero(s, other, &data, &has_sizes)) continue;
         for (int j = 0; j < x->np; j++)
             perp__sensitivity_doubt(x, j, against(x, other, j), s->ws[SYM_T]);
     }
@@ -800,7 +816,7 @@ static void note_kinks(perp__sensitivity *x)
  * change of it makes the jump earlier or later. */
 static void note_jumps(perp__sensitivity *x)
 {
-    int first = x->step->nrow + x->noutput + x->step->nx;
+    int first = x->step->layout->nrow + x->noutput + x->step->layout->nx;
     for (int k = 0; k < x->njump; k++) {
         double was = x->jump[k], now = x->jump[k] = jump_now(x, k);
         if (isnan(was) || isnan(now) || now == was || x->step->model->kind == PERP_DISCRETE)
@@ -857,9 +873,9 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     perp__step *s = x->step;
     perp__sensitivity_next_row(x);
     if (!x->known) return;
-    memcpy(x->before, x->now, (size_t)s->nx * (size_t)x->np * sizeof(double));
+    memcpy(x->before, x->now, (size_t)s->layout->nx * (size_t)x->np * sizeof(double));
     evaluate(x);
-    if (s->nonlinear) perp__step_linearise(s);
+    if (s->layout->nonlinear) perp__step_linearise(s);
     x->known = mode_holds(s) && solve_mode(x);
     if (!x->known) return;
     double *now = x->next;
@@ -873,11 +889,11 @@ void perp__sensitivity_advance(perp__sensitivity *x)
 
 const double *perp__sensitivity_of_sides(perp__sensitivity *x)
 {
-    size_t n = (size_t)x->step->nx;
+    size_t n = (size_t)x->step->layout->nx;
     memset(x->before, 0, n * n * sizeof(double));
     for (size_t i = 0; i < n; i++) x->before[i * n + i] = 1;
     evaluate(x);
-    if (x->step->nonlinear) perp__step_linearise(x->step);
+    if (x->step->layout->nonlinear) perp__step_linearise(x->step);
     return solve_mode(x) ? x->next : NULL;
 }
 
@@ -895,14 +911,16 @@ void perp__sensitivity_put(perp__sensitivity *x, const double *before, const dou
                            const double *var)
 {
     const perp__step *s = x->step;
-    size_t np = (size_t)x->np, states = (size_t)s->nx * np;
+    size_t np = (size_t)x->np, states = (size_t)s->layout->nx * np;
     forget_guards(x);
     if (states) memcpy(x->before, before, states * sizeof(double));
     if (states) memcpy(x->now, state, states * sizeof(double));
-    for (size_t i = states; i < (size_t)s->ny * np; i++) x->now[i] = 0; /* splits: nobody reads */
+    for (size_t i = states; i < (size_t)s->layout->ny * np; i++)
+        x->now[i] = 0; /* splits: nobody reads */
     for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) {
-        int at = s->sym.var_at[v];
-        if (at < s->ny) memcpy(x->now + (size_t)at * np, var + (size_t)v * np, np * sizeof(double));
+        int at = s->layout->sym.var_at[v];
+        if (at < s->layout->ny)
+            memcpy(x->now + (size_t)at * np, var + (size_t)v * np, np * sizeof(double));
     }
     evaluate(x);
     for (int j = 0; j < x->np; j++) put_direction(x, j);
@@ -914,7 +932,8 @@ void perp__sensitivity_here(perp__sensitivity *x)
 {
     evaluate(x);
     for (int j = 0; j < x->np; j++) put_direction(x, j);
-    for (int i = x->step->nx * x->np; i < x->step->ny * x->np; i++) x->now[i] = (double)NAN;
+    for (int i = x->step->layout->nx * x->np; i < x->step->layout->ny * x->np; i++)
+        x->now[i] = (double)NAN;
     report(x);
 }
 
@@ -922,11 +941,12 @@ void perp__sensitivity_vars(const perp__sensitivity *x, double *var)
 {
     const perp__step *s = x->step;
     size_t np = (size_t)x->np;
-    int nout = x->noutput - s->sym.assigned.n;
+    int nout = x->noutput - s->layout->sym.assigned.n;
     for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) {
-        int at = s->sym.var_at[v];
-        const double *from =
-            at < s->ny ? x->now + (size_t)at * np : x->output + (size_t)(nout + at - s->ny) * np;
+        int at = s->layout->sym.var_at[v];
+        const double *from = at < s->layout->ny
+                                 ? x->now + (size_t)at * np
+                                 : x->output + (size_t)(nout + at - s->layout->ny) * np;
         memcpy(var + (size_t)v * np, from, np * sizeof(double));
     }
 }
@@ -949,15 +969,16 @@ void perp__sensitivity_lose(perp__sensitivity *x)
 int perp__sensitivity_get(const perp__sensitivity *x, double *derivative, int ncolumn)
 {
     const perp__step *s = x->step;
-    int np = x->np, nout = x->noutput - s->sym.assigned.n;
+    int np = x->np, nout = x->noutput - s->layout->sym.assigned.n;
     for (int k = 0; k < np; k++) {
         int j = x->place[k];
         double *d = derivative + (size_t)k * (size_t)ncolumn;
         *d++ = 0; /* time */
-        for (int i = 0; i < s->nx; i++) *d++ = x->now[i * np + j];
+        for (int i = 0; i < s->layout->nx; i++) *d++ = x->now[i * np + j];
         for (int v = 0; v < s->model->nvar; v++) {
-            int at = s->sym.var_at[v];
-            *d++ = at < s->ny ? x->now[at * np + j] : x->output[(nout + at - s->ny) * np + j];
+            int at = s->layout->sym.var_at[v];
+            *d++ = at < s->layout->ny ? x->now[at * np + j]
+                                      : x->output[(nout + at - s->layout->ny) * np + j];
         }
         for (int i = 0; i < nout; i++) *d++ = x->output[i * np + j];
         *d = (double)NAN; /* residual */

@@ -64,26 +64,28 @@ static int take(basis *b, const double *row, int owner)
 
 static const double *row_of(const perp__step *s, int element)
 {
-    const perp__rows *pair = &s->pair[element / 2];
-    return s->A + (size_t)(element % 2 ? pair->b : pair->a) * (size_t)s->ny;
+    const perp__layout *l = s->layout;
+    const perp__rows *pair = &l->pair[element / 2];
+    return s->cache.A + (size_t)(element % 2 ? pair->b : pair->a) * (size_t)l->ny;
 }
 
 /* Equations, switched-off pairs and the sides chosen so far; side -1 is none. The first dependent
  * fixed row in *bad. */
 static int rebuild(basis *b, const perp__step *s, const char *on, const char *side, int *bad)
 {
+    const perp__layout *l = s->layout;
     b->count = 0;
     *bad = -1;
-    for (int i = 0; i < s->nequation; i++) {
-        int dependent = !take(b, s->A + (size_t)i * (size_t)s->ny, -1);
-        s->newton.dependent[i] = (char)dependent;
-        if (dependent && !s->nonlinear && *bad < 0) *bad = i;
+    for (int i = 0; i < l->nequation; i++) {
+        int dependent = !take(b, s->cache.A + (size_t)i * (size_t)l->ny, -1);
+        s->cache.newton.dependent[i] = (char)dependent;
+        if (dependent && !l->nonlinear && *bad < 0) *bad = i;
     }
-    for (int p = 0; p < s->np; p++) {
-        if (!on[p] && !take(b, s->A + (size_t)s->pair[p].off * (size_t)s->ny, -1) && *bad < 0)
-            *bad = s->pair[p].off;
+    for (int p = 0; p < l->np; p++) {
+        if (!on[p] && !take(b, s->cache.A + (size_t)l->pair[p].off * (size_t)l->ny, -1) && *bad < 0)
+            *bad = l->pair[p].off;
     }
-    for (int p = 0; p < s->np; p++) {
+    for (int p = 0; p < l->np; p++) {
         if (on[p] && side[p] >= 0) take(b, row_of(s, 2 * p + side[p]), 2 * p + side[p]);
     }
     return *bad < 0;
@@ -92,7 +94,7 @@ static int rebuild(basis *b, const perp__step *s, const char *on, const char *si
 /* A shortest exchange that places one more pair. Elements 2p + side; from[] holds the path back. */
 static int augment(basis *b, const perp__step *s, const char *on, char *side, int *queue, int *from)
 {
-    int elements = 2 * s->np, head = 0, tail = 0;
+    int elements = 2 * s->layout->np, head = 0, tail = 0;
     for (int e = 0; e < elements; e++) from[e] = -2;
     for (int e = 0; e < elements; e++) { /* sources: independent of all that is chosen */
         if (!on[e / 2] || side[e / 2] == e % 2) continue;
@@ -135,17 +137,18 @@ size_t perp__sides_ints(int ny, int np)
  * nothing else determines keeps its value. */
 static void freeze_dependent_rows(const perp__step *s, const basis *b)
 {
-    char *taken = s->newton.dependent + s->nequation;
+    const perp__layout *l = s->layout;
+    char *taken = s->cache.newton.dependent + l->nequation;
     int column = 0;
-    memset(taken, 0, (size_t)s->ny);
+    memset(taken, 0, (size_t)l->ny);
     for (int k = 0; k < b->count; k++) taken[b->pivot[k]] = 1;
-    for (int i = 0; i < s->nequation; i++) {
-        if (!s->newton.dependent[i]) continue;
+    for (int i = 0; i < l->nequation; i++) {
+        if (!s->cache.newton.dependent[i]) continue;
         while (taken[column]) column++;
-        double *row = s->A + (size_t)i * (size_t)s->ny;
-        memset(row, 0, (size_t)s->ny * sizeof(double));
+        double *row = s->cache.A + (size_t)i * (size_t)l->ny;
+        memset(row, 0, (size_t)l->ny * sizeof(double));
         row[column] = 1;
-        s->c[i] = -s->ws[s->sym.y + column];
+        s->cache.c[i] = -s->ws[l->sym.y + column];
         taken[column++] = 1;
     }
 }
@@ -154,31 +157,32 @@ static void freeze_dependent_rows(const perp__step *s, const basis *b)
  * then do not depend on the units of the model. */
 static void begin_units(const perp__step *s, double *unit, double *row, int *queue)
 {
-    for (int j = 0; j < s->ny; j++) unit[j] = (double)NAN;
-    for (int r = 0; r < s->nrow; r++) row[r] = (double)NAN;
-    for (int root = 0; root < s->ny; root++) {
+    const perp__layout *l = s->layout;
+    for (int j = 0; j < l->ny; j++) unit[j] = (double)NAN;
+    for (int r = 0; r < l->nrow; r++) row[r] = (double)NAN;
+    for (int root = 0; root < l->ny; root++) {
         int n = 0;
         if (!isnan(unit[root])) continue;
         unit[root] = 0;
         queue[n++] = root;
         for (int i = 0; i < n; i++) {
-            for (int at = s->marks.stands_start[queue[i]]; at < s->marks.stands_start[queue[i] + 1];
+            for (int at = l->marks.stands_start[queue[i]]; at < l->marks.stands_start[queue[i] + 1];
                  at++) {
-                int r = s->marks.stands_in[at], e;
-                for (int k = s->row_start[r]; k < s->row_start[r + 1] && isnan(row[r]); k++)
-                    if (s->column[k] == queue[i] && s->value[k] != 0)
-                        frexp(s->value[k], &e), row[r] = -(e + unit[queue[i]]);
-                for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-                    int j = s->column[k];
-                    if (isnan(row[r]) || !isnan(unit[j]) || s->value[k] == 0) continue;
-                    frexp(s->value[k], &e);
+                int r = l->marks.stands_in[at], e;
+                for (int k = l->row_start[r]; k < l->row_start[r + 1] && isnan(row[r]); k++)
+                    if (l->column[k] == queue[i] && s->state.slopes.value[k] != 0)
+                        frexp(s->state.slopes.value[k], &e), row[r] = -(e + unit[queue[i]]);
+                for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+                    int j = l->column[k];
+                    if (isnan(row[r]) || !isnan(unit[j]) || s->state.slopes.value[k] == 0) continue;
+                    frexp(s->state.slopes.value[k], &e);
                     unit[j] = -(e + row[r]);
                     queue[n++] = j;
                 }
             }
         }
     }
-    for (int r = 0; r < s->nrow; r++)
+    for (int r = 0; r < l->nrow; r++)
         if (isnan(row[r])) row[r] = 0;
 }
 
@@ -186,85 +190,90 @@ static void begin_units(const perp__step *s, double *unit, double *row, int *que
  * are near 1: means of exponents, taken in turn (Curtis and Reid 1972). */
 static void find_units(const perp__step *s, double *unit, double *row, int *first)
 {
+    const perp__layout *l = s->layout;
     enum { SWEEPS = 10 };
-    double *count = row + s->nrow;
-    int *first_row = first + s->ny;
+    double *count = row + l->nrow;
+    int *first_row = first + l->ny;
     begin_units(s, unit, row, first);
-    for (int j = 0; j < s->ny; j++) first[j] = (int)unit[j], unit[j] = 0;
-    for (int r = 0; r < s->nrow; r++) first_row[r] = (int)row[r];
+    for (int j = 0; j < l->ny; j++) first[j] = (int)unit[j], unit[j] = 0;
+    for (int r = 0; r < l->nrow; r++) first_row[r] = (int)row[r];
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        for (int r = 0; r < s->nrow; r++) {
-            int begin = s->row_start[r], end = s->row_start[r + 1], n = 0, e;
+        for (int r = 0; r < l->nrow; r++) {
+            int begin = l->row_start[r], end = l->row_start[r + 1], n = 0, e;
             row[r] = 0;
             for (int k = begin; k < end; k++) {
-                int j = s->column[k];
-                if (s->value[k] == 0) continue;
-                frexp(s->value[k], &e);
+                int j = l->column[k];
+                if (s->state.slopes.value[k] == 0) continue;
+                frexp(s->state.slopes.value[k], &e);
                 row[r] -= e + first[j] + first_row[r] + unit[j];
                 n++;
             }
             if (n > 0) row[r] /= n;
         }
-        for (int j = 0; j < s->ny; j++) unit[j] = count[j] = 0;
-        for (int r = 0; r < s->nrow; r++) {
-            for (int k = s->row_start[r], e; k < s->row_start[r + 1]; k++) {
-                int j = s->column[k];
-                if (s->value[k] == 0) continue;
-                frexp(s->value[k], &e);
+        for (int j = 0; j < l->ny; j++) unit[j] = count[j] = 0;
+        for (int r = 0; r < l->nrow; r++) {
+            for (int k = l->row_start[r], e; k < l->row_start[r + 1]; k++) {
+                int j = l->column[k];
+                if (s->state.slopes.value[k] == 0) continue;
+                frexp(s->state.slopes.value[k], &e);
                 unit[j] -= e + first[j] + first_row[r] + row[r];
                 count[j]++;
             }
         }
-        for (int j = 0; j < s->ny; j++)
+        for (int j = 0; j < l->ny; j++)
             if (count[j] > 0) unit[j] /= count[j];
     }
-    for (int j = 0; j < s->ny; j++) unit[j] = ldexp(1, first[j] + (int)lround(unit[j]));
-    for (int r = 0; r < s->nrow; r++) row[r] = ldexp(1, first_row[r] + (int)lround(row[r]));
+    for (int j = 0; j < l->ny; j++) unit[j] = ldexp(1, first[j] + (int)lround(unit[j]));
+    for (int r = 0; r < l->nrow; r++) row[r] = ldexp(1, first_row[r] + (int)lround(row[r]));
 }
 
 /* The same by the largest entry of each row and column (Ruiz 2001): a mean is led astray by an
  * entry that passes through 0. */
 void perp__step_units_by_largest(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     enum { SWEEPS = 20 };
-    double *unit = s->sizes.unit, *row = unit + s->ny, *largest = row + s->nrow;
-    for (int i = 0; i < s->ny + s->nrow; i++) unit[i] = 1;
+    double *unit = s->state.units.value, *row = unit + l->ny, *largest = row + l->nrow;
+    for (int i = 0; i < l->ny + l->nrow; i++) unit[i] = 1;
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        memset(largest, 0, (size_t)s->ny * sizeof(double));
-        for (int r = 0; r < s->nrow; r++) {
+        memset(largest, 0, (size_t)l->ny * sizeof(double));
+        for (int r = 0; r < l->nrow; r++) {
             double most = 0;
-            for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-                double x = fabs(s->value[k]) * unit[s->column[k]] * row[r];
+            for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+                double x = fabs(s->state.slopes.value[k]) * unit[l->column[k]] * row[r];
                 most = fmax(most, x);
-                largest[s->column[k]] = fmax(largest[s->column[k]], x);
+                largest[l->column[k]] = fmax(largest[l->column[k]], x);
             }
             if (most > 0 && isfinite(most)) row[r] /= sqrt(most);
         }
-        for (int j = 0; j < s->ny; j++)
+        for (int j = 0; j < l->ny; j++)
             if (largest[j] > 0 && isfinite(largest[j])) unit[j] /= sqrt(largest[j]);
     }
-    for (int i = 0; i < s->ny + s->nrow; i++) unit[i] = ldexp(1, (int)lround(log2(unit[i])));
-    s->sizes.has_units = 1;
+    for (int i = 0; i < l->ny + l->nrow; i++) unit[i] = ldexp(1, (int)lround(log2(unit[i])));
+    s->state.units.are_known = 1;
 }
 
 const double *perp__step_units(perp__step *s)
 {
-    if (!s->sizes.has_units) find_units(s, s->sizes.unit, s->sizes.unit + s->ny, s->sizes.in_mode);
-    s->sizes.has_units = 1;
-    return s->sizes.unit;
+    if (!s->state.units.are_known)
+        find_units(s, s->state.units.value, s->state.units.value + s->layout->ny,
+                   s->cache.sizes.in_mode);
+    s->state.units.are_known = 1;
+    return s->state.units.value;
 }
 
 const double *perp__step_row_units(perp__step *s)
 {
-    return perp__step_units(s) + s->ny;
+    return perp__step_units(s) + s->layout->ny;
 }
 
 int perp__choose_sides(perp__step *s, const char *on, char *side, char *bad, int *bad_row,
                        double *work, int *iwork)
 {
-    size_t n = (size_t)s->ny;
-    int *queue = iwork + 2 * n, *from = queue + 2 * s->np, missing = 0;
-    basis b = {.n = s->ny,
+    const perp__layout *l = s->layout;
+    size_t n = (size_t)l->ny;
+    int *queue = iwork + 2 * n, *from = queue + 2 * l->np, missing = 0;
+    basis b = {.n = l->ny,
                .row = work,
                .combo = work + n * n,
                .x = work + 2 * n * n,
@@ -273,24 +282,24 @@ int perp__choose_sides(perp__step *s, const char *on, char *side, char *bad, int
                .owner = iwork + n,
                .unit = perp__step_units(s)};
     memset(b.combo, 0, n * n * sizeof(double));
-    memset(side, -1, (size_t)s->np);
-    memset(bad, 0, (size_t)s->np);
+    memset(side, -1, (size_t)l->np);
+    memset(bad, 0, (size_t)l->np);
     if (!rebuild(&b, s, on, side, bad_row)) return 0;
     for (int pass = 0; pass < 2; pass++) {
-        for (int p = 0; p < s->np; p++) {
+        for (int p = 0; p < l->np; p++) {
             if (on[p] && side[p] < 0 && take(&b, row_of(s, 2 * p + pass), 2 * p + pass))
                 side[p] = (char)pass;
         }
     }
-    for (int p = 0; p < s->np; p++) missing += on[p] && side[p] < 0;
+    for (int p = 0; p < l->np; p++) missing += on[p] && side[p] < 0;
     while (missing > 0) {
         int ignored;
         rebuild(&b, s, on, side, &ignored);
         if (!augment(&b, s, on, side, queue, from)) break;
         missing--;
     }
-    for (int p = 0; p < s->np; p++) bad[p] = (char)(on[p] && side[p] < 0);
-    if (missing == 0 && b.count < s->ny) {
+    for (int p = 0; p < l->np; p++) bad[p] = (char)(on[p] && side[p] < 0);
+    if (missing == 0 && b.count < l->ny) {
         int ignored;
         rebuild(&b, s, on, side, &ignored);
         freeze_dependent_rows(s, &b);

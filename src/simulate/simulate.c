@@ -297,8 +297,8 @@ double perp__driven_slope(const perp__driven *driven, const perp_model *m, int i
 int perp__run_follows(const perp_simulation *sim)
 {
     int follows = 0;
-    for (int k = 0; k < sim->step.table.n; k++)
-        follows |= sim->step.table.formula[k] >= 0 && isnan(sim->driven.held[k]);
+    for (int k = 0; k < sim->step.layout->table.n; k++)
+        follows |= sim->step.layout->table.formula[k] >= 0 && isnan(sim->driven.held[k]);
     return follows;
 }
 
@@ -306,19 +306,19 @@ int perp__run_follows(const perp_simulation *sim)
 static void put_inputs(perp_simulation *sim, double t0, double t1)
 {
     perp__step *s = &sim->step;
-    double *before = s->ws + s->sym.table_pre, *now = s->ws + s->sym.table;
-    if (perp__run_follows(sim)) perp__tape_eval(&s->table.tape, s->ws);
-    for (int k = 0; k < s->table.n; k++) {
-        const perp__table *table = &sim->model->item[PERP_INPUT][s->table.input[k]].table;
-        const int *formula = s->table.tape.out + s->table.formula[k];
+    double *before = s->ws + s->layout->sym.table_pre, *now = s->ws + s->layout->sym.table;
+    if (perp__run_follows(sim)) perp__tape_eval(&s->layout->table.tape, s->ws);
+    for (int k = 0; k < s->layout->table.n; k++) {
+        const perp__table *table = &sim->model->item[PERP_INPUT][s->layout->table.input[k]].table;
+        const int *formula = s->layout->table.tape.out + s->layout->table.formula[k];
         if (!isnan(sim->driven.held[k])) {
             before[k] = held_at(&sim->driven, k, t0);
             now[k] = held_at(&sim->driven, k, t1);
-        } else if (s->table.formula[k] >= 0) {
+        } else if (s->layout->table.formula[k] >= 0) {
             now[k] = s->ws[formula[0]], before[k] = s->ws[formula[1]];
         } else if (table->n > 0) {
-            before[k] = perp__table_value(table, t0, &s->table.hint[k]);
-            now[k] = perp__table_value(table, t1, &s->table.hint[k]);
+            before[k] = perp__table_value(table, t0, &s->cache.hint[k]);
+            now[k] = perp__table_value(table, t1, &s->cache.hint[k]);
         } else {
             before[k] = now[k] = (double)NAN;
         }
@@ -329,19 +329,19 @@ static void put_inputs(perp_simulation *sim, double t0, double t1)
 static void note_move(perp_simulation *sim, double h)
 {
     perp__step *s = &sim->step;
-    const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
-    if (!s->nonlinear || s->np > 0) return; /* nothing is guessed */
+    const double *y = s->ws + s->layout->sym.y, *pre = s->ws + s->layout->sym.pre;
+    if (!s->layout->nonlinear || s->layout->np > 0) return; /* nothing is guessed */
     int is_like = s->ws[SYM_H] == h && !sim->is_moved;
-    int moves = is_like && sim->done > 0 ? s->newton.moves + (s->newton.moves < PERP__MOVES) : 0;
-    for (int j = 0; j < s->nx; j++) {
+    int moves = is_like && sim->done > 0 ? s->state.moves + (s->state.moves < PERP__MOVES) : 0;
+    for (int j = 0; j < s->layout->nx; j++) {
         double difference = moves > 0 && isfinite(pre[j]) ? y[j] - pre[j] : 0;
         for (int k = 0; k < PERP__MOVES; k++) {
-            double *move = &s->newton.move[k * s->nx + j], before = *move;
+            double *move = &s->state.move[k * s->layout->nx + j], before = *move;
             *move = k < moves ? difference : 0;
             difference -= before;
         }
     }
-    s->newton.moves = moves;
+    s->state.moves = moves;
 }
 
 void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
@@ -349,23 +349,23 @@ void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
     perp__step *s = &sim->step;
     double *ws = s->ws;
     note_move(sim, h);
-    memcpy(ws + s->sym.pre, ws + s->sym.y, (size_t)s->nx * sizeof(double));
+    memcpy(ws + s->layout->sym.pre, ws + s->layout->sym.y, (size_t)s->layout->nx * sizeof(double));
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;
-    if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
+    if (!s->layout->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
     ws[SYM_H] = h;
-    ws[SYM_THETA] = s->gaps.closed ? 1 : s->scheme.theta;
-    if (s->table.n) put_inputs(sim, t0, t1);
+    ws[SYM_THETA] = s->state.are_closed ? 1 : s->layout->scheme.theta;
+    if (s->layout->table.n) put_inputs(sim, t0, t1);
 }
 
 void perp__run_set_initial(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
-    for (int i = 1; i < s->sym.n; i++) s->ws[i] = NAN;
+    for (int i = 1; i < s->layout->sym.n; i++) s->ws[i] = NAN;
     s->ws[0] = sim->start;
-    for (int i = 0; i < s->nx; i++) s->ws[s->sym.y + i] = sim->initial[i];
-    if (s->table.n) put_inputs(sim, sim->start, sim->start);
-    for (int k = 0; k < s->table.n; k++) s->ws[s->sym.table_pre + k] = NAN;
+    for (int i = 0; i < s->layout->nx; i++) s->ws[s->layout->sym.y + i] = sim->initial[i];
+    if (s->layout->table.n) put_inputs(sim, sim->start, sim->start);
+    for (int k = 0; k < s->layout->table.n; k++) s->ws[s->layout->sym.table_pre + k] = NAN;
 }
 
 void perp__run_restart(perp_simulation *sim, double from, long steps)
@@ -384,7 +384,8 @@ void perp__run_restart(perp_simulation *sim, double from, long steps)
 
 void perp__simulation_restart(perp_simulation *sim, double from, long steps)
 {
-    for (int i = 0; i < sim->step.nx; i++) sim->initial[i] = sim->model->item[PERP_STATE][i].value;
+    for (int i = 0; i < sim->step.layout->nx; i++)
+        sim->initial[i] = sim->model->item[PERP_STATE][i].value;
     sim->options.from = from;
     perp__run_restart(sim, from, steps);
 }
@@ -403,15 +404,15 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     perp__step *s = &sim->step;
     const perp_model *m = sim->model;
     int bad_row;
-    if (sim->nstep == 0 || s->nonlinear || !s->A || perp__run_open_input(sim) >= 0)
+    if (sim->nstep == 0 || s->layout->nonlinear || !s->cache.A || perp__run_open_input(sim) >= 0)
         return PERP_OK; /* the steps will tell */
     perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
     perp__elimination *e = perp__step_prepare(s, 0, &bad_row);
     perp__run_set_initial(sim);
     if (e) return PERP_OK;
-    if (s->out_of_memory) return PERP_ERR_MEMORY;
-    if (bad_row >= 0 && bad_row < s->nown) {
-        perp_statement q = perp_model_equation(m, s->marks.equation[bad_row]);
+    if (s->cache.out_of_memory) return PERP_ERR_MEMORY;
+    if (bad_row >= 0 && bad_row < s->layout->nown) {
+        perp_statement q = perp_model_equation(m, s->layout->marks.equation[bad_row]);
         perp__refuse(diag, PERP_ERR_MODEL, (perp__place){q.file, q.line, q.column},
                      "this equation depends on the others, so a step is not determined: %s\n",
                      q.text);
@@ -420,9 +421,10 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
                      "a step is singular: the equations and one side of each pair do not "
                      "determine the unknowns. These pairs cannot be placed:\n");
         int last = -1;
-        for (int p = 0; p < s->np; p++) {
-            int listed = s->newton.bad[p] || s->pair[p].off == bad_row;
-            if (listed && s->pair[p].of != last) say_pair(m, last = s->pair[p].of, diag);
+        for (int p = 0; p < s->layout->np; p++) {
+            int listed = s->cache.newton.bad[p] || s->layout->pair[p].off == bad_row;
+            if (listed && s->layout->pair[p].of != last)
+                say_pair(m, last = s->layout->pair[p].of, diag);
         }
     }
     return PERP_ERR_MODEL;
@@ -455,16 +457,17 @@ int perp__run_name_columns(perp_simulation *sim)
 perp_status perp__run_allocate(perp_simulation *sim)
 {
     const perp__step *s = &sim->step;
-    size_t nt = (size_t)s->table.n;
-    sim->before = malloc(2 * (size_t)s->sym.n * sizeof(double));
-    sim->initial = malloc(((size_t)s->nx + (size_t)s->sym.varied.n + 1) * sizeof(double));
+    size_t nt = (size_t)s->layout->table.n;
+    sim->before = malloc(2 * (size_t)s->layout->sym.n * sizeof(double));
+    sim->initial =
+        malloc(((size_t)s->layout->nx + (size_t)s->layout->sym.varied.n + 1) * sizeof(double));
     sim->driven.held = malloc((2 * nt + 1) * sizeof(double));
     if (!sim->before || !sim->initial || !sim->driven.held) return PERP_ERR_MEMORY;
-    sim->beginning = sim->before + s->sym.n;
+    sim->beginning = sim->before + s->layout->sym.n;
     sim->driven.from = sim->driven.held + nt;
-    for (int k = 0; k < s->table.n; k++) {
+    for (int k = 0; k < s->layout->table.n; k++) {
         sim->driven.held[k] = sim->driven.from[k] = (double)NAN;
-        if (s->table.is_set[k]) sim->driven.slot[s->table.input[k]] = k;
+        if (s->layout->table.is_set[k]) sim->driven.slot[s->layout->table.input[k]] = k;
     }
     return perp__impulses_create(sim) ? PERP_OK : PERP_ERR_MEMORY;
 }
@@ -498,9 +501,10 @@ static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
     if (status == PERP_OK) status = perp__run_allocate(sim);
     free(list);
     if (status != PERP_OK) return status;
-    for (int i = 0; i < sim->step.nx; i++) sim->initial[i] = m->item[PERP_STATE][i].value;
-    memcpy(sim->initial + sim->step.nx, sim->step.ws + perp__step_parameter(&sim->step, 0),
-           (size_t)sim->step.sym.varied.n * sizeof(double));
+    for (int i = 0; i < sim->step.layout->nx; i++) sim->initial[i] = m->item[PERP_STATE][i].value;
+    memcpy(sim->initial + sim->step.layout->nx,
+           sim->step.ws + perp__step_parameter(sim->step.layout, 0),
+           (size_t)sim->step.layout->sym.varied.n * sizeof(double));
     perp__run_set_initial(sim);
     status = perp__parts_create(sim);
     return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
@@ -619,9 +623,9 @@ static int bad_input(const perp_simulation *sim, double *x)
     for (int i = 0; symbol && i < m->nsymbol; i++) symbol[i] = NAN;
     for (int i = 0; symbol && i < m->nitem[PERP_PARAM]; i++)
         symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
-    for (int k = 0; k < s->sym.varied.n; k++)
-        symbol[m->item[PERP_PARAM][s->sym.varied.param[k]].symbol] =
-            s->ws[perp__step_parameter(s, k)];
+    for (int k = 0; k < s->layout->sym.varied.n; k++)
+        symbol[m->item[PERP_PARAM][s->layout->sym.varied.param[k]].symbol] =
+            s->ws[perp__step_parameter(s->layout, k)];
     for (int when = 0; symbol && value && when < 2 && found < 0; when++) {
         symbol[PERP__SYM_T] = s->ws[when];
         perp__graph_values(&m->graph, symbol, value);
@@ -650,7 +654,7 @@ static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_resu
                                 ? "these pairs cannot hold together with the equations:\n"
                                 : "the ray goes along these pairs:\n");
     for (int i = 0; i < r->elimination->nz; i++) {
-        int pair = s->pair[r->elimination->pair[i]].of;
+        int pair = s->layout->pair[r->elimination->pair[i]].of;
         if (fabs(r->certificate[i]) <= PERP_TOL_NAMED * largest || pair == last) continue;
         say_pair(sim->model, last = pair, diag);
     }
@@ -659,13 +663,14 @@ static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_resu
 /* The model's condition that a row belongs to, equations first, then pairs; -1: it is of none. */
 static int condition_of(const perp__step *s, int row)
 {
+    const perp__layout *l = s->layout;
     int neq = s->model->nequation;
-    for (int p = 0; p < s->np && row >= neq; p++) {
-        const perp__rows *pair = &s->pair[p];
+    for (int p = 0; p < l->np && row >= neq; p++) {
+        const perp__rows *pair = &l->pair[p];
         if (pair->a == row || pair->b == row || pair->off == row) return neq + pair->of;
     }
-    for (int c = 0; c < s->ncone && row >= neq; c++)
-        if (row >= s->cone[c].row && row < s->cone[c].row + 5) return s->cone[c].equation;
+    for (int c = 0; c < l->ncone && row >= neq; c++)
+        if (row >= l->cone[c].row && row < l->cone[c].row + 5) return l->cone[c].equation;
     return row < neq ? row : -1;
 }
 
@@ -681,9 +686,10 @@ static void say_not_finite(const perp_simulation *sim, const perp__step_result *
 {
     const perp__step *s = &sim->step;
     (void)r;
-    for (int row = 0; row < s->nrow; row++) {
-        int ok = isfinite(s->c[row]), condition = condition_of(s, row);
-        for (int e = s->row_start[row]; e < s->row_start[row + 1]; e++) ok &= isfinite(s->value[e]);
+    for (int row = 0; row < s->layout->nrow; row++) {
+        int ok = isfinite(s->cache.c[row]), condition = condition_of(s, row);
+        for (int e = s->layout->row_start[row]; e < s->layout->row_start[row + 1]; e++)
+            ok &= isfinite(s->state.slopes.value[e]);
         if (ok || condition < 0) continue;
         say_statement(sim->model, condition, diag);
         perp__diag_append(diag, "\n");
@@ -734,7 +740,7 @@ static void say_unverified(const perp_simulation *sim, const perp__step_result *
 static void say_grown(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     const perp__item *item = perp__step_grown(&sim->step);
-    const perp__sizes *sizes = &sim->step.sizes;
+    const perp__sizes *sizes = &sim->step.cache.sizes;
     (void)r;
     if (item) {
         const char *unit = item->unit ? item->unit : "";
@@ -802,7 +808,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
     const perp_model *m = sim->model;
     long k = sim->done + 1;
     double t = sim->driven.end, x;
-    if (sim->step.out_of_memory) return perp__out_of_memory(diag, m->source.name);
+    if (sim->step.cache.out_of_memory) return perp__out_of_memory(diag, m->source.name);
     int open = perp__run_open_input(sim);
     if (open >= 0) return say_open(sim, open, diag);
     int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
@@ -825,7 +831,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
 
 static void count_sides(perp_simulation *sim)
 {
-    for (int i = 0; i < sim->model->npair; i++) sim->sides[i][(int)sim->step.sizes.side_now[i]]++;
+    for (int i = 0; i < sim->model->npair; i++) sim->sides[i][(int)sim->step.state.side_now[i]]++;
 }
 
 int perp__run_is_stopped(perp_simulation *sim)
@@ -842,18 +848,18 @@ int perp__run_is_stopped(perp_simulation *sim)
 static perp__step_result solve_step(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
-    if (s->gaps.n == 0) return perp__step_solve(s);
+    if (s->layout->gaps.n == 0) return perp__step_solve(s);
     size_t symbols = perp__step_symbols(s);
     memcpy(sim->beginning, s->ws, symbols);
     perp__step_result r = perp__step_solve(s);
-    if (r.outcome == PERP_SOLVED && !s->gaps.closed && perp__contacts_closed(s)) {
+    if (r.outcome == PERP_SOLVED && !s->state.are_closed && perp__contacts_closed(s)) {
         int solves = r.solves;
         memcpy(s->ws, sim->beginning, symbols);
         s->ws[SYM_THETA] = 1;
         r = perp__step_solve(s);
         r.solves += solves;
     }
-    if (r.outcome == PERP_SOLVED) s->gaps.closed = perp__contacts_closed(s);
+    if (r.outcome == PERP_SOLVED) s->state.are_closed = perp__contacts_closed(s);
     return r;
 }
 
@@ -866,7 +872,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED && sim->course) perp__course_note(sim);
     if (r.outcome == PERP_SOLVED && sim->impulses) perp__impulses_add(sim, h);
-    if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
+    if (r.outcome == PERP_SOLVED || !s->layout->nonlinear || halvings == 0) return r;
     if (perp__run_is_stopped(sim)) return r;
     double middle = t0 + h / 2;
     int solves = r.solves;
@@ -886,12 +892,13 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
 {
     perp__step_result sum = {.outcome = PERP_SOLVED};
     size_t symbols = perp__step_symbols(&sim->step);
-    double trial = perp__events_work(sim->events), before = sim->step.count.work;
+    double trial = perp__events_work(sim->events), before = sim->step.state.count.work;
     memcpy(sim->beginning, sim->step.ws, symbols);
     int is_tried = !perp__events_wait(sim->events);
     if (is_tried) {
         sum = perp__events_advance(sim, t0, t1);
-        if (sum.outcome == PERP_SOLVED || sim->step.out_of_memory || sim->is_stopped) return sum;
+        if (sum.outcome == PERP_SOLVED || sim->step.cache.out_of_memory || sim->is_stopped)
+            return sum;
         perp__events_leave(sim->events);
         memcpy(sim->step.ws, sim->beginning, symbols);
     }
@@ -908,7 +915,7 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
     }
     if (is_tried)
         perp__events_weigh(sim->events, perp__events_work(sim->events) - trial,
-                           sim->step.count.work - before);
+                           sim->step.state.count.work - before);
     return sum;
 }
 
@@ -920,7 +927,7 @@ perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1)
 
 double perp__run_work(const perp_simulation *sim)
 {
-    return sim->step.count.work + (sim->events ? perp__events_work(sim->events) : 0);
+    return sim->step.state.count.work + (sim->events ? perp__events_work(sim->events) : 0);
 }
 
 /* For a step without pairs that does not hold at its beginning: the forces in its null space, such
@@ -930,10 +937,13 @@ static void say_undetermined(perp_simulation *sim, perp_diag *diag)
     perp__step *s = &sim->step;
     const perp__item *item = s->model->item[PERP_VAR];
     int n = s->model->nitem[PERP_VAR], found = 0;
-    char is_open = 0, *var = s->A && s->np == 0 && s->ncone == 0 ? malloc((size_t)n + 1) : NULL;
+    char is_open = 0, *var = s->cache.A && s->layout->np == 0 && s->layout->ncone == 0
+                                 ? malloc((size_t)n + 1)
+                                 : NULL;
     if (!var) return;
-    memcpy(s->ws + s->sym.y, sim->before + s->sym.y, (size_t)s->ny * sizeof(double));
-    for (int i = s->nx; i < s->ny; i++) s->ws[s->sym.y + i] = 0;
+    memcpy(s->ws + s->layout->sym.y, sim->before + s->layout->sym.y,
+           (size_t)s->layout->ny * sizeof(double));
+    for (int i = s->layout->nx; i < s->layout->ny; i++) s->ws[s->layout->sym.y + i] = 0;
     perp__step_linearise(s);
     perp__step_fill(s);
     int is_known = perp__step_undetermined(s, &is_open, var);
@@ -953,29 +963,33 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     double t0 = perp__run_time(sim, sim->done);
     size_t symbols = perp__step_symbols(s);
     memcpy(sim->before, s->ws, symbols);
-    s->out_of_memory = sim->is_stopped = 0;
+    s->cache.out_of_memory = sim->is_stopped = 0;
     sim->driven.begin = t0, sim->driven.end = t;
-    memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
+    memcpy(sim->driven.from, s->ws + s->layout->sym.table,
+           (size_t)s->layout->table.n * sizeof(double));
     int open = sim->events ? perp__run_open_input(sim) : -1;
     if (open >= 0) return say_open(sim, open, diag);
-    int closed = s->gaps.closed;
+    int closed = s->state.are_closed;
     perp__impulses_begin(sim);
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)
                                         : advance(sim, t0, t, h, HALVINGS - sim->fewer);
-    if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s, sim->before + s->sym.y))
+    if (k == 1 && r.outcome == PERP_SOLVED &&
+        perp__step_moves_nothing(s, sim->before + s->layout->sym.y))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
     if (info) *info = (perp_step_info){info->size, k, t, r.outcome, r.residual, r.error, r.solves};
     sim->summary.outcome = r.outcome;
     sim->summary.solves += r.solves;
-    if (r.outcome != PERP_SOLVED || s->out_of_memory) { /* another way round gives other numbers */
-        perp_status status = s->out_of_memory  ? perp__out_of_memory(diag, sim->model->source.name)
+    if (r.outcome != PERP_SOLVED ||
+        s->cache.out_of_memory) { /* another way round gives other numbers */
+        perp_status status = s->cache.out_of_memory
+                                 ? perp__out_of_memory(diag, sim->model->source.name)
                              : sim->is_stopped ? PERP_ERR_STOPPED
                                                : explain(sim, &r, diag);
         if (status == PERP_ERR_NO_SOLUTION && r.fault == PERP__UNVERIFIED)
             say_undetermined(sim, diag);
         memcpy(s->ws, sim->before, symbols);
-        s->gaps.closed = closed;
+        s->state.are_closed = closed;
         perp__impulses_undo(sim);
         perp__events_forget(sim->events);
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
@@ -1033,16 +1047,16 @@ const char *perp_simulation_column_unit(const perp_simulation *sim, int column)
 void perp_simulation_row(const perp_simulation *sim, double *row)
 {
     const perp__step *s = &sim->step;
-    const double *y = s->ws + s->sym.y;
+    const double *y = s->ws + s->layout->sym.y;
     if (sim->is_moved) {
         perp__run_begin_row(sim, row);
         return;
     }
     *row++ = s->ws[0];
-    for (int j = 0; j < s->nx; j++) *row++ = y[j];
-    for (int v = 0; v < sim->model->nvar; v++) *row++ = y[s->sym.var_at[v]];
-    perp__tape_get(&s->tape.outputs, s->ws, row);
-    row += s->tape.outputs.nout;
+    for (int j = 0; j < s->layout->nx; j++) *row++ = y[j];
+    for (int v = 0; v < sim->model->nvar; v++) *row++ = y[s->layout->sym.var_at[v]];
+    perp__tape_get(&s->layout->tape.outputs, s->ws, row);
+    row += s->layout->tape.outputs.nout;
     *row = sim->residual;
 }
 
@@ -1101,9 +1115,10 @@ perp_status perp__run_check_followed(const perp_simulation *sim, int n, const in
 {
     const perp_model *m = sim->model;
     for (int j = 0; j < n; j++)
-        for (int k = 0; k < sim->step.table.n; k++) {
-            const perp__item *input = &m->item[PERP_INPUT][sim->step.table.input[k]];
-            if (sim->step.table.formula[k] >= 0 && reads_parameter(m, input->expr, param[j]))
+        for (int k = 0; k < sim->step.layout->table.n; k++) {
+            const perp__item *input = &m->item[PERP_INPUT][sim->step.layout->table.input[k]];
+            if (sim->step.layout->table.formula[k] >= 0 &&
+                reads_parameter(m, input->expr, param[j]))
                 return perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
                                     "no derivatives with respect to '%s': input '%s' depends on "
                                     "it, and may be set\n",
@@ -1176,8 +1191,8 @@ perp_status perp_simulation_get_summary(const perp_simulation *sim,
     summary->size = size;
     summary->steps = sim->done;
     summary->time = perp__run_time(sim, sim->done);
-    summary->friction_problems = sim->step.count.cone_steps;
-    summary->eliminations = sim->step.count.eliminations;
+    summary->friction_problems = sim->step.state.count.cone_steps;
+    summary->eliminations = sim->step.state.count.eliminations;
     summary->pairs = sim->model->npair;
     summary->modes = (const long(*)[4])sim->sides;
     return PERP_OK;

@@ -59,93 +59,66 @@ int perp__pass_int(perp__pass *pass, int x, int lo, int hi)
 
 /* The list ------------------------------------------------------------------------------------- */
 
-/* A place of a cache that holds nothing has bytes all the same, so that every snapshot has the same size. */
-static void pass_mode(perp__step *s, perp__mode *m, perp__pass *pass)
-{
-    int used = perp__pass_int(pass, m->used ? PERP__TO_MAKE : PERP__EMPTY, 0, PERP__TO_MAKE);
-    if (pass->mode == PERP__LOAD) {
-        m->used = used;
-        m->singular = 0;
-        if (used && !perp__step_has_mode(s, m)) m->used = PERP__EMPTY, pass->is_bad = 1;
-    }
-    perp__pass_chars(pass, m->S && m->used ? m->key : NULL, (size_t)s->np, 0, 2);
-}
-
-/* Sides are kept also where nothing else is: they are the first to be tried. */
-static void pass_elimination(perp__step *s, perp__elimination *e, perp__pass *pass)
-{
-    int used = perp__pass_int(pass, e->used ? PERP__TO_MAKE : PERP__EMPTY, 0, PERP__TO_MAKE),
-        nz = perp__pass_int(pass, e->nz, 0, s->np), is_there = pass->mode != PERP__COUNT;
-    if (pass->mode == PERP__LOAD) {
-        e->used = used, e->nz = nz;
-        is_there = !(used || nz) || perp__step_has_elimination(s, e);
-        if (!is_there) e->used = e->nz = 0, pass->is_bad = 1;
-    }
-    is_there = is_there && e->T_inverse && (e->used || e->nz);
-    perp__pass_chars(pass, is_there ? e->key : NULL, (size_t)s->np, 0, 1);
-    perp__pass_chars(pass, is_there ? e->side : NULL, (size_t)s->np, -1, 1);
-}
-
-static void pass_cache(perp__step *s, perp__pass *pass)
-{
-    perp__cache *c = &s->cache;
-    if (!c->mode) return;
-    int current = c->current ? (int)(c->current - c->mode) : -1;
-    current = perp__pass_int(pass, current, -1, c->nmode - 1);
-    if (pass->mode == PERP__LOAD) c->current = current < 0 ? NULL : &c->mode[current];
-    perp__pass_ints(pass, &c->next_mode, 1, 0, c->nmode - 1);
-    perp__pass_ints(pass, &c->next_elimination, 1, 0, c->nelimination - 1);
-    for (int i = 0; i < c->nmode; i++) pass_mode(s, &c->mode[i], pass);
-    for (int i = 0; i < c->nelimination; i++) pass_elimination(s, &c->elimination[i], pass);
-}
-
 static void pass_patience(perp__patience *p, int most, perp__pass *pass)
 {
     perp__pass_ints(pass, &p->failures, 1, 0, most);
     perp__pass_ints(pass, &p->wait, 1, 0, (1 << most) - 1);
 }
 
-static void pass_newton(perp__step *s, perp__pass *pass)
+static void pass_slopes(perp__slopes *slopes, const perp__layout *l, perp__pass *pass)
 {
-    perp__pass_ints(pass, &s->newton.has_slopes, 1, 0, 1);
-    perp__pass_ints(pass, &s->newton.redundant, 1, 0, 1);
-    pass_patience(&s->newton.beside_cones, PERP__CONES_WAIT, pass);
-    pass_patience(&s->newton.standing, PERP__STANDING_WAIT, pass);
-    perp__pass_ints(pass, &s->newton.rests, 1, 0, 1);
-    perp__pass_doubles(pass, s->newton.rest,
-                       (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout));
-    perp__pass_bytes(pass, &s->newton.verdict, sizeof s->newton.verdict);
-    perp__pass_doubles(pass, &s->newton.h, 1);
-    perp__pass_doubles(pass, &s->newton.theta, 1);
-    perp__pass_doubles(pass, s->newton.from, (size_t)s->ny);
-    perp__pass_doubles(pass, s->newton.move, PERP__MOVES * (size_t)s->nx);
-    perp__pass_ints(pass, &s->newton.moves, 1, 0, PERP__MOVES);
-    if (pass->mode == PERP__LOAD) s->newton.has_full = s->newton.is_noted = 0;
+    perp__pass_ints(pass, &slopes->are_known, 1, 0, 1);
+    perp__pass_doubles(pass, &slopes->h, 1);
+    perp__pass_doubles(pass, &slopes->theta, 1);
+    perp__pass_doubles(pass, slopes->value, (size_t)l->row_start[l->nrow]);
+}
+
+static void pass_rest(perp__step_rest *rest, const perp__layout *l, perp__pass *pass)
+{
+    perp__pass_ints(pass, &rest->is_known, 1, 0, 1);
+    perp__pass_doubles(pass, rest->root,
+                       (size_t)(l->nrow + l->tape.check.nout + l->tape.guards.nout));
+    perp__pass_bytes(pass, &rest->verdict, sizeof rest->verdict);
+}
+
+static void pass_state(perp__step *s, perp__pass *pass)
+{
+    const perp__layout *l = s->layout;
+    perp__step_state *state = &s->state;
+    size_t ny = (size_t)l->ny, np = (size_t)l->np;
+    perp__pass_chars(pass, state->on, 2 * np, 0, 1);
+    perp__pass_ints(pass, &state->are_closed, 1, 0, 1);
+    pass_slopes(&state->slopes, l, pass);
+    perp__pass_ints(pass, &state->z.are_known, 1, 0, 1);
+    perp__pass_chars(pass, state->z.on, np, 0, 1);
+    perp__pass_chars(pass, state->z.side, np, -1, 1);
+    perp__pass_ints(pass, &state->units.are_known, 1, 0, 1);
+    perp__pass_doubles(pass, state->units.value, ny + (size_t)l->nrow);
+    perp__pass_doubles(pass, state->history, ny);
+    perp__pass_chars(pass, state->side_now, (size_t)s->model->npair, 0, 3);
+    perp__pass_doubles(pass, state->move, PERP__MOVES * (size_t)l->nx);
+    perp__pass_ints(pass, &state->moves, 1, 0, PERP__MOVES);
+    pass_rest(&state->rest, l, pass);
+    perp__pass_ints(pass, &state->redundant, 1, 0, 1);
+    pass_patience(&state->beside_cones, PERP__CONES_WAIT, pass);
+    pass_patience(&state->standing, PERP__STANDING_WAIT, pass);
+    perp__pass_longs(pass, &state->count.eliminations, 1);
+    perp__pass_longs(pass, &state->count.cone_steps, 1);
+    perp__sparse_pass(s, pass);
 }
 
 static void pass_step(perp__step *s, perp__pass *pass)
 {
-    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    const perp__layout *l = s->layout;
     perp__pass_doubles(pass, &s->h, 1);
-    perp__pass_doubles(pass, s->ws + perp__step_parameter(s, 0), (size_t)s->sym.varied.n);
-    if (pass->mode == PERP__LOAD) perp__step_put_varied(s);
-    perp__pass_doubles(pass, s->ws, (size_t)s->sym.n);
-    perp__pass_doubles(pass, s->value, (size_t)s->row_start[s->nrow]);
-    for (int k = 0; k < s->table.n; k++)
-        perp__pass_ints(pass, &s->table.hint[k], 1, 0,
-                        s->model->item[PERP_INPUT][s->table.input[k]].table.n);
-    perp__pass_chars(pass, s->on, 2 * np, 0, 1);
-    perp__pass_chars(pass, s->cache.key, np, 0, 2);
-    perp__pass_chars(pass, s->sizes.side_now, (size_t)s->model->npair, 0, 3);
-    perp__pass_ints(pass, &s->gaps.closed, 1, 0, 1);
-    perp__pass_ints(pass, &s->sizes.has_units, 1, 0, 1);
-    perp__pass_doubles(pass, s->sizes.history, ny);
-    perp__pass_doubles(pass, s->sizes.unit, ny + (size_t)s->nrow);
-    perp__pass_longs(pass, &s->count.eliminations, 1);
-    perp__pass_longs(pass, &s->count.cone_steps, 1);
-    pass_newton(s, pass);
-    pass_cache(s, pass);
-    perp__sparse_pass(s, pass);
+    perp__pass_doubles(pass, s->ws + perp__step_parameter(l, 0), (size_t)l->sym.varied.n);
+    if (pass->mode == PERP__LOAD) {
+        perp__step_put_varied(s);
+        perp__step_stale(s);
+    }
+    perp__pass_doubles(pass, s->ws, (size_t)l->sym.n);
+    if (pass->mode == PERP__LOAD) s->has_assigned = 1;
+    pass_state(s, pass);
 }
 
 static void pass_run(perp_simulation *sim, perp__pass *pass)
@@ -158,12 +131,13 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     perp__pass_doubles(pass, &sim->start, 1);
     perp__pass_doubles(pass, &sim->residual, 1);
     perp__pass_ints(pass, &sim->is_moved, 1, 0, 1);
-    perp__pass_doubles(pass, sim->driven.held, (size_t)sim->step.table.n);
+    perp__pass_doubles(pass, sim->driven.held, (size_t)sim->step.layout->table.n);
     perp__pass_longs(pass, &summary->solves, 1);
     perp__pass_longs(pass, &summary->worst_step, 1);
     perp__pass_doubles(pass, &summary->worst_residual, 1);
     perp__pass_doubles(pass, &summary->worst_error, 1);
-    if (pass->mode == PERP__LOAD) summary->outcome = PERP_SOLVED; /* a snapshot is of a verified step */
+    if (pass->mode == PERP__LOAD)
+        summary->outcome = PERP_SOLVED; /* a snapshot is of a verified step */
     perp__pass_longs(pass, sim->sides[0], 4 * npair);
     if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, pass);
     if (sim->events) perp__events_pass(sim->events, pass, pass_step);
@@ -212,8 +186,8 @@ static uint64_t problem_of(const perp_simulation *sim)
     sum = mix(sum, m->source.text, strlen(m->source.text));
     sum = mix(sum, number, sizeof number);
     sum = mix(sum, key, n * sizeof *key);
-    for (int k = 0; k < s->table.n; k++) {
-        const perp__table *table = &m->item[PERP_INPUT][s->table.input[k]].table;
+    for (int k = 0; k < s->layout->table.n; k++) {
+        const perp__table *table = &m->item[PERP_INPUT][s->layout->table.input[k]].table;
         sum = mix(sum, &table->points, sizeof table->points);
         sum = mix(sum, table->time, (size_t)table->n * sizeof(double));
         sum = mix(sum, table->value, (size_t)table->n * sizeof(double));
@@ -321,7 +295,8 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     perp_status status = perp__step_share(&copy->step, s, &sim->options);
     if (status == PERP_OK) status = perp__run_allocate(copy);
     if (status != PERP_OK) return status;
-    memcpy(copy->initial, sim->initial, ((size_t)s->nx + (size_t)s->sym.varied.n) * sizeof(double));
+    memcpy(copy->initial, sim->initial,
+           ((size_t)s->layout->nx + (size_t)s->layout->sym.varied.n) * sizeof(double));
     if (sim->events)
         status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
     if (status == PERP_OK) status = perp__parts_create(copy);

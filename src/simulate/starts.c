@@ -322,7 +322,7 @@ static void put_numbers(perp__starts *s)
 {
     const perp_simulation *sim = s->sim;
     const perp_model *m = sim->model;
-    const perp__varied *v = &sim->step.sym.varied;
+    const perp__varied *v = &sim->step.layout->sym.varied;
     double t = perp_simulation_time(sim);
     for (int i = 0; i < m->nsymbol; i++) s->ws[i] = (double)NAN;
     s->ws[PERP__SYM_T] = t;
@@ -330,7 +330,7 @@ static void put_numbers(perp__starts *s)
         s->ws[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
     for (int k = 0; k < v->n; k++)
         s->ws[m->item[PERP_PARAM][v->param[k]].symbol] =
-            sim->step.ws[perp__step_parameter(&sim->step, k)];
+            sim->step.ws[perp__step_parameter(sim->step.layout, k)];
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         int hint = 0, k = sim->driven.slot[i], is_held = k >= 0 && !isnan(sim->driven.held[k]);

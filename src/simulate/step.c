@@ -12,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unknowns from which a step is solved with sparse matrices: where the two cost the same on the
- * chain of blocks. */
-enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
-
 /* A step of Newton with old slopes must make the residual smaller by this. */
 #define SLOW 0.5
 
@@ -26,197 +22,72 @@ enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
  * regular. */
 enum { FRICTION_FROM = 200 };
 
-enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
-
 /* Row r of the full matrix. */
 static void fill_row(const perp__step *s, int r)
 {
-    double *row = s->A + (size_t)r * (size_t)s->ny;
-    memset(row, 0, (size_t)s->ny * sizeof(double));
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) row[s->column[k]] = s->value[k];
+    const perp__layout *l = s->layout;
+    double *row = s->cache.A + (size_t)r * (size_t)l->ny;
+    memset(row, 0, (size_t)l->ny * sizeof(double));
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        row[l->column[k]] = s->state.slopes.value[k];
 }
 
 void perp__step_fill(perp__step *s)
 {
-    for (int r = 0; r < s->nrow && !s->newton.has_full; r++) fill_row(s, r);
-    s->newton.has_full = 1;
-}
-
-/* Memory -------------------------------------------------------------------------------------- */
-
-/* One block each, when they are first used; it begins with T_inverse or S. */
-int perp__step_has_elimination(perp__step *s, perp__elimination *e)
-{
-    size_t ny = (size_t)s->ny, np = (size_t)s->np;
-    if (e->T_inverse) return 1;
-    e->T_inverse = malloc((ny + np) * ny * sizeof(double) + (ny + np) * sizeof(int) + 2 * np + 1);
-    if (!e->T_inverse) return !(s->out_of_memory = 1);
-    e->K = e->T_inverse + ny * ny;
-    e->row = (int *)(e->K + np * ny);
-    e->pair = e->row + ny;
-    e->key = (char *)(e->pair + np);
-    e->side = e->key + np;
-    return 1;
-}
-
-int perp__step_has_mode(perp__step *s, perp__mode *m)
-{
-    size_t ny = (size_t)s->ny, np = (size_t)s->np, order = 2 * (ny + (size_t)s->marks.ndefined);
-    if (m->S) return 1;
-    m->S = malloc(ny * ny * sizeof(double) + (ny + order) * sizeof(int) + np + 1);
-    if (!m->S) return !(s->out_of_memory = 1);
-    m->row = (int *)(m->S + ny * ny);
-    m->order = m->row + ny;
-    m->key = (char *)(m->order + order);
-    return 1;
-}
-
-/* Slots of a cache whose entries have `bytes`; one is enough when nothing stays the same. */
-static int slots(const perp__step *s, size_t bytes, int most)
-{
-    size_t n = s->constant ? MODE_BYTES / (bytes + 1) : 1;
-    return n < 1 ? 1 : n > (size_t)most ? most : (int)n;
-}
-
-/* Scratch of the dense path; a matrix that is to be inverted stands behind it. */
-static size_t work_doubles(const perp__step *s)
-{
-    size_t sides = perp__sides_doubles(s->ny), invert = perp__invert_doubles(s->ny);
-    return sides > invert ? sides : invert;
-}
-
-/* Its q has the rounding of the elimination, and what answers is judged by the model's own conditions (verdict.c): rows of redundant contacts, which are nothing but that rounding, are no reason
- * to refuse (docs/adr/114-redundant-rows.md). */
-static perp_status create_lcp(perp__step *s, perp_lcp_method method, const perp_lcp_options *o)
-{
-    perp_status status = perp_lcp_solver_create(method, s->np, o, &s->lcp.solver);
-    if (status == PERP_OK) s->lcp.solver->takes_rounded = 1;
-    return status;
-}
-
-/* Caches and work space of the dense path. */
-static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
-{
-    size_t ny = (size_t)s->ny, np = (size_t)s->np, bytes = ny * ny * sizeof(double);
-    s->A = malloc(((size_t)s->nrow * ny + 1) * sizeof(double));
-    if (!s->A) return PERP_ERR_MEMORY;
-    s->cache.nmode = slots(s, bytes, MAX_MODES);
-    s->cache.nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
-    s->cache.mode = calloc((size_t)s->cache.nmode, sizeof *s->cache.mode);
-    s->cache.elimination = calloc((size_t)s->cache.nelimination, sizeof *s->cache.elimination);
-    if (!s->cache.mode || !s->cache.elimination) return PERP_ERR_MEMORY;
-    s->lcp.work = malloc((work_doubles(s) + ny * ny + 1) * sizeof(double));
-    s->lcp.index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
-    s->lcp.regular = malloc((np * np + 1) * sizeof(double));
-    if (!s->lcp.work || !s->lcp.index || !s->lcp.regular) return PERP_ERR_MEMORY;
-    return create_lcp(s, method, NULL);
-}
-
-int perp__step_limit(perp__step *s, perp_lcp_method method, int iterations)
-{
-    perp_lcp_options o = perp_lcp_options_default(method);
-    if (!s->lcp.solver) return 1;
-    o.max_iter = iterations;
-    perp_lcp_solver_destroy(s->lcp.solver);
-    return create_lcp(s, method, &o) == PERP_OK;
-}
-
-perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
-{
-    size_t ny = (size_t)s->ny, np = (size_t)s->np,
-           rest = (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout),
-           symbols = (size_t)(s->sym.y + s->ny);
-    s->on = calloc(4 * np + 1, 1);
-    s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->newton.from =
-        calloc(4 * ny + PERP__MOVES * (size_t)s->nx + rest + symbols + 1, sizeof(double));
-    s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
-    s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
-    if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
-    s->newton.move = s->newton.from + 4 * ny;
-    s->newton.at = s->newton.from + 3 * ny;
-    s->newton.rest = s->newton.move + PERP__MOVES * s->nx;
-    s->newton.of = s->newton.rest + rest;
-    s->choice = s->on + np;
-    s->cache.key = s->choice + np;
-    s->newton.bad = s->cache.key + np;
-    s->lcp.z = s->lcp.q + np;
-    s->lcp.w = s->lcp.z + np;
-    int is_sparse = s->ny >= (s->nonlinear ? SPARSE_FROM_NONLINEAR : SPARSE_FROM);
-    if (is_sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
-    return is_sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
-}
-
-void perp__step_free(perp__step *s)
-{
-    for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) free(s->cache.mode[i].S);
-    for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++)
-        free(s->cache.elimination[i].T_inverse);
-    free(s->cache.mode);
-    free(s->cache.elimination);
-    free(s->on);
-    free(s->lcp.q);
-    free(s->lcp.work);
-    free(s->lcp.regular);
-    free(s->A);
-    free(s->lcp.index);
-    free(s->newton.from);
-    free(s->newton.dependent);
-    perp_lcp_solver_destroy(s->lcp.solver);
-    perp__sparse_free(s);
-    perp__cones_free(s);
-    s->cache.mode = NULL, s->cache.elimination = NULL, s->on = NULL, s->lcp.q = NULL,
-    s->lcp.work = NULL, s->lcp.regular = NULL, s->A = NULL, s->lcp.index = NULL,
-    s->newton.from = NULL, s->newton.dependent = NULL;
-    s->lcp.solver = NULL;
+    for (int r = 0; r < s->layout->nrow && !s->cache.newton.has_full; r++) fill_row(s, r);
+    s->cache.newton.has_full = 1;
 }
 
 /* Coefficients, guards ------------------------------------------------------------------------ */
 
 static void evaluate_guards(perp__step *s)
 {
-    if (s->tape.guards.nout == 0) {
-        memset(s->on, 1, (size_t)s->np);
+    const perp__layout *l = s->layout;
+    if (l->tape.guards.nout == 0) {
+        memset(s->state.on, 1, (size_t)l->np);
         return;
     }
-    perp__tape_eval(&s->tape.guards, s->ws);
-    for (int p = 0; p < s->np; p++) {
-        int g = s->tape.guard_of[s->pair[p].of];
-        int held = g >= 0 && s->tape.held ? s->tape.held[s->pair[p].of] : 0;
-        if (held) s->ws[s->tape.guards.out[g]] = held > 0;
-        s->on[p] = (char)(g < 0 || s->ws[s->tape.guards.out[g]] > 0);
+    perp__tape_eval(&l->tape.guards, s->ws);
+    for (int p = 0; p < l->np; p++) {
+        int g = l->tape.guard_of[l->pair[p].of];
+        int held = g >= 0 && s->held ? s->held[l->pair[p].of] : 0;
+        if (held) s->ws[l->tape.guards.out[g]] = held > 0;
+        s->state.on[p] = (char)(g < 0 || s->ws[l->tape.guards.out[g]] > 0);
     }
 }
 
 /* Row r of A times y. */
 static double row_times(const perp__step *s, int r, const double *y)
 {
+    const perp__layout *l = s->layout;
     double sum = 0;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += s->value[k] * y[s->column[k]];
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        sum += s->state.slopes.value[k] * y[l->column[k]];
     return sum;
 }
 
 /* c: row(y) = c + A y at the present y, where the rows were evaluated. */
 static void take_constants(perp__step *s)
 {
-    const int *out = s->tape.coefficients.out;
-    const double *y = s->ws + s->sym.y;
-    for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
-    for (int r = 0; s->nonlinear && r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
-    memcpy(s->newton.at, y, (size_t)s->ny * sizeof(double));
+    const perp__layout *l = s->layout;
+    const int *out = l->tape.coefficients.out;
+    const double *y = s->ws + l->sym.y;
+    for (int r = 0; r < l->nrow; r++) s->cache.c[r] = s->ws[out[r]];
+    for (int r = 0; l->nonlinear && r < l->nrow; r++) s->cache.c[r] -= row_times(s, r, y);
+    memcpy(s->cache.newton.at, y, (size_t)l->ny * sizeof(double));
 }
 
 /* The entries of A that change, after their evaluation. */
 static void take_slopes(perp__step *s)
 {
-    const int *out = s->tape.coefficients.out + s->nrow;
-    for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[k]];
-    for (int i = 0; i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
-    for (int i = 0; i < s->cache.nelimination; i++) s->cache.elimination[i].used = 0;
-    s->newton.has_full = 0;
-    s->newton.has_slopes = 1;
-    s->newton.h = s->ws[SYM_H], s->newton.theta = s->ws[SYM_THETA];
+    const perp__layout *l = s->layout;
+    const int *out = l->tape.coefficients.out + l->nrow;
+    for (int k = 0; k < l->nentry; k++) s->state.slopes.value[l->entry[k]] = s->ws[out[k]];
+    for (int i = 0; i < s->cache.modes.nmode; i++) s->cache.modes.mode[i].used = 0;
+    for (int i = 0; i < s->cache.modes.nelimination; i++) s->cache.modes.elimination[i].used = 0;
+    s->cache.newton.has_full = 0;
+    s->state.slopes.are_known = 1;
+    s->state.slopes.h = s->ws[SYM_H], s->state.slopes.theta = s->ws[SYM_THETA];
     perp__sparse_slopes_changed(s);
 }
 
@@ -224,10 +95,11 @@ static void take_slopes(perp__step *s)
  * A has. */
 static void linearise(perp__step *s, int anew)
 {
-    const perp__tape *tape = &s->tape.coefficients;
-    s->newton.is_old = !anew;
+    const perp__layout *l = s->layout;
+    const perp__tape *tape = &l->tape.coefficients;
+    s->cache.newton.is_old = !anew;
     if (anew) {
-        perp__tape_eval_part(tape, s->ws, s->newton.nrow_code, tape->ncode);
+        perp__tape_eval_part(tape, s->ws, l->nrow_code, tape->ncode);
         take_slopes(s);
     }
     take_constants(s);
@@ -235,10 +107,11 @@ static void linearise(perp__step *s, int anew)
 
 static void evaluate_coefficients(perp__step *s)
 {
-    s->newton.is_old = 0;
-    if (s->nonlinear) perp__step_evaluate(s);
-    perp__tape_eval(&s->tape.coefficients, s->ws);
-    if (!s->constant) take_slopes(s);
+    const perp__layout *l = s->layout;
+    s->cache.newton.is_old = 0;
+    if (l->nonlinear) perp__step_evaluate(s);
+    perp__tape_eval(&l->tape.coefficients, s->ws);
+    if (!l->constant) take_slopes(s);
     take_constants(s);
 }
 
@@ -252,7 +125,9 @@ static int all_finite(const double *x, size_t n)
 
 static int coefficients_are_finite(const perp__step *s)
 {
-    return all_finite(s->c, (size_t)s->nrow) && all_finite(s->value, (size_t)s->row_start[s->nrow]);
+    const perp__layout *l = s->layout;
+    return all_finite(s->cache.c, (size_t)l->nrow) &&
+           all_finite(s->state.slopes.value, (size_t)l->row_start[l->nrow]);
 }
 
 /* Verification: the conditions as they were written (verdict.c), or linearised
@@ -261,12 +136,13 @@ static int coefficients_are_finite(const perp__step *s)
 /* The linearised rows, with the unknowns' sizes in s->sizes.own. */
 static perp__verdict judge_rows(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     perp__verdict v = {.worst = -1};
     const perp_model *m = s->model;
-    const double *y = s->ws + s->sym.y;
-    for (int i = 0; i < s->nequation + s->np; i++) {
-        const perp__rows *pair = i < s->nequation ? NULL : &s->pair[i - s->nequation];
-        int off = pair && !s->on[i - s->nequation];
+    const double *y = s->ws + l->sym.y;
+    for (int i = 0; i < l->nequation + l->np; i++) {
+        const perp__rows *pair = i < l->nequation ? NULL : &l->pair[i - l->nequation];
+        int off = pair && !s->state.on[i - l->nequation];
         perp__amount a = perp__step_row_amount(s, !pair ? i : off ? pair->off : pair->a, y);
         perp__amount b = pair && !off ? perp__step_row_amount(s, pair->b, y) : a;
         double smaller = a.value < b.value ? a.value : b.value, r = fabs(smaller);
@@ -276,7 +152,7 @@ static perp__verdict judge_rows(perp__step *s)
         if (!(r <= v.residual)) v.residual = r;
         if (error > v.error)
             v.worst = pair          ? m->nequation + pair->of
-                      : i < s->nown ? s->marks.equation[i]
+                      : i < l->nown ? l->marks.equation[i]
                                     : -1,
             v.off = r;
         v.error = perp__worse(v.error, error);
@@ -289,12 +165,13 @@ static perp__verdict judge_rows(perp__step *s)
  * more. */
 static int rows_hold(const perp__step *s)
 {
-    for (int i = 0; i < s->nequation; i++)
+    const perp__layout *l = s->layout;
+    for (int i = 0; i < l->nequation; i++)
         if (!perp__step_row_holds(s, i, s->tol, 1)) return 0;
-    for (int p = 0; p < s->np; p++) {
-        const perp__rows *pair = &s->pair[p];
-        if (!s->on[p] && !perp__step_row_holds(s, pair->off, s->tol, 1)) return 0;
-        if (!s->on[p]) continue;
+    for (int p = 0; p < l->np; p++) {
+        const perp__rows *pair = &l->pair[p];
+        if (!s->state.on[p] && !perp__step_row_holds(s, pair->off, s->tol, 1)) return 0;
+        if (!s->state.on[p]) continue;
         if (!perp__step_row_holds(s, pair->a, PERP_TOL_MODE, 0) ||
             !perp__step_row_holds(s, pair->b, PERP_TOL_MODE, 0))
             return 0;
@@ -316,61 +193,64 @@ static perp__verdict verify_rows(perp__step *s)
 /* What an affine solve is held to. */
 static perp__verdict judge(perp__step *s)
 {
-    return s->nonlinear ? verify_rows(s) : perp__step_verify(s);
+    return s->layout->nonlinear ? verify_rows(s) : perp__step_verify(s);
 }
 
 /* Modes --------------------------------------------------------------------------------------- */
 
 static void mode_key(perp__step *s)
 {
-    for (int p = 0; p < s->np; p++) s->cache.key[p] = s->on[p] ? s->choice[p] : 2;
+    for (int p = 0; p < s->layout->np; p++)
+        s->cache.modes.key[p] = s->state.on[p] ? s->state.choice[p] : 2;
 }
 
 /* The matrix of the mode s->cache.key: from the cache, or inverted now; without memory it counts as
  * singular. */
 static perp__mode *find_mode(perp__step *s)
 {
-    size_t np = (size_t)s->np, ny = (size_t)s->ny;
-    if (s->cache.current && s->cache.current->used == PERP__MADE &&
-        memcmp(s->cache.current->key, s->cache.key, np) == 0)
-        return s->cache.current;
+    const perp__layout *l = s->layout;
+    size_t np = (size_t)l->np, ny = (size_t)l->ny;
+    if (s->cache.modes.current && s->cache.modes.current->used &&
+        memcmp(s->cache.modes.current->key, s->cache.modes.key, np) == 0)
+        return s->cache.modes.current;
     perp__mode *m = NULL;
-    for (int i = 0; i < s->cache.nmode && !m; i++) {
-        if (s->cache.mode[i].used && memcmp(s->cache.mode[i].key, s->cache.key, np) == 0)
-            m = &s->cache.mode[i];
+    for (int i = 0; i < s->cache.modes.nmode && !m; i++) {
+        if (s->cache.modes.mode[i].used &&
+            memcmp(s->cache.modes.mode[i].key, s->cache.modes.key, np) == 0)
+            m = &s->cache.modes.mode[i];
     }
-    if (m && m->used == PERP__MADE) return m;
-    if (!m) {
-        m = &s->cache.mode[s->cache.next_mode];
-        m->singular = 1;
-        if (!perp__step_has_mode(s, m)) return m;
-        s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
-        memcpy(m->key, s->cache.key, np);
+    if (m) return m;
+    m = &s->cache.modes.mode[s->cache.modes.next_mode];
+    m->singular = 1;
+    if (!perp__step_has_mode(s, m)) return m;
+    s->cache.modes.next_mode = (s->cache.modes.next_mode + 1) % s->cache.modes.nmode;
+    memcpy(m->key, s->cache.modes.key, np);
+    m->used = 1;
+    m->norder = -1;
+    for (int i = 0; i < l->nequation; i++) m->row[i] = i;
+    for (int p = 0; p < l->np; p++) {
+        const perp__rows *rows = &l->pair[p];
+        m->row[l->nequation + p] = s->cache.modes.key[p] == 0   ? rows->a
+                                   : s->cache.modes.key[p] == 1 ? rows->b
+                                                                : rows->off;
     }
-    m->used = PERP__MADE, m->norder = -1;
-    for (int i = 0; i < s->nequation; i++) m->row[i] = i;
-    for (int p = 0; p < s->np; p++) {
-        const perp__rows *rows = &s->pair[p];
-        m->row[s->nequation + p] = s->cache.key[p] == 0   ? rows->a
-                                   : s->cache.key[p] == 1 ? rows->b
-                                                          : rows->off;
-    }
-    double *B = s->lcp.work + work_doubles(s);
+    double *B = s->cache.lcp.matrix;
     for (size_t i = 0; i < ny; i++)
-        memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
-    m->singular =
-        !perp__invert(s->ny, B, s->ny, perp__step_units(s), m->S, s->lcp.work, s->lcp.index);
+        memcpy(B + i * ny, s->cache.A + (size_t)m->row[i] * ny, ny * sizeof(double));
+    m->singular = !perp__invert(l->ny, B, l->ny, perp__step_units(s), m->S, s->cache.lcp.work,
+                                s->cache.lcp.index);
     return m;
 }
 
 /* y = S (-c) over the mode's rows. */
 static void apply_mode(perp__step *s, const perp__mode *m)
 {
-    double *restrict y = s->ws + s->sym.y;
-    int ny = s->ny;
+    const perp__layout *l = s->layout;
+    double *restrict y = s->ws + l->sym.y;
+    int ny = l->ny;
     memset(y, 0, (size_t)ny * sizeof(double));
     for (int k = 0; k < ny; k++) {
-        double f = 0.0 - s->c[m->row[k]];
+        double f = 0.0 - s->cache.c[m->row[k]];
         const double *restrict column = m->S + (size_t)k * (size_t)ny;
         if (f == 0) continue;
         for (int i = 0; i < ny; i++) y[i] += f * column[i];
@@ -381,12 +261,13 @@ static void apply_mode(perp__step *s, const perp__mode *m)
  * are those of z. */
 static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 {
+    const perp__layout *l = s->layout;
     const double *factor = perp__step_row_units(s);
-    double *y = s->ws + s->sym.y, *r = s->lcp.work;
-    int ny = s->ny;
+    double *y = s->ws + l->sym.y, *r = s->cache.lcp.work;
+    int ny = l->ny;
     for (int k = 0; k < ny; k++) {
-        r[k] = s->c[row[k]] + row_times(s, row[k], y);
-        if (k >= ny - nz) r[k] -= s->lcp.z[k - (ny - nz)] / factor[row[k]];
+        r[k] = s->cache.c[row[k]] + row_times(s, row[k], y);
+        if (k >= ny - nz) r[k] -= s->cache.lcp.z[k - (ny - nz)] / factor[row[k]];
     }
     for (int k = 0; k < ny; k++) {
         const double *column = inverse + (size_t)k * (size_t)ny;
@@ -400,7 +281,7 @@ static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 static void solve_mode(perp__step *s, perp__mode *m)
 {
     apply_mode(s, m);
-    if (s->nonlinear) refine(s, m->row, m->S, 0);
+    if (s->layout->nonlinear) refine(s, m->row, m->S, 0);
     perp__step_settle_again(s, m->row, m->order, &m->norder);
 }
 
@@ -410,7 +291,7 @@ static int keep_mode(perp__step *s, perp__verdict *v)
     mode_key(s);
     perp__mode *m = find_mode(s);
     if (m->singular) return 0;
-    if (s->newton.is_old) { /* a small step: what the rows lack at y */
+    if (s->cache.newton.is_old) { /* a small step: what the rows lack at y */
         refine(s, m->row, m->S, 0);
         perp__step_settle(s, m->row);
     } else {
@@ -418,7 +299,7 @@ static int keep_mode(perp__step *s, perp__verdict *v)
     }
     *v = judge(s);
     if (!(v->error <= s->tol && v->breach <= PERP_TOL_MODE)) return 0;
-    s->cache.current = m;
+    s->cache.modes.current = m;
     return 1;
 }
 
@@ -427,43 +308,46 @@ static int keep_mode(perp__step *s, perp__verdict *v)
 /* Rows of T: equations, off rows of the pairs whose guard is off, the z sides. */
 static void elimination_rows(const perp__step *s, perp__elimination *e)
 {
+    const perp__layout *l = s->layout;
     int n = 0;
-    for (int i = 0; i < s->nequation; i++) e->row[n++] = i;
-    for (int p = 0; p < s->np; p++) {
-        if (!s->on[p]) e->row[n++] = s->pair[p].off;
+    for (int i = 0; i < l->nequation; i++) e->row[n++] = i;
+    for (int p = 0; p < l->np; p++) {
+        if (!s->state.on[p]) e->row[n++] = l->pair[p].off;
     }
     e->nz = 0;
-    for (int p = 0; p < s->np; p++) {
-        if (!s->on[p]) continue;
-        e->row[n++] = e->side[p] ? s->pair[p].b : s->pair[p].a;
+    for (int p = 0; p < l->np; p++) {
+        if (!s->state.on[p]) continue;
+        e->row[n++] = e->side[p] ? l->pair[p].b : l->pair[p].a;
         e->pair[e->nz++] = p;
     }
 }
 
 static int invert_T(perp__step *s, perp__elimination *e)
 {
-    size_t ny = (size_t)s->ny;
-    double *T = s->lcp.work + work_doubles(s);
+    const perp__layout *l = s->layout;
+    size_t ny = (size_t)l->ny;
+    double *T = s->cache.lcp.matrix;
     elimination_rows(s, e);
     for (size_t i = 0; i < ny; i++)
-        memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
-    return perp__invert(s->ny, T, s->ny, perp__step_units(s), e->T_inverse, s->lcp.work,
-                        s->lcp.index);
+        memcpy(T + i * ny, s->cache.A + (size_t)e->row[i] * ny, ny * sizeof(double));
+    return perp__invert(l->ny, T, l->ny, perp__step_units(s), e->T_inverse, s->cache.lcp.work,
+                        s->cache.lcp.index);
 }
 
 /* K = W T^-1 for the sides W that are not z; these and z times the factors of their rows. */
 static void multiply_other_sides(perp__step *s, perp__elimination *e)
 {
+    const perp__layout *l = s->layout;
     const double *factor = perp__step_row_units(s);
-    int ny = s->ny, nz = e->nz;
+    int ny = l->ny, nz = e->nz;
     for (int j = 0; j < ny; j++) {
         const double *column = e->T_inverse + (size_t)j * (size_t)ny;
         for (int i = 0; i < nz; i++) {
-            const perp__rows *rows = &s->pair[e->pair[i]];
+            const perp__rows *rows = &l->pair[e->pair[i]];
             int w = e->side[e->pair[i]] ? rows->a : rows->b;
             double sum = 0, terms = 0;
-            for (int k = s->row_start[w]; k < s->row_start[w + 1]; k++) {
-                double x = s->value[k] * column[s->column[k]];
+            for (int k = l->row_start[w]; k < l->row_start[w + 1]; k++) {
+                double x = s->state.slopes.value[k] * column[l->column[k]];
                 sum += x, terms += fabs(x);
             }
             double x = fabs(sum) > PERP_TOL_SINGULAR * terms ? sum * factor[w]
@@ -477,35 +361,35 @@ static void multiply_other_sides(perp__step *s, perp__elimination *e)
  * with new ones. */
 static perp__elimination *find_elimination(perp__step *s, int *bad_row)
 {
-    size_t np = (size_t)s->np;
+    const perp__layout *l = s->layout;
+    size_t np = (size_t)l->np;
     *bad_row = -1;
-    for (int i = 0; i < s->cache.nelimination; i++) {
-        perp__elimination *e = &s->cache.elimination[i];
-        if (!e->used || memcmp(e->key, s->on, np) != 0) continue;
-        if (e->used == PERP__TO_MAKE && invert_T(s, e)) multiply_other_sides(s, e);
-        e->used = PERP__MADE;
+    for (int i = 0; i < s->cache.modes.nelimination; i++) {
+        perp__elimination *e = &s->cache.modes.elimination[i];
+        if (!e->used || memcmp(e->key, s->state.on, np) != 0) continue;
         return e;
     }
-    perp__elimination *e = &s->cache.elimination[s->cache.next_elimination];
+    perp__elimination *e = &s->cache.modes.elimination[s->cache.modes.next_elimination];
+    perp__z_sides *z = &s->state.z;
     if (!perp__step_has_elimination(s, e)) return NULL;
-    int had_sides = e->nz > 0 && memcmp(e->key, s->on, np) == 0;
-    e->used = 0;
-    memcpy(e->key, s->on, np);
-    if (!had_sides || !invert_T(s, e)) {
-        e->nz = 0;
-        if (!perp__choose_sides(s, s->on, e->side, s->newton.bad, bad_row, s->lcp.work,
-                                s->lcp.index))
-            return NULL;
-        if (!invert_T(s, e)) {
-            e->nz = 0;
-            return NULL;
-        }
-    }
+    int had_sides = z->are_known && memcmp(z->on, s->state.on, np) == 0;
+    e->used = z->are_known = 0;
+    memcpy(e->key, s->state.on, np);
+    memcpy(e->side, z->side, np);
+    if ((!had_sides || !invert_T(s, e)) &&
+        (!perp__choose_sides(s, s->state.on, e->side, s->cache.newton.bad, bad_row,
+                             s->cache.lcp.work, s->cache.lcp.index) ||
+         !invert_T(s, e)))
+        return NULL;
+    z->are_known = 1;
+    memcpy(z->on, e->key, np);
+    memcpy(z->side, e->side, np);
     multiply_other_sides(s, e);
-    e->used = PERP__MADE;
-    s->cache.next_elimination = (s->cache.next_elimination + 1) % s->cache.nelimination;
-    s->count.eliminations++;
-    s->count.work += 2 * (double)s->ny * s->ny * s->ny;
+    e->used = 1;
+    s->cache.modes.next_elimination =
+        (s->cache.modes.next_elimination + 1) % s->cache.modes.nelimination;
+    s->state.count.eliminations++;
+    s->state.count.work += 2 * (double)l->ny * l->ny * l->ny;
     return e;
 }
 
@@ -514,36 +398,39 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
 static void solve_lcp(perp__step *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
     double n = lcp->n;
-    perp_lcp_solve(s->lcp.solver, lcp, s->lcp.z, s->lcp.w, info);
-    s->count.work += info->iterations * n * n * (1 + n / 8);
+    perp_lcp_solve(s->cache.lcp.solver, lcp, s->cache.lcp.z, s->cache.lcp.w, info);
+    s->state.count.work += info->iterations * n * n * (1 + n / 8);
 }
 
 /* q = c_w - K c_T */
 static void form_q(perp__step *s, const perp__elimination *e)
 {
+    const perp__layout *l = s->layout;
     const double *factor = perp__step_row_units(s);
     for (int i = 0; i < e->nz; i++) {
-        const perp__rows *rows = &s->pair[e->pair[i]];
+        const perp__rows *rows = &l->pair[e->pair[i]];
         int w = e->side[e->pair[i]] ? rows->a : rows->b;
-        s->lcp.q[i] = s->c[w] * factor[w];
+        s->cache.lcp.q[i] = s->cache.c[w] * factor[w];
     }
-    for (int j = 0; j < s->ny; j++) {
+    for (int j = 0; j < l->ny; j++) {
         const double *restrict column = e->K + (size_t)j * (size_t)e->nz;
-        double f = s->c[e->row[j]] * (j < s->ny - e->nz ? 1 : factor[e->row[j]]);
+        double f = s->cache.c[e->row[j]] * (j < l->ny - e->nz ? 1 : factor[e->row[j]]);
         if (f == 0) continue;
-        for (int i = 0; i < e->nz; i++) s->lcp.q[i] -= f * column[i];
+        for (int i = 0; i < e->nz; i++) s->cache.lcp.q[i] -= f * column[i];
     }
 }
 
 /* y = T^-1 ((0, z) - c_T): for a mode whose own matrix is singular. */
 static void back_substitute(perp__step *s, const perp__elimination *e)
 {
+    const perp__layout *l = s->layout;
     const double *factor = perp__step_row_units(s);
-    double *y = s->ws + s->sym.y;
-    int ny = s->ny, first = ny - e->nz;
+    double *y = s->ws + l->sym.y;
+    int ny = l->ny, first = ny - e->nz;
     memset(y, 0, (size_t)ny * sizeof(double));
     for (int k = 0; k < ny; k++) {
-        double f = (k >= first ? s->lcp.z[k - first] / factor[e->row[k]] : 0.0) - s->c[e->row[k]];
+        double f = (k >= first ? s->cache.lcp.z[k - first] / factor[e->row[k]] : 0.0) -
+                   s->cache.c[e->row[k]];
         const double *column = e->T_inverse + (size_t)k * (size_t)ny;
         for (int i = 0; i < ny; i++) y[i] += f * column[i];
     }
@@ -552,11 +439,11 @@ static void back_substitute(perp__step *s, const perp__elimination *e)
 /* The sides that the solver left at zero are the new mode. */
 static void read_mode(perp__step *s, const perp__elimination *e)
 {
-    const unsigned char *basis = perp_lcp_basis(s->lcp.solver);
+    const unsigned char *basis = perp_lcp_basis(s->cache.lcp.solver);
     for (int i = 0; i < e->nz; i++) {
-        int z_positive = basis ? basis[i] : s->lcp.z[i] > s->lcp.w[i];
+        int z_positive = basis ? basis[i] : s->cache.lcp.z[i] > s->cache.lcp.w[i];
         int p = e->pair[i], z_side = e->side[p];
-        s->choice[p] = (char)(z_positive ? !z_side : z_side);
+        s->state.choice[p] = (char)(z_positive ? !z_side : z_side);
     }
 }
 
@@ -573,7 +460,7 @@ static perp__step_result accept_or_not(perp__step *s, const perp__verdict *v,
 {
     keep_verdict(&result, v);
     int holds = v->error <= s->tol;
-    if (holds && (s->nonlinear || !perp__step_has_grown(s))) return result;
+    if (holds && (s->layout->nonlinear || !perp__step_has_grown(s))) return result;
     result.outcome = PERP_LIMIT;
     result.fault = holds ? PERP__UNDECIDED : PERP__UNVERIFIED;
     return result;
@@ -583,7 +470,7 @@ static perp__step_result accept_or_not(perp__step *s, const perp__verdict *v,
 static perp__verdict judge_refined(perp__step *s, const int *row, const double *inverse, int nz)
 {
     perp__verdict v = judge(s);
-    for (int round = s->nonlinear ? 1 : 0; round < 2 && !(v.error <= s->tol); round++) {
+    for (int round = s->layout->nonlinear ? 1 : 0; round < 2 && !(v.error <= s->tol); round++) {
         refine(s, row, inverse, nz);
         v = judge(s);
     }
@@ -604,16 +491,16 @@ static perp__step_result judge_sparse(perp__step *s, perp__step_result result)
 static perp__step_result try_mode(perp__step *s, perp__step_result result)
 {
     perp__step_result tried = result;
-    if (s->sparse && !s->nonlinear && perp__sparse_apply_mode(s))
+    if (s->cache.sparse && !s->layout->nonlinear && perp__sparse_apply_mode(s))
         tried = judge_sparse(s, result);
     else
         tried.outcome = PERP_LIMIT;
     if (tried.outcome == PERP_SOLVED) return tried;
     mode_key(s);
-    s->cache.current = find_mode(s);
-    if (s->cache.current->singular) return tried;
-    solve_mode(s, s->cache.current);
-    perp__verdict v = judge_refined(s, s->cache.current->row, s->cache.current->S, 0);
+    s->cache.modes.current = find_mode(s);
+    if (s->cache.modes.current->singular) return tried;
+    solve_mode(s, s->cache.modes.current);
+    perp__verdict v = judge_refined(s, s->cache.modes.current->row, s->cache.modes.current->S, 0);
     return accept_or_not(s, &v, result);
 }
 
@@ -640,14 +527,14 @@ static perp__step_result solve_regularised(perp__step *s, const perp__eliminatio
 {
     static const double shares[] = PERP_STEP_SHARES;
     size_t nz = (size_t)e->nz;
-    const double *M = e->K + ((size_t)s->ny - nz) * nz;
+    const double *M = e->K + ((size_t)s->layout->ny - nz) * nz;
     double largest = 0;
     perp_lcp_info info = {.size = sizeof info};
     for (size_t i = 0; i < nz; i++) largest = fmax(largest, fabs(M[i * nz + i]));
     for (int k = 0; k < 3; k++) {
-        memcpy(s->lcp.regular, M, nz * nz * sizeof(double));
-        for (size_t i = 0; i < nz; i++) s->lcp.regular[i * nz + i] += shares[k] * largest;
-        perp_lcp lcp = {e->nz, s->lcp.regular, e->nz, s->lcp.q, NULL, NULL};
+        memcpy(s->cache.lcp.regular, M, nz * nz * sizeof(double));
+        for (size_t i = 0; i < nz; i++) s->cache.lcp.regular[i * nz + i] += shares[k] * largest;
+        perp_lcp lcp = {e->nz, s->cache.lcp.regular, e->nz, s->cache.lcp.q, NULL, NULL};
         solve_lcp(s, &lcp, &info);
         if (info.outcome != PERP_SOLVED) continue;
         perp__step_result answer = take_answer(s, e, result);
@@ -667,9 +554,10 @@ static void times_inverse(int n, const double *inverse, const double *x, double 
 
 static double row_size(const perp__step *s, int r, const double *x)
 {
+    const perp__layout *l = s->layout;
     double sum = 0;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += fabs(s->value[k]) * x[s->column[k]];
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        sum += fabs(s->state.slopes.value[k]) * x[l->column[k]];
     return sum;
 }
 
@@ -677,11 +565,12 @@ static double row_size(const perp__step *s, int r, const double *x)
  * new. */
 static int spread(const perp__step *s, int r, int all, char *mark)
 {
-    int first = s->row_start[r], end = s->row_start[r + 1], is_new = 0;
-    for (int k = first; k < end && !all; k++) all = mark[s->column[k]];
+    const perp__layout *l = s->layout;
+    int first = l->row_start[r], end = l->row_start[r + 1], is_new = 0;
+    for (int k = first; k < end && !all; k++) all = mark[l->column[k]];
     for (int k = first; k < end && all; k++) {
-        is_new |= !mark[s->column[k]];
-        mark[s->column[k]] = 1;
+        is_new |= !mark[l->column[k]];
+        mark[l->column[k]] = 1;
     }
     return is_new;
 }
@@ -691,20 +580,21 @@ static int spread(const perp__step *s, int r, int all, char *mark)
  * rows of u depend on, in units in which the entries of T are near 1. */
 static int outlasts_rounding(perp__step *s, const perp__elimination *e, const double *u)
 {
-    int ny = s->ny;
+    const perp__layout *l = s->layout;
+    int ny = l->ny;
     const double *unit = perp__step_units(s), *factor = perp__step_row_units(s);
-    double *x = s->lcp.work, *y = x + ny, sum = 0, terms = 0, largest = 0;
-    char *mark = s->newton.dependent + s->nequation;
+    double *x = s->cache.lcp.work, *y = x + ny, sum = 0, terms = 0, largest = 0;
+    char *mark = s->cache.newton.dependent + l->nequation;
     memset(mark, 0, (size_t)ny);
     for (int i = 0; i < e->nz; i++) {
-        const perp__rows *rows = &s->pair[e->pair[i]];
+        const perp__rows *rows = &l->pair[e->pair[i]];
         if (u[i] > 0) spread(s, e->side[e->pair[i]] ? rows->a : rows->b, 1, mark);
     }
     for (int more = 1; more;) {
         more = 0;
         for (int j = 0; j < ny; j++) more |= spread(s, e->row[j], 0, mark);
     }
-    for (int j = 0; j < ny; j++) x[j] = fabs(s->c[e->row[j]]);
+    for (int j = 0; j < ny; j++) x[j] = fabs(s->cache.c[e->row[j]]);
     times_inverse(ny, e->T_inverse, x, y);
     for (int j = 0; j < ny; j++) x[j] = row_size(s, e->row[j], y);
     times_inverse(ny, e->T_inverse, x, y);
@@ -712,31 +602,32 @@ static int outlasts_rounding(perp__step *s, const perp__elimination *e, const do
         if (mark[j]) largest = fmax(largest, y[j] / unit[j]);
     for (int j = 0; j < ny; j++) y[j] = largest * unit[j];
     for (int i = 0; i < e->nz; i++) {
-        const perp__rows *rows = &s->pair[e->pair[i]];
+        const perp__rows *rows = &l->pair[e->pair[i]];
         int w = e->side[e->pair[i]] ? rows->a : rows->b;
-        sum += u[i] * s->lcp.q[i];
-        terms += u[i] * (fabs(s->c[w]) + row_size(s, w, y)) * factor[w];
+        sum += u[i] * s->cache.lcp.q[i];
+        terms += u[i] * (fabs(s->cache.c[w]) + row_size(s, w, y)) * factor[w];
     }
     return sum < -PERP_ROUNDING * ny * terms;
 }
 
 static perp__step_result solve_anew(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     perp__step_result result = {
         .outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
     int bad_row;
     if (!coefficients_are_finite(s)) return result;
-    s->newton.has_slopes = 0; /* rows that depend on others are replaced in A */
-    s->newton.has_full = !s->nonlinear;
+    s->state.slopes.are_known = 0; /* rows that depend on others are replaced in A */
+    s->cache.newton.has_full = !l->nonlinear;
     result.fault = PERP__SINGULAR;
     perp__elimination *e = find_elimination(s, &bad_row);
     if (!e) return result;
 
     form_q(s, e);
     perp_lcp lcp = {e->nz,
-                    e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz,
+                    e->K + (size_t)(l->ny - e->nz) * (size_t)e->nz,
                     e->nz > 1 ? e->nz : 1,
-                    s->lcp.q,
+                    s->cache.lcp.q,
                     NULL,
                     NULL};
     perp_lcp_info info = {.size = sizeof info};
@@ -753,8 +644,8 @@ static perp__step_result solve_anew(perp__step *s)
     if (regular.outcome == PERP_SOLVED) return regular;
     if (!is_proved) solve_lcp(s, &lcp, &info); /* for its ray */
     result.certificate =
-        is_proved ? perp_lcp_certificate(s->lcp.solver) : perp_lcp_ray(s->lcp.solver);
-    if (is_proved && s->nonlinear)
+        is_proved ? perp_lcp_certificate(s->cache.lcp.solver) : perp_lcp_ray(s->cache.lcp.solver);
+    if (is_proved && l->nonlinear)
         result.outcome = PERP_LIMIT, result.fault = PERP__LINEARISED;
     else if (is_proved && !outlasts_rounding(s, e, result.certificate))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
@@ -771,7 +662,8 @@ static perp__step_result solve_sparse(perp__step *s)
                                    .residual = (double)NAN,
                                    .worst = -1};
     perp__step_result result = perp__sparse_solve(s);
-    if (result.outcome != PERP_SOLVED || perp__shifts_modes(s) || s->newton.is_old) return result;
+    if (result.outcome != PERP_SOLVED || perp__shifts_modes(s) || s->cache.newton.is_old)
+        return result;
     return judge_sparse(s, result);
 }
 
@@ -779,21 +671,21 @@ static perp__step_result solve_sparse(perp__step *s)
  * next. */
 static int is_left_to_contacts(const perp__step *s, const perp__step_result *result)
 {
-    return s->newton.contacts_next && result->fault == PERP__SINGULAR;
+    return s->cache.newton.contacts_next && result->fault == PERP__SINGULAR;
 }
 
 static perp__step_result solve_affine(perp__step *s)
 {
     perp__verdict v;
     perp__step_result result = {.outcome = PERP_SOLVED, .fault = PERP__FINE};
-    if (s->sparse) {
+    if (s->cache.sparse) {
         result = solve_sparse(s);
-        if (result.outcome == PERP_SOLVED || !s->A || s->newton.sparse_only ||
+        if (result.outcome == PERP_SOLVED || !s->cache.A || s->cache.newton.sparse_only ||
             is_left_to_contacts(s, &result))
             return result;
     }
     perp__step_fill(s);
-    int is_singular = result.fault == PERP__SINGULAR && !s->nonlinear;
+    int is_singular = result.fault == PERP__SINGULAR && !s->layout->nonlinear;
     if (is_singular || !keep_mode(s, &v)) return solve_anew(s);
     result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
     keep_verdict(&result, &v);
@@ -805,25 +697,27 @@ static perp__step_result solve_affine(perp__step *s)
 
 static double row_value(const perp__step *s, int r)
 {
-    return s->ws[s->tape.coefficients.out[r]];
+    return s->ws[s->layout->tape.coefficients.out[r]];
 }
 
 /* The rows at the present y, and the largest natural residual of the conditions as written, each in
  * its unit: what Newton's steps must reduce. */
 static double evaluate_rows(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     perp__step_evaluate(s);
-    perp__tape_eval_part(&s->tape.coefficients, s->ws, 0, s->newton.nrow_code);
+    perp__tape_eval_part(&l->tape.coefficients, s->ws, 0, l->nrow_code);
     return perp__step_residual(s);
 }
 
 /* The rounding that there may be in row r, by the |terms| of its last linearisation. */
 static double row_rounding(const perp__step *s, int r)
 {
-    const double *y = s->ws + s->sym.y;
-    double terms = fabs(s->c[r]);
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        terms += fabs(s->value[k] * y[s->column[k]]);
+    const perp__layout *l = s->layout;
+    const double *y = s->ws + l->sym.y;
+    double terms = fabs(s->cache.c[r]);
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        terms += fabs(s->state.slopes.value[k] * y[l->column[k]]);
     return PERP_ROUNDING * terms;
 }
 
@@ -831,7 +725,7 @@ static double row_rounding(const perp__step *s, int r)
  * itself. */
 static double sized_rounding(const perp__step *s, int r)
 {
-    return perp__step_row_amount(s, r, s->ws + s->sym.y).rounding;
+    return perp__step_row_amount(s, r, s->ws + s->layout->sym.y).rounding;
 }
 
 typedef double rounding_of(const perp__step *s, int r);
@@ -847,13 +741,15 @@ static double times_rounding(const perp__step *s, int r, int is_zero, rounding_o
  * more. */
 static double times_rounding_of_all(const perp__step *s, rounding_of *rounding)
 {
+    const perp__layout *l = s->layout;
     double worst = 0;
-    for (int i = 0; i < s->nequation; i++)
+    for (int i = 0; i < l->nequation; i++)
         worst = perp__worse(worst, times_rounding(s, i, 1, rounding));
-    for (int p = 0; p < s->np; p++) {
-        int a = s->on[p] ? s->pair[p].a : s->pair[p].off, b = s->on[p] ? s->pair[p].b : a;
+    for (int p = 0; p < l->np; p++) {
+        int a = s->state.on[p] ? l->pair[p].a : l->pair[p].off,
+            b = s->state.on[p] ? l->pair[p].b : a;
         double x = row_value(s, a), y = row_value(s, b);
-        if (!s->on[p] || x < 0 || y < 0 || (x > 0 && y > 0)) {
+        if (!s->state.on[p] || x < 0 || y < 0 || (x > 0 && y > 0)) {
             double below =
                 fmax(times_rounding(s, a, 0, rounding), times_rounding(s, b, 0, rounding));
             double off = fmin(times_rounding(s, a, 1, rounding), times_rounding(s, b, 1, rounding));
@@ -868,9 +764,10 @@ static double times_rounding_of_all(const perp__step *s, rounding_of *rounding)
 static double search_line(perp__step *s, const double *base, const double *full, double before,
                           double *residual)
 {
-    double *y = s->ws + s->sym.y;
+    const perp__layout *l = s->layout;
+    double *y = s->ws + l->sym.y;
     for (double alpha = 1; alpha > PERP_STEP_SHORTEST; alpha /= 2) {
-        for (int i = 0; i < s->ny; i++)
+        for (int i = 0; i < l->ny; i++)
             y[i] = alpha == 1 ? full[i] : base[i] + alpha * (full[i] - base[i]);
         *residual = evaluate_rows(s);
         if (*residual <= (1 - PERP_ARMIJO * alpha) * before) return alpha;
@@ -925,6 +822,7 @@ static int may_do_with_old_slopes(perp__step *s, progress *p)
  * new ones. Is the iteration at its end? */
 static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
 {
+    const perp__layout *l = s->layout;
     p->residual = evaluate_rows(s);
     if (p->residual == 0) return holds(s, p, s->tol);
     /* so that the residual is now rounding */
@@ -936,7 +834,7 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
         return p->error <= PERP_AMPLY * s->tol;
     p->anew = 1;
     if (gains) return 0;
-    memcpy(s->ws + s->sym.y, base, (size_t)s->ny * sizeof(double));
+    memcpy(s->ws + l->sym.y, base, (size_t)l->ny * sizeof(double));
     p->residual = evaluate_rows(s);
     p->error = (double)INFINITY;
     return (reaches || p->off <= NEARLY) && holds(s, p, PERP_AMPLY * s->tol);
@@ -946,8 +844,9 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
  * better or worse? */
 static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double *full, int is_late)
 {
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y;
+    const perp__layout *l = s->layout;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y;
     memcpy(full, y, bytes);
     double alpha = search_line(s, base, full, p->before, &p->residual);
     if (alpha == 0) {
@@ -981,18 +880,19 @@ static int ends_with_whole_step(perp__step *s, progress *p)
  * improves a point that holds. */
 static perp__step_result iterate_newton(perp__step *s, int limit)
 {
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y, *base = s->newton.from + s->ny, *full = base + s->ny;
+    const perp__layout *l = s->layout;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y, *base = s->cache.newton.from + l->ny, *full = base + l->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     progress p = {.off = (double)INFINITY,
                   .gain = 1,
                   .error = (double)INFINITY,
                   .v = {.error = (double)INFINITY, .worst = -1}};
     int solves = 0, ends = 0;
-    if (!s->sizes.has_units) evaluate_coefficients(s), perp__step_units(s);
+    if (!s->state.units.are_known) evaluate_coefficients(s), perp__step_units(s);
     p.first = p.residual = evaluate_rows(s);
-    p.anew =
-        !s->newton.has_slopes || s->newton.h != s->ws[SYM_H] || s->newton.theta != s->ws[SYM_THETA];
+    p.anew = !s->state.slopes.are_known || s->state.slopes.h != s->ws[SYM_H] ||
+             s->state.slopes.theta != s->ws[SYM_THETA];
     for (int k = p.anew, all = 0; !ends && k <= limit && all < 4 * limit; k += p.anew, all++) {
         int is_anew = p.anew;
         p.before = p.residual;
@@ -1022,7 +922,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
         keep_verdict(&result, &p.v);
     if (result.fault == PERP__DIVERGED)
         result.unscaled = perp__step_unscaled(s, p.v.worst, &result.scale);
-    if (result.outcome != PERP_SOLVED) s->newton.has_slopes = 0; /* those of no solution */
+    if (result.outcome != PERP_SOLVED) s->state.slopes.are_known = 0; /* those of no solution */
     result.solves = solves;
     return result;
 }
@@ -1031,9 +931,10 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
  * redundant contacts, where no mode has a regular matrix. */
 static perp__step_result iterate_cones(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     enum { MAX_ITERATIONS = 30, MAX_IDLE = 6 };
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y, *best = s->newton.from + s->ny;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y, *best = s->cache.newton.from + l->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     perp__verdict least = perp__step_verify(s);
     int done = 0, method = 0, idle = 0, solved;
@@ -1067,15 +968,16 @@ static perp__step_result iterate_cones(perp__step *s)
  * far as these have values. A product of two that are 0 would have no derivative there. */
 static void begin_vars(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     enum { PASSES = 100 };
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y;
     for (int k = 0, more = 1; k < PASSES && more; k++) {
         evaluate_coefficients(s);
         more = coefficients_are_finite(s) && perp__step_define(s);
     }
-    if (all_finite(y, (size_t)s->ny)) memcpy(s->newton.from, y, bytes);
-    memcpy(y, s->newton.from, bytes);
+    if (all_finite(y, (size_t)l->ny)) memcpy(s->cache.newton.from, y, bytes);
+    memcpy(y, s->cache.newton.from, bytes);
 }
 
 /* These roots of a tape, into `before`. Returns whether they were there, bit for bit. */
@@ -1116,19 +1018,20 @@ static size_t asked_bytes(const perp__step *s)
  * need only have a value. */
 static int all_is_as_before(perp__step *s)
 {
-    const perp__tape *rows = &s->tape.coefficients, *check = &s->tape.check,
-                     *guards = &s->tape.guards;
-    double *before = s->newton.rest;
+    const perp__layout *l = s->layout;
+    const perp__tape *rows = &l->tape.coefficients, *check = &l->tape.check,
+                     *guards = &l->tape.guards;
+    double *before = s->state.rest.root;
     perp__step_evaluate(s);
-    perp__tape_eval_part(rows, s->ws, 0, s->newton.nrow_code);
-    int value = s->sym.assigned.root, end = value + s->sym.assigned.n;
-    int same = roots_are_as_before(s, rows, 0, s->nrow, before);
-    before += s->nrow;
+    perp__tape_eval_part(rows, s->ws, 0, l->nrow_code);
+    int value = l->sym.assigned.root, end = value + l->sym.assigned.n;
+    int same = roots_are_as_before(s, rows, 0, l->nrow, before);
+    before += l->nrow;
     same &= roots_are_as_before(s, check, 0, value, before);
     same &= roots_are_as_before(s, check, end, check->nout, before);
     same &= roots_are_finite(s, check->out + value, end - value);
-    memcpy(s->newton.of, s->ws + SYM_H, asked_bytes(s));
-    s->newton.is_noted = 1;
+    memcpy(s->cache.newton.of, s->ws + SYM_H, asked_bytes(s));
+    s->cache.newton.is_noted = 1;
     return same & roots_are_as_before(s, guards, 0, guards->nout, before + check->nout);
 }
 
@@ -1136,27 +1039,28 @@ static int all_is_as_before(perp__step *s)
  * answer, too, and judged as they were. */
 static int is_at_rest(perp__step *s, perp__step_result *result)
 {
-    if (!s->newton.rests || s->tape.held) return 0;
-    int is_known = s->newton.is_noted && !s->marks.reads_time &&
-                   memcmp(s->newton.of, s->ws + SYM_H, asked_bytes(s)) == 0;
+    if (!s->state.rest.is_known || s->held) return 0;
+    int is_known = s->cache.newton.is_noted && !s->layout->marks.reads_time &&
+                   memcmp(s->cache.newton.of, s->ws + SYM_H, asked_bytes(s)) == 0;
     if (!is_known && !all_is_as_before(s)) return 0;
-    s->newton.standing = (perp__patience){0};
+    s->state.standing = (perp__patience){0};
     *result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
-    keep_verdict(result, &s->newton.verdict);
+    keep_verdict(result, &s->state.rest.verdict);
     return 1;
 }
 
 /* Remember a solved step that moved nothing. */
 static void note_rest(perp__step *s, const perp__step_result *result)
 {
-    const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
-    s->newton.rests = !s->tape.held && memcmp(y, pre, (size_t)s->nx * sizeof(double)) == 0;
-    if (!s->newton.rests) return;
+    const perp__layout *l = s->layout;
+    const double *y = s->ws + l->sym.y, *pre = s->ws + l->sym.pre;
+    s->state.rest.is_known = !s->held && memcmp(y, pre, (size_t)l->nx * sizeof(double)) == 0;
+    if (!s->state.rest.is_known) return;
     all_is_as_before(s);
-    s->newton.verdict = (perp__verdict){.error = result->error,
-                                        .residual = result->residual,
-                                        .worst = result->worst,
-                                        .off = result->off};
+    s->state.rest.verdict = (perp__verdict){.error = result->error,
+                                            .residual = result->residual,
+                                            .worst = result->worst,
+                                            .off = result->off};
 }
 
 /* After a failure no attempt is made in 1, 3, 7, ... steps, at most in 2^most - 1, and again in so
@@ -1171,31 +1075,33 @@ static void has_failed(perp__patience *p, int most)
  * come first in the following steps as long as the same sides stay zero, and in some more. */
 static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int is_first)
 {
+    const perp__layout *l = s->layout;
     enum { MAX_ITERATIONS = 12 };
-    double *y = s->ws + s->sym.y;
+    double *y = s->ws + l->sym.y;
     perp__step_result newton = {.outcome = PERP_LIMIT};
-    s->newton.sparse_only =
-        s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    perp__patience *patience = &s->newton.beside_cones;
+    s->cache.newton.sparse_only =
+        s->cache.sparse != NULL; /* elimination and pivoting cost more than what comes next */
+    perp__patience *patience = &s->state.beside_cones;
     int waits = patience->wait > 0 && !is_first,
-        tries = newton_too && !waits && (perp__shifts_modes(s) || !s->newton.redundant);
+        tries = newton_too && !waits && (perp__shifts_modes(s) || !s->state.redundant);
     if (tries) newton = iterate_newton(s, MAX_ITERATIONS);
     if (newton.outcome == PERP_SOLVED) patience->failures = 0;
     if (newton.outcome != PERP_SOLVED && is_first) {
-        memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+        memcpy(y, s->cache.newton.from, (size_t)l->ny * sizeof(double));
         begin_vars(s);
         newton = iterate_newton(s, MAX_ITERATIONS);
     }
     int is_shifted = perp__shifts_modes(s);
-    s->newton.sparse_only = 0;
-    int is_rough = is_shifted && s->ncone > 0 &&
+    s->cache.newton.sparse_only = 0;
+    int is_rough = is_shifted && l->ncone > 0 &&
                    newton.error > PERP_AMPLY * s->tol; /* at the edge of a cone Newton is slow */
     if (newton.outcome == PERP_SOLVED && !is_rough) return newton;
-    if (newton.outcome != PERP_SOLVED) memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+    if (newton.outcome != PERP_SOLVED)
+        memcpy(y, s->cache.newton.from, (size_t)l->ny * sizeof(double));
     mode_key(s);
     perp__step_result result = iterate_cones(s);
     result.solves += newton.solves;
-    s->newton.redundant = 0;
+    s->state.redundant = 0;
     if (result.outcome != PERP_SOLVED) {
         patience->wait = 0;
         return result;
@@ -1204,10 +1110,10 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
         patience->wait--;
     else if (tries && newton.outcome != PERP_SOLVED)
         has_failed(patience, PERP__CONES_WAIT);
-    s->count.cone_steps++;
-    s->newton.redundant = 1;
-    for (int p = 0; p < s->np; p++)
-        s->newton.redundant &= !s->on[p] || s->cache.key[p] == s->choice[p];
+    s->state.count.cone_steps++;
+    s->state.redundant = 1;
+    for (int p = 0; p < l->np; p++)
+        s->state.redundant &= !s->state.on[p] || s->cache.modes.key[p] == s->state.choice[p];
     return result;
 }
 
@@ -1217,30 +1123,31 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
  * forces that are not unique may change, too. */
 static void try_rest(perp__step *s, perp__step_result *result)
 {
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y, *kept = s->newton.from + s->ny;
+    const perp__layout *l = s->layout;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y, *kept = s->cache.newton.from + l->ny;
     if (!perp__step_stands(s)) return;
     if (!perp__has_many_contacts(s)) { /* else there are the factors of shifted modes */
-        if (s->newton.standing.wait > 0) {
-            s->newton.standing.wait--;
+        if (s->state.standing.wait > 0) {
+            s->state.standing.wait--;
             return;
         }
-        int failures = s->newton.standing.failures,
-            is_loaded_anew = failures > 0 && perp__step_is_loaded_anew(s, s->newton.from);
-        has_failed(&s->newton.standing,
+        int failures = s->state.standing.failures,
+            is_loaded_anew = failures > 0 && perp__step_is_loaded_anew(s, s->cache.newton.from);
+        has_failed(&s->state.standing,
                    PERP__STANDING_WAIT); /* until a step at rest shows that it has not */
         if (is_loaded_anew) return;
     }
     memcpy(kept, y, bytes);
-    if (perp__sparse_stand(s, s->cache.key)) {
+    if (perp__sparse_stand(s, s->cache.modes.key)) {
         perp__verdict v = perp__step_verify(s);
-        if (v.error <= PERP_AMPLY * s->tol && !perp__step_moves_nothing(s, s->ws + s->sym.pre)) {
+        if (v.error <= PERP_AMPLY * s->tol && !perp__step_moves_nothing(s, s->ws + l->sym.pre)) {
             keep_verdict(result, &v);
-            s->newton.standing.wait = 0;
+            s->state.standing.wait = 0;
             return;
         }
     }
-    memcpy(s->choice, s->cache.key, (size_t)s->np);
+    memcpy(s->state.choice, s->cache.modes.key, (size_t)l->np);
     memcpy(y, kept, bytes);
     perp__step_verify(s); /* leaves its values in the workspace */
 }
@@ -1248,26 +1155,28 @@ static void try_rest(perp__step *s, perp__step_result *result)
 /* Without pairs, whose sides would be left and met again, states go on as in the last steps. */
 static void guess(perp__step *s)
 {
-    double *y = s->ws + s->sym.y;
-    for (int k = 0; k < PERP__MOVES && s->np == 0; k++)
-        for (int j = 0; j < s->nx; j++) y[j] += s->newton.move[k * s->nx + j];
+    const perp__layout *l = s->layout;
+    double *y = s->ws + l->sym.y;
+    for (int k = 0; k < PERP__MOVES && l->np == 0; k++)
+        for (int j = 0; j < l->nx; j++) y[j] += s->state.move[k * l->nx + j];
 }
 
 /* Newton from the extrapolation of the last step. If that fails, from its end, and with the vars
  * moved away from their values, since a derivative may vanish there (x^2 = 1 from x = 0). */
 static perp__step_result newton_from(perp__step *s, int *solves)
 {
+    const perp__layout *l = s->layout;
     enum { MAX_ITERATIONS = 50 };
     enum { TRIES = 4 };
     static const double moves[TRIES] = {0, 0, 0.1, 1};
-    double *y = s->ws + s->sym.y;
+    double *y = s->ws + l->sym.y;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     for (int k = 0; k < TRIES && result.outcome != PERP_SOLVED && !is_left_to_contacts(s, &result);
          k++) {
         const double *unit = perp__step_units(s);
-        memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+        memcpy(y, s->cache.newton.from, (size_t)l->ny * sizeof(double));
         if (k == 0) guess(s);
-        for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (unit[i] + fabs(y[i]));
+        for (int i = l->nx; i < l->nx + l->nv; i++) y[i] += moves[k] * (unit[i] + fabs(y[i]));
         result = iterate_newton(s, MAX_ITERATIONS);
         *solves += result.solves;
     }
@@ -1278,14 +1187,15 @@ static perp__step_result newton_from(perp__step *s, int *solves)
  * come before the dense path; else where Newton fails. On failure y is as before. */
 static perp__step_result solve_newton(perp__step *s)
 {
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y, *start = s->newton.from;
+    const perp__layout *l = s->layout;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y, *start = s->cache.newton.from;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0, is_first = 0,
-        contacts_first = s->ncone > 0 || s->newton.redundant || perp__sparse_is_shifted(s) ||
-                         (s->model->ncontact > 0 && s->sparse && s->ny > FRICTION_FROM);
+        contacts_first = l->ncone > 0 || s->state.redundant || perp__sparse_is_shifted(s) ||
+                         (s->model->ncontact > 0 && s->cache.sparse && l->ny > FRICTION_FROM);
     if (is_at_rest(s, &result)) return result;
-    for (int i = 0; i < s->ny; i++) {
+    for (int i = 0; i < l->ny; i++) {
         if (!isfinite(y[i])) y[i] = 0, is_first = 1; /* vars before the first step */
     }
     memcpy(start, y, bytes);
@@ -1293,9 +1203,9 @@ static perp__step_result solve_newton(perp__step *s)
         result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
     }
-    s->newton.contacts_next = !contacts_first && perp__has_many_contacts(s);
+    s->cache.newton.contacts_next = !contacts_first && perp__has_many_contacts(s);
     if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
-    if (result.fault == PERP__UNVERIFIED && s->A) {
+    if (result.fault == PERP__UNVERIFIED && s->cache.A) {
         memcpy(y, start, bytes);
         perp__step_forget_factors(s); /* which have lost all digits */
         evaluate_coefficients(s);
@@ -1303,8 +1213,8 @@ static perp__step_result solve_newton(perp__step *s)
         result = newton_from(s, &solves);
     }
     int is_singular = is_left_to_contacts(s, &result);
-    s->newton.contacts_next = 0;
-    if (result.outcome != PERP_SOLVED && !contacts_first && s->np > 0) {
+    s->cache.newton.contacts_next = 0;
+    if (result.outcome != PERP_SOLVED && !contacts_first && l->np > 0) {
         memcpy(y, start, bytes);
         perp__step_result contacts = solve_with_contacts(s, is_singular, is_first);
         solves += contacts.solves;
@@ -1314,45 +1224,48 @@ static perp__step_result solve_newton(perp__step *s)
             result = newton_from(s, &solves);
     }
     result.solves = solves;
-    if (result.outcome == PERP_SOLVED && s->sparse && s->model->ncontact > 0) try_rest(s, &result);
+    if (result.outcome == PERP_SOLVED && s->cache.sparse && s->model->ncontact > 0)
+        try_rest(s, &result);
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     if (result.outcome == PERP_SOLVED)
         note_rest(s, &result);
     else
-        s->newton.rests = 0, memcpy(y, start, bytes);
+        s->state.rest.is_known = 0, memcpy(y, start, bytes);
     return result;
 }
 
 perp__step_result perp__step_solve(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     enum {
         A_STEP = 300,
         EVALUATED = 20
     }; /* multiplications for a step, and for a number of its rows */
-    for (int j = 0; j < s->nx; j++) {
-        double size = fabs(s->ws[s->sym.pre + j]);
-        if (size > s->sizes.history[j]) s->sizes.history[j] = size;
+    for (int j = 0; j < l->nx; j++) {
+        double size = fabs(s->ws[l->sym.pre + j]);
+        if (size > s->state.history[j]) s->state.history[j] = size;
     }
     evaluate_guards(s);
-    s->count.work += A_STEP + EVALUATED * (double)s->row_start[s->nrow];
-    if (s->nonlinear) return solve_newton(s);
+    s->state.count.work += A_STEP + EVALUATED * (double)l->row_start[l->nrow];
+    if (l->nonlinear) return solve_newton(s);
     evaluate_coefficients(s);
     return solve_affine(s);
 }
 
 void perp__step_guards(perp__step *s, double t, char *on, double *scratch)
 {
-    double *ws = s->ws, *pre = ws + s->sym.pre, at = ws[SYM_T], before = ws[SYM_T_PRE];
-    const size_t bytes = (size_t)s->nx * sizeof *pre;
+    const perp__layout *l = s->layout;
+    double *ws = s->ws, *pre = ws + l->sym.pre, at = ws[SYM_T], before = ws[SYM_T_PRE];
+    const size_t bytes = (size_t)l->nx * sizeof *pre;
     memcpy(scratch, pre, bytes);
-    memcpy(pre, ws + s->sym.y, bytes);
-    memcpy(on, s->on, (size_t)s->np);
+    memcpy(pre, ws + l->sym.y, bytes);
+    memcpy(on, s->state.on, (size_t)l->np);
     ws[SYM_T] = ws[SYM_T_PRE] = t;
     evaluate_guards(s);
-    for (int p = 0; p < s->np; p++) {
-        char now = s->on[p];
-        s->on[p] = on[p], on[p] = now;
+    for (int p = 0; p < l->np; p++) {
+        char now = s->state.on[p];
+        s->state.on[p] = on[p], on[p] = now;
     }
     ws[SYM_T] = at, ws[SYM_T_PRE] = before;
     memcpy(pre, scratch, bytes);
@@ -1360,29 +1273,28 @@ void perp__step_guards(perp__step *s, double t, char *on, double *scratch)
 
 void perp__step_forget_factors(perp__step *s)
 {
-    for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
-    for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++)
-        s->cache.elimination[i].used = s->cache.elimination[i].nz = 0;
-    for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = 0;
-    s->cache.current = NULL;
-    s->sizes.has_units = s->newton.has_slopes = s->newton.has_full = s->newton.rests = 0;
-    s->cache.next_mode = s->cache.next_elimination = 0;
+    const perp__layout *l = s->layout;
+    perp__step_stale(s);
+    for (int k = 0; k < l->nentry; k++) s->state.slopes.value[l->entry[k]] = 0;
+    s->state.units.are_known = s->state.slopes.are_known = 0;
+    s->state.rest.is_known = s->state.z.are_known = 0;
     perp__sparse_forget(s);
 }
 
 void perp__step_forget(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     perp__step_forget_factors(s);
-    memset(s->on, 0, 4 * (size_t)s->np);
-    memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
-    s->newton.redundant = s->gaps.closed = 0;
-    s->newton.beside_cones = s->newton.standing = (perp__patience){0};
+    memset(s->state.on, 0, 2 * (size_t)l->np);
+    memset(s->state.history, 0, (size_t)l->ny * sizeof(double));
+    s->state.redundant = s->state.are_closed = 0;
+    s->state.beside_cones = s->state.standing = (perp__patience){0};
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)
 {
     evaluate_guards(s);
-    if (all_on) memset(s->on, 1, (size_t)s->np);
+    if (all_on) memset(s->state.on, 1, (size_t)s->layout->np);
     evaluate_coefficients(s);
     perp__step_fill(s);
     return find_elimination(s, bad_row);
@@ -1395,7 +1307,7 @@ void perp__step_linearise(perp__step *s)
 
 const perp__mode *perp__step_mode(perp__step *s)
 {
-    if (!s->A) return NULL;
+    if (!s->cache.A) return NULL;
     perp__step_fill(s);
     mode_key(s);
     const perp__mode *m = find_mode(s);

@@ -37,101 +37,14 @@ typedef struct perp__cone {
     int pair, side; /* the normal: one of `pair`, or -1, and its side, 0 a or 1 b */
 } perp__cone;
 
-/* What a place of a cache holds; a matrix that is to be made, after perp_simulation_restore, is made when it is first used. */
-enum { PERP__EMPTY, PERP__MADE, PERP__TO_MAKE };
-
-/* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each
- * active pair. */
-typedef struct perp__elimination {
-    int used;          /* PERP__TO_MAKE: all but T_inverse and K is known */
-    char *key;         /* np: is the pair's guard on? */
-    char *side;        /* np: 0 if z is side a, 1 if side b */
-    int nz;            /* active pairs */
-    int *row;          /* ny: the rows of T; the last nz belong to the z */
-    int *pair;         /* nz: which pair each z belongs to */
-    double *T_inverse; /* ny x ny, column-major */
-    double *K; /* nz x ny, column-major: W T^-1 for the other sides W; its last nz columns are M */
-} perp__elimination;
-
-/* The linear map of one mode: y = -S c_row. */
-typedef struct perp__mode {
-    int used, singular; /* used: PERP__TO_MAKE: only the key is known */
-    char *key;          /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
-    int *row;           /* ny */
-    double *S;          /* ny x ny, column-major */
-    int *order,
-        norder; /* what follows its solution (perp__step_settling), if the rows stay; -1: not known yet */
-} perp__mode;
-
-/* What the dense path can use again: the last few eliminations and modes. */
-typedef struct perp__cache {
-    char *key; /* np: guards and sides of the present mode */
-    perp__elimination *elimination;
-    perp__mode *mode, *current;
-    int nelimination, nmode, next_elimination, next_mode;
-} perp__cache;
-
-/* The complementarity problem of an elimination, and scratch for it. */
-typedef struct perp__dense_lcp {
-    perp_lcp_method method;
-    perp_lcp_solver *solver;
-    double *q, *z, *w, *work;
-    double *regular; /* np x np: M with a little on its diagonal */
-    int *index;
-} perp__dense_lcp;
-
-/* verdict.c: the conditions as they were written, at the point in the workspace (docs/adr/008-verdicts.md). */
-typedef struct perp__verdict {
-    double error;    /* the largest |violation| / scale: what decides */
-    double breach;   /* the same of the inequalities alone: 0 in the right mode, but for rounding */
-    double residual; /* the largest natural residual, absolute: for reading */
-    int worst;  /* the condition with the largest error, equations first, then pairs; -1: none */
-    double off; /* its natural residual */
-} perp__verdict;
-
-/* Of something that is tried in some steps only: failures, one after the other; steps until it is tried again. */
-typedef struct perp__patience {
-    int failures, wait;
-} perp__patience;
-
-/* The most failures that count, of Newton beside cones and of rest: 2^n - 1 steps. */
-enum { PERP__CONES_WAIT = 3, PERP__STANDING_WAIT = 6 };
-
-/* The degree of the polynomial in time that guesses of states follow. */
-enum { PERP__MOVES = 3 };
-
-/* Newton's iteration, whose steps are affine. */
-typedef struct perp__newton {
-    double *from; /* ny: where a step starts */
-    double *
-        move; /* PERP__MOVES times nx: what the last step moved; its differences with the steps before, as long */
-    int moves;       /* how many of these are known; the others are 0 */
-    char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
-    int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
-    int is_old;     /* the present step has the slopes of a former point */
-    int has_slopes; /* A is the Jacobian of a former point, with this h and theta */
-    double h, theta;
-    int has_full;          /* A as a full matrix is up to date */
-    char *bad;             /* np: from the last failed choice of sides */
-    int sparse_only;       /* with contacts: the dense path is not to be tried */
-    int contacts_next;     /* where a mode is singular the dense path is tried after contacts */
-    double *at;            /* ny: the point that c is of */
-    int rests;             /* the last step moved nothing: */
-    double *rest;          /* all that was asked at its end, */
-    double *of;            /* of these symbols, from h up to the unknowns, */
-    perp__verdict verdict; /* and how that was judged */
-    int is_noted;          /* that was the last evaluation of the conditions */
-    int redundant;         /* the last step was solved by cones, with the sides of the one before */
-    perp__patience beside_cones, standing; /* of Newton where cones went on; of rest (try_rest) */
-} perp__newton;
+/* Layout: what the model, the method and the step's parameters fix. Runs share it (layout.c); nothing
+ * writes to it once it is made. ------------------------------------------------------------------ */
 
 /* Contacts stated by positions (contacts.c). */
 typedef struct perp__gaps {
-    int n;      /* pairs with a gap made of positions; 0 with theta = 1 */
-    char *side; /* pair of the model: 1 or 2 where its side a or b is such a gap */
-    char *
-        damped; /* equation of the model: it moves what such a gap reads, and is weighted by SYM_THETA */
-    int closed; /* was one of them closed at the end of the last step? */
+    int n;        /* pairs with a gap made of positions; 0 with theta = 1 */
+    char *side;   /* pair of the model: 1 or 2 where its side a or b is such a gap */
+    char *damped; /* equation of the model: it moves what such a gap reads; SYM_THETA weights it */
 } perp__gaps;
 
 /* What of a model a simulation may change between its steps: these parameters, and these inputs. */
@@ -170,16 +83,13 @@ typedef struct perp__symbols {
 /* The model's inputs that are tables, or set by the caller. If the model gives the latter as
  * functions of time, these are a tape: their values at the end of the step, and before it. */
 typedef struct perp__tables {
-    int n, *input, *hint;
+    int n, *input;
     int *is_set;  /* n: may the caller set it? */
     int *formula; /* n: its first output of the tape, or -1 */
     perp__tape tape;
 } perp__tables;
 
-typedef struct perp__layout perp__layout; /* layout.c */
-
 typedef struct perp__tapes {
-    perp__layout *layout; /* owns these and all that is not written to after it is made */
     perp__tape
         coefficients; /* c (nrow), then the entries of A that are not constant; of a nonlinear step made of what `check` left */
     perp__tape check; /* left, right of each equation; a, b, lo, hi of each pair of the model; the
@@ -187,8 +97,6 @@ typedef struct perp__tapes {
     perp__tape guards;  /* one per guarded pair of the model */
     perp__tape outputs; /* what rows report beside unknowns: the model's inputs and outputs */
     int *guard_of;      /* model pair -> output of the guards tape, or -1 */
-    const char *
-        held; /* pairs of the model whose guards are on, > 0, or off, < 0, whatever they say (events.c); NULL: none */
 } perp__tapes;
 
 /* Some of the nonzeros, row by row. */
@@ -216,80 +124,219 @@ typedef struct perp__marks {
     int reads_time;                /* do conditions, rows or guards read the time itself? */
 } perp__marks;
 
-/* By what conditions are judged at the present point, and in which units rows are solved. */
-typedef struct perp__sizes {
-    int has_terms, has_units; /* terms are of the present point; units are there */
-    perp__terms *term;        /* by slot, up to the end of the check's tape */
-    double *history;          /* ny: the largest that each state has been in this run */
-    double *declared;         /* ny: the least size of an unknown, by its declaration; 0: none */
-    double *own;              /* ny: what the size of an unknown is judged by */
-    double *of;               /* ny: what an unknown counts with among terms */
-    double *scale;            /* nrow: sums of |terms| of the equations as written; data of rows */
-    double *unit;             /* ny + nrow, and ny of scratch: perp__step_units */
-    double *scratch;          /* ny */
-    char *anchored;           /* nrow + ny: scratch */
-    int *in_mode;             /* 2 ny + 2 nrow: scratch */
-    char *side_now;           /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
-    int grown; /* the unknown that perp__step_has_grown found furthest beyond its data, */
-    double grown_to, beside; /* its value there, and the largest of these in its unit */
-} perp__sizes;
+typedef struct perp__layout {
+    perp__scheme scheme;
+    perp__gaps gaps;
+    int is_limit; /* pre(x) is x: at an instant at which nothing jumps (perp__step_create_limit) */
+    int nonlinear; /* rows are linearised at the present y, and h is a symbol: a step can be halved */
+    int nx, nv, ny;                /* states, vars, all unknowns */
+    int nown, nequation, np, nrow; /* rows up to nown - 1 are equations of the model, those up to
+                                      nequation - 1 splits, then those of pairs, then of cones */
+    perp__rows *pair;              /* np */
+    perp__cone *cone;              /* ncone */
+    int ncone;
+    perp__symbols sym;
+    perp__tables table;
+    perp__tapes tape;
+    int *row_start, *column; /* nrow + 1; the nonzeros of the rows */
+    double *fixed;           /* the nonzeros that do not change; 0 for the others */
+    int nentry, *entry;      /* nonzeros that come from the tape of coefficients */
+    int constant;            /* there are none: the matrix does not change */
+    int nrow_code; /* instructions of that tape that make the rows; the others make their slopes */
+    perp__marks marks;
+    double *declared; /* ny: the least size of an unknown, by its declaration; 0: none */
+} perp__layout;
+
+/* State: what a later step depends on, to the bit. It is what a snapshot holds (snapshot.c). ------ */
+
+/* The conditions as they were written, at the point in the workspace (docs/adr/008-verdicts.md). */
+typedef struct perp__verdict {
+    double error;    /* the largest |violation| / scale: what decides */
+    double breach;   /* the same of the inequalities alone: 0 in the right mode, but for rounding */
+    double residual; /* the largest natural residual, absolute: for reading */
+    int worst;  /* the condition with the largest error, equations first, then pairs; -1: none */
+    double off; /* its natural residual */
+} perp__verdict;
+
+/* Nonzeros of the rows, at the present point or, with are_known, at a former one: Newton's iteration
+ * begins with those. */
+typedef struct perp__slopes {
+    double *value;
+    int are_known;
+    double h, theta; /* with which they were made */
+} perp__slopes;
+
+/* Units of unknowns and rows: those of the first linearisation (perp__step_units). */
+typedef struct perp__units {
+    int are_known;
+    double *value; /* ny + nrow */
+} perp__units;
+
+/* A step that moved nothing: a step that asks the same of the same numbers has its answer. */
+typedef struct perp__step_rest {
+    int is_known;
+    double *root; /* rows, then roots of the tapes of conditions and of guards, as they were then */
+    perp__verdict verdict;
+} perp__step_rest;
+
+/* Of something that is tried in some steps only: failures, one after the other; steps until it is
+ * tried again. */
+typedef struct perp__patience {
+    int failures, wait;
+} perp__patience;
+
+/* The most failures that count, of Newton beside cones and of rest: 2^n - 1 steps. */
+enum { PERP__CONES_WAIT = 3, PERP__STANDING_WAIT = 6 };
+
+/* The degree of the polynomial in time that guesses of states follow. */
+enum { PERP__MOVES = 3 };
 
 typedef struct perp__counts {
     long eliminations, cone_steps; /* steps solved by cones, halves included */
     double work; /* multiplications for all that was solved, about; the same on all machines */
 } perp__counts;
 
+/* The choice of sides for which a problem was eliminated last: tried first while guards stay. */
+typedef struct perp__z_sides {
+    int are_known;
+    char *on, *side; /* np: guards; 0 if z is side a, 1 if side b, -1 without a guard */
+} perp__z_sides;
+
+/* The matrix of the sparse factors, and whether these are of the present mode. */
+typedef struct perp__factored {
+    enum { PERP__CURRENT, PERP__SLOPES_CHANGED, PERP__NO_FACTORS } are;
+    int *row;          /* ny: the row that each condition has */
+    int in_units;      /* in the units of unknowns and rows? */
+    double *value;     /* the nonzeros */
+    double *factor;    /* ny: by what each row was multiplied */
+    double *pivoted;   /* where values change: the nonzeros that the pivots are of */
+    int is_refactored; /* the factors are of others, with these pivots */
+    double shift;      /* 0: modes are as they are; else this part of each force is in the
+                              condition that determines it */
+    int *singular;     /* ny: the rows of the last mode that was */
+} perp__factored;
+
+typedef struct perp__step_state {
+    char *on, *choice; /* np: is the guard on; the side that was zero last */
+    int are_closed;    /* was a contact stated by positions closed at the end of the last step? */
+    perp__slopes slopes;
+    perp__factored factored;
+    perp__z_sides z;
+    perp__units units;
+    double *history; /* ny: the largest that each state has been in this run */
+    char *side_now;  /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
+    double *move;    /* PERP__MOVES times nx: what the last step moved, and its differences */
+    int moves;       /* how many of these are known; the others are 0 */
+    perp__step_rest rest;
+    int redundant; /* the last step was solved by cones, with the sides of the one before */
+    perp__patience beside_cones, standing; /* of Newton where cones went on; of rest (try_rest) */
+    perp__counts count;
+} perp__step_state;
+
+/* Cache: what saves time, and scratch. It may be thrown away before any step (perp__step_drop_cache);
+ * no bit of the run changes. ---------------------------------------------------------------------- */
+
+/* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each
+ * active pair. */
+typedef struct perp__elimination {
+    int used;          /* is it there? */
+    char *key;         /* np: is the pair's guard on? */
+    char *side;        /* np: 0 if z is side a, 1 if side b */
+    int nz;            /* active pairs */
+    int *row;          /* ny: the rows of T; the last nz belong to the z */
+    int *pair;         /* nz: which pair each z belongs to */
+    double *T_inverse; /* ny x ny, column-major */
+    double *K; /* nz x ny, column-major: W T^-1 for the other sides W; its last nz columns are M */
+} perp__elimination;
+
+/* The linear map of one mode: y = -S c_row. */
+typedef struct perp__mode {
+    int used, singular;
+    char *key; /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
+    int *row;  /* ny */
+    double *S; /* ny x ny, column-major */
+    int *order,
+        norder; /* what follows its solution (perp__step_settling), if the rows stay; -1: not known yet */
+} perp__mode;
+
+/* What the dense path can use again: the last few eliminations and modes. */
+typedef struct perp__dense_modes {
+    char *key; /* np: guards and sides of the present mode */
+    perp__elimination *elimination;
+    perp__mode *mode, *current;
+    int nelimination, nmode, next_elimination, next_mode;
+} perp__dense_modes;
+
+/* The complementarity problem of an elimination, and scratch for it. */
+typedef struct perp__dense_lcp {
+    perp_lcp_solver *solver;
+    double *q, *z, *w, *work;
+    double *matrix;  /* ny x ny: one that is to be inverted, behind work */
+    double *regular; /* np x np: M with a little on its diagonal */
+    int *index;
+} perp__dense_lcp;
+
+/* Newton's iteration, whose steps are affine. */
+typedef struct perp__newton {
+    double *from;      /* ny: where the step starts; then 2 ny of scratch */
+    double *at;        /* ny: the point that c is of */
+    char *dependent;   /* nequation: rows dropped in a step; then ny of scratch */
+    char *bad;         /* np: from the last failed choice of sides */
+    int is_old;        /* the present step has the slopes of a former point */
+    int has_full;      /* A as a full matrix is up to date */
+    int sparse_only;   /* with contacts: the dense path is not to be tried */
+    int contacts_next; /* where a mode is singular the dense path is tried after contacts */
+    double *of;        /* the symbols that state.rest is of, from h up to the unknowns, */
+    int is_noted;      /* if that was the last evaluation of the conditions */
+} perp__newton;
+
+/* By what conditions are judged at the present point. */
+typedef struct perp__sizes {
+    int has_terms;     /* terms are of the present point */
+    perp__terms *term; /* by slot, up to the end of the check's tape */
+    double *own;       /* ny: what the size of an unknown is judged by */
+    double *of;        /* ny: what an unknown counts with among terms */
+    double *scale;     /* nrow: sums of |terms| of the equations as written; data of rows */
+    double *scratch;   /* ny */
+    char *anchored;    /* nrow + ny: scratch */
+    int *in_mode;      /* 2 ny + 2 nrow: scratch */
+    int grown;         /* the unknown that perp__step_has_grown found furthest beyond its data, */
+    double grown_to, beside; /* its value there, and the largest of these in its unit */
+} perp__sizes;
+
+typedef struct perp__step_cache {
+    double *c; /* nrow: the rows at y = 0 */
+    double *A; /* nrow x ny, row-major: the rows as a full matrix; NULL without the dense path */
+    perp__dense_modes modes;
+    perp__dense_lcp lcp;
+    struct perp__sparse *sparse; /* sparse.c: tried first with many unknowns; else NULL */
+    struct perp__cones *cones;   /* cones.c; NULL until it is needed */
+    perp__newton newton;
+    perp__sizes sizes;
+    int *hint;         /* of each table of the layout: where its last value was found */
+    int out_of_memory; /* somewhere in the present step */
+} perp__step_cache;
+
+/* The step of one run. */
 typedef struct perp__step {
     const perp_model *model;
-    double h; /* of the factors; of a nonlinear model, of whole steps */
-    perp__scheme scheme;
-    perp__gaps gaps;
-    int is_limit; /* pre(x) is x: as at an instant at which nothing jumps (perp__step_create_limit) */
-    int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
-                       be halved */
-    int nx, nv, ny; /* states, vars, all unknowns */
-    int nown, nequation, np,
-        nrow; /* rows 0 .. nown-1 are equations of the model, those up to nequation-1 splits; those of
-                                      the cones come last */
-    perp__rows *pair;
-    perp__cone *cone;
-    int ncone;
-    struct perp__cones *cones; /* cones.c; NULL until it is needed */
-
-    perp__symbols sym;
-    perp__tables table;
-    perp__tapes tape;
-    double *ws;
-
-    /* the rows, sparsely and, for the dense path, as a full matrix */
-    double *c;               /* nrow */
-    int *row_start, *column; /* nrow + 1; nonzeros */
-    double *value;
-    double *A; /* nrow x ny, row-major; NULL without the dense path */
-    int nentry,
-        *entry;   /* nonzeros that come from the tape of coefficients; the others are constants */
-    int constant; /* A does not change */
-
-    struct perp__sparse *sparse; /* sparse.c: tried first when there are many unknowns; else NULL */
-
-    perp__marks marks;
-    perp__sizes sizes;
-
-    /* numeric state */
-    int has_assigned;  /* assigned vars have the values of the last evaluation of the conditions */
-    char *on, *choice; /* np: guard on now; last side that was zero */
-    perp__cache cache;
-    perp__dense_lcp lcp;
-    perp__newton newton;
-    perp__counts count;
-    int out_of_memory; /* somewhere in the present step */
+    struct perp__shared *shared; /* layout.c: owns the layout */
+    const perp__layout *layout;
+    perp_lcp_method method;
     double tol;
+    double h;         /* state: the length of whole steps */
+    double *ws;       /* the workspace: symbols (state), then what tapes evaluate (cache) */
+    int has_assigned; /* assigned vars have the values of the last evaluation of the conditions */
+    const char *held; /* pairs of the model whose guards are on, > 0, or off, < 0, whatever they say
+                         (events.c); NULL: none */
+    perp__step_state state;
+    perp__step_cache cache;
 } perp__step;
 
 /* With contacts: singular modes are shifted, and Newton's steps whole. */
 static inline int perp__shifts_modes(const perp__step *step)
 {
-    return step->sparse && step->newton.sparse_only;
+    return step->cache.sparse && step->cache.newton.sparse_only;
 }
 
 /* So many that elimination and pivoting cost more than shifted modes where contacts say the same
@@ -297,23 +344,26 @@ static inline int perp__shifts_modes(const perp__step *step)
 static inline int perp__has_many_contacts(const perp__step *step)
 {
     enum { FEW = 8 };
-    return step->sparse && step->model->ncontact > FEW;
+    return step->cache.sparse && step->model->ncontact > FEW;
 }
 
 /* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two
  * rows on; -1 if it belongs to none. */
 static inline int perp__cone_row(const perp__step *step, int equation)
 {
-    if (equation >= step->nown || perp__cone_of(step->model, step->marks.equation[equation]) < 0)
+    const perp__layout *l = step->layout;
+    if (equation >= l->nown || perp__cone_of(step->model, l->marks.equation[equation]) < 0)
         return -1;
-    const perp__cone *cone = step->cone;
+    const perp__cone *cone = l->cone;
     while (equation > cone->equation + 1) cone++;
     return cone->row + equation - cone->equation;
 }
 
-/* problem.c: make what steps of the same problem share, for step->h and step->scheme; 0 when memory is out. clear in every case. */
-int perp__problem_build(perp__step *step, const perp_model *model, const perp__changes *changes);
-void perp__problem_clear(perp__step *step);
+/* problem.c: make the layout of a model, for layout->scheme and is_limit; 0 when memory is out. To be
+ * cleared in every case. */
+int perp__problem_build(perp__layout *layout, const perp_model *model,
+                        const perp__changes *changes);
+void perp__problem_clear(perp__layout *layout);
 
 /* layout.c; the parameters that may change are symbols of the step, in the workspace from
  * perp__step_parameter(step, 0) on. */
@@ -331,7 +381,7 @@ perp_status perp__step_create_limit(perp__step *step, const perp__step *of, doub
 void perp__step_clear(perp__step *step);
 
 /* The row of an equation of the model; -1: it sets an assigned var. */
-int perp__equation_row(const perp__step *step, int equation);
+int perp__equation_row(const perp__layout *layout, int equation);
 
 /* What the problem was made of: numbers. */
 const double *perp__step_key(const perp__step *step, size_t *n);
@@ -349,7 +399,7 @@ void perp__step_evaluate(perp__step *step);
  * them, and are what perp__step_assign made them last. */
 static inline size_t perp__step_symbols(const perp__step *step)
 {
-    return (size_t)(step->sym.y + step->ny) * sizeof(double);
+    return (size_t)(step->layout->sym.y + step->layout->ny) * sizeof(double);
 }
 
 /* assigned.c: which they are. Returns 0 when memory is out. And (problem.c): put their values in
@@ -365,7 +415,7 @@ void perp__step_assign(perp__step *step);
 int perp__step_formulas(const perp__step *step, const int *param, int nparam, perp__graph *graph,
                         perp_expr *row, perp_expr *output, perp_expr *initial,
                         perp__guard_bounds *bounds);
-int perp__step_parameter(const perp__step *step, int k);
+int perp__step_parameter(const perp__layout *layout, int k);
 
 /* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return.
  * Returns 0 if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or
@@ -404,7 +454,7 @@ typedef enum perp__step_fault {
     PERP__LINEARISED
 } perp__step_fault;
 
-int perp__marks_allocate(perp__step *step);
+int perp__marks_allocate(perp__layout *layout, const perp_model *model);
 int perp__verdict_allocate(perp__step *step);
 void perp__verdict_free(perp__step *step);
 perp__verdict perp__step_verify(perp__step *step);
@@ -487,7 +537,7 @@ int perp__step_undetermined(const perp__step *step, const char *is_open, char *v
 
 /* contacts.c: find the contacts stated by positions. 0 when memory is out. And: does one of them carry a force in the
  * step that was solved last? */
-int perp__contacts_find(perp__step *step, const perp_model *model);
+int perp__contacts_find(perp__layout *layout, const perp_model *model);
 int perp__contacts_closed(const perp__step *step);
 /* For all methods: which side of each pair, 1 or 2, contains positions alone (side: npair), and
  * which equations do (nequation). Returns 0 when memory is out. */
@@ -496,6 +546,7 @@ int perp__positions_find(const perp_model *model, char *side, char *equation);
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
 int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
+int perp__sparse_factor_again(perp__step *step);     /* from the state; 0 when memory is out */
 void perp__sparse_forget(perp__step *step);          /* the factors */
 int perp__sparse_is_shifted(const perp__step *step); /* is the present mode? */
 
@@ -531,8 +582,18 @@ void perp__cones_free(perp__step *step);
 int perp__step_has_mode(perp__step *step, perp__mode *mode);
 int perp__step_has_elimination(perp__step *step, perp__elimination *elimination);
 
-perp_status perp__step_allocate(perp__step *step, perp_lcp_method method);
+/* state.c: state and cache of a step whose layout is there; PERP_ERR_MEMORY when memory is out. To be
+ * freed in every case. */
+perp_status perp__step_allocate(perp__step *step);
 void perp__step_free(perp__step *step);
+
+/* Nothing in the cache is of the present state any more: as after perp__step_drop_cache, but its
+ * memory stays. */
+void perp__step_stale(perp__step *step);
+
+/* Throw the cache away, between two steps. PERP_ERR_MEMORY: it could not be taken anew, and the step
+ * is fit for perp__step_free only. */
+perp_status perp__step_drop_cache(perp__step *step);
 
 /* From now on a problem may take so many pivots or iterations of each method. 0 when memory is out. */
 int perp__step_limit(perp__step *step, perp_lcp_method method, int iterations);

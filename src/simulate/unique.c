@@ -11,9 +11,10 @@
 
 static int is_var(const perp__step *s, perp_expr e)
 {
+    const perp__layout *l = s->layout;
     const perp__node *node = &s->model->graph.node[e];
-    for (int k = 0; k < s->nv && node->op == PERP__SYMBOL; k++) {
-        if (s->model->item[PERP_VAR][s->sym.var_of[k]].symbol == node->a) return 1;
+    for (int k = 0; k < l->nv && node->op == PERP__SYMBOL; k++) {
+        if (s->model->item[PERP_VAR][l->sym.var_of[k]].symbol == node->a) return 1;
     }
     return 0;
 }
@@ -22,26 +23,28 @@ static int is_var(const perp__step *s, perp_expr e)
  * sticks: no slip either way. */
 static int closed_row(const perp__step *s, int p)
 {
-    const perp__pair *pair = &s->model->pair[s->pair[p].of];
-    int second = p > 0 && s->pair[p - 1].of == s->pair[p].of;
-    if (pair->two_sided) return second ? s->pair[p].a : s->pair[p].b;
-    return is_var(s, pair->a) || !is_var(s, pair->b) ? s->pair[p].b : s->pair[p].a;
+    const perp__layout *l = s->layout;
+    const perp__pair *pair = &s->model->pair[l->pair[p].of];
+    int second = p > 0 && l->pair[p - 1].of == l->pair[p].of;
+    if (pair->two_sided) return second ? l->pair[p].a : l->pair[p].b;
+    return is_var(s, pair->a) || !is_var(s, pair->b) ? l->pair[p].b : l->pair[p].a;
 }
 
 /* The conditions row by row, each of largest entry 1. Returns 0 if one is not finite. */
 static int fill(const perp__step *s, const char *is_open, double *B)
 {
-    size_t ny = (size_t)s->ny;
-    for (int i = 0; i < s->ny; i++) {
-        int p = i - s->nequation, row = p < 0 ? i : closed_row(s, p);
-        if (p >= 0 && is_open[s->pair[p].of]) row = s->pair[p].a + s->pair[p].b - row;
-        int cone = i < s->nequation ? perp__cone_row(s, i) : -1;
+    const perp__layout *l = s->layout;
+    size_t ny = (size_t)l->ny;
+    for (int i = 0; i < l->ny; i++) {
+        int p = i - l->nequation, row = p < 0 ? i : closed_row(s, p);
+        if (p >= 0 && is_open[l->pair[p].of]) row = l->pair[p].a + l->pair[p].b - row;
+        int cone = i < l->nequation ? perp__cone_row(s, i) : -1;
         if (cone >= 0) row = cone + 2; /* a round cone that sticks: its two velocities are 0 */
         double largest = 0, *line = B + (size_t)i * ny;
-        memcpy(line, s->A + (size_t)row * ny, ny * sizeof *line);
-        for (int j = 0; j < s->ny; j++) largest = fmax(largest, fabs(line[j]));
+        memcpy(line, s->cache.A + (size_t)row * ny, ny * sizeof *line);
+        for (int j = 0; j < l->ny; j++) largest = fmax(largest, fabs(line[j]));
         if (!isfinite(largest)) return 0;
-        for (int j = 0; j < s->ny && largest > 0; j++) line[j] /= largest;
+        for (int j = 0; j < l->ny && largest > 0; j++) line[j] /= largest;
     }
     return 1;
 }
@@ -78,7 +81,8 @@ static int eliminate(int n, double *B, int *column)
 static void mark(const perp__step *s, const double *B, const int *column, int rank, int f,
                  double *x, char *var)
 {
-    int n = s->ny;
+    const perp__layout *l = s->layout;
+    int n = l->ny;
     double largest = 1;
     for (int i = rank - 1; i >= 0; i--) {
         x[i] = -B[i * n + f];
@@ -86,21 +90,22 @@ static void mark(const perp__step *s, const double *B, const int *column, int ra
         largest = fmax(largest, fabs(x[i]));
     }
     for (int i = 0; i <= rank; i++) {
-        int k = column[i < rank ? i : f] - s->nx;
-        if (k >= 0 && k < s->nv && (i == rank || fabs(x[i]) > PERP_TOL_MOVES * largest))
-            var[s->sym.var_of[k]] = 1;
+        int k = column[i < rank ? i : f] - l->nx;
+        if (k >= 0 && k < l->nv && (i == rank || fabs(x[i]) > PERP_TOL_MOVES * largest))
+            var[l->sym.var_of[k]] = 1;
     }
 }
 
 int perp__step_undetermined(const perp__step *s, const char *is_open, char *var)
 {
-    size_t ny = (size_t)s->ny;
+    const perp__layout *l = s->layout;
+    size_t ny = (size_t)l->ny;
     double *B = malloc((ny * ny + ny + 1) * sizeof *B);
     int *column = malloc((ny + 1) * sizeof *column), ok = B && column;
     memset(var, 0, (size_t)s->model->nitem[PERP_VAR]);
     if (ok && fill(s, is_open, B)) {
-        int rank = eliminate(s->ny, B, column);
-        for (int f = rank; f < s->ny; f++) mark(s, B, column, rank, f, B + ny * ny, var);
+        int rank = eliminate(l->ny, B, column);
+        for (int f = rank; f < l->ny; f++) mark(s, B, column, rank, f, B + ny * ny, var);
     }
     free(B);
     free(column);

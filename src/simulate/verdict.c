@@ -14,22 +14,22 @@
 typedef struct judge {
     perp__step *s;
     perp__verdict v;
-    double sure;      /* an equation with no larger error by a cheap bound is not looked into */
+    double sure; /* an equation with no larger error by a cheap bound is not looked into */
 } judge;
 
 /* The rows in which each unknown stands; next: ny of scratch. */
-static void transpose(perp__step *s, int *next)
+static void transpose(perp__layout *l, int *next)
 {
-    int nonzeros = s->row_start[s->nrow];
-    memset(s->marks.stands_start, 0, ((size_t)s->ny + 1) * sizeof(int));
-    for (int k = 0; k < nonzeros; k++) s->marks.stands_start[s->column[k] + 1]++;
-    for (int j = 0; j < s->ny; j++) {
-        s->marks.stands_start[j + 1] += s->marks.stands_start[j];
-        next[j] = s->marks.stands_start[j];
+    int nonzeros = l->row_start[l->nrow];
+    memset(l->marks.stands_start, 0, ((size_t)l->ny + 1) * sizeof(int));
+    for (int k = 0; k < nonzeros; k++) l->marks.stands_start[l->column[k] + 1]++;
+    for (int j = 0; j < l->ny; j++) {
+        l->marks.stands_start[j + 1] += l->marks.stands_start[j];
+        next[j] = l->marks.stands_start[j];
     }
-    for (int r = 0; r < s->nrow; r++)
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-            s->marks.stands_in[next[s->column[k]]++] = r;
+    for (int r = 0; r < l->nrow; r++)
+        for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+            l->marks.stands_in[next[l->column[k]]++] = r;
 }
 
 static void add_entry(perp__entries *list, int row, int at)
@@ -39,17 +39,17 @@ static void add_entry(perp__entries *list, int row, int at)
 
 /* Where states' rates are, what equations define, and in which rows another var, a force, can be bounded: in equations, or in sides where
  * it stands in none. */
-static void list_entries(perp__step *s)
+static void list_entries(perp__layout *l)
 {
-    for (int r = 0; r < s->nrow; r++) {
-        int first = s->row_start[r], end = s->row_start[r + 1], in_sides = r >= s->nequation;
-        if (r < s->nown) s->marks.defined_at[r] = -1;
+    for (int r = 0; r < l->nrow; r++) {
+        int first = l->row_start[r], end = l->row_start[r + 1], in_sides = r >= l->nequation;
+        if (r < l->nown) l->marks.defined_at[r] = -1;
         for (int k = first; k < end; k++) {
-            int j = s->column[k], is_other = j >= s->nx && !s->marks.defined[j];
-            if (!in_sides && s->marks.is_rate[k]) add_entry(&s->marks.rate, r, k);
-            if (r < s->nown && s->marks.defines[r] == j) s->marks.defined_at[r] = k;
-            if (is_other && s->marks.in_equation[j] != in_sides && !(in_sides && end == first + 1))
-                add_entry(&s->marks.force, r, k);
+            int j = l->column[k], is_other = j >= l->nx && !l->marks.defined[j];
+            if (!in_sides && l->marks.is_rate[k]) add_entry(&l->marks.rate, r, k);
+            if (r < l->nown && l->marks.defines[r] == j) l->marks.defined_at[r] = k;
+            if (is_other && l->marks.in_equation[j] != in_sides && !(in_sides && end == first + 1))
+                add_entry(&l->marks.force, r, k);
         }
     }
 }
@@ -63,75 +63,70 @@ static int reads_time(const perp__tape *tape)
     return reads;
 }
 
-int perp__marks_allocate(perp__step *s)
+/* Was unknown j declared? The others are parts of two-sided pairs and of friction. */
+static int is_named(const perp__layout *l, const perp_model *m, int j)
 {
-    size_t nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape),
-           nonzeros = (size_t)s->row_start[s->nrow] + 1;
-    int *next = malloc(((size_t)s->ny + 1) * sizeof(int));
-    s->marks.before = malloc((nsymbol + 1) * sizeof(int));
-    s->marks.defined_at = malloc((4 * nonzeros + (size_t)s->nown) * sizeof(int));
-    s->marks.stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
-    s->marks.stands_start = malloc(((size_t)s->ny + 1) * sizeof(int));
-    int ok = next && s->marks.before && s->marks.defined_at && s->marks.stands_in &&
-             s->marks.stands_start;
+    return j < l->nx || (j < l->nx + l->nv && l->sym.var_of[j - l->nx] < m->nvar);
+}
+
+static const perp__item *item_of(const perp__layout *l, const perp_model *m, int j)
+{
+    return j < l->nx ? &m->item[PERP_STATE][j] : &m->item[PERP_VAR][l->sym.var_of[j - l->nx]];
+}
+
+int perp__marks_allocate(perp__layout *l, const perp_model *m)
+{
+    perp__marks *marks = &l->marks;
+    size_t nsymbol = (size_t)perp__tape_end(&l->sym.varied.tape),
+           nonzeros = (size_t)l->row_start[l->nrow] + 1;
+    int *next = malloc(((size_t)l->ny + 1) * sizeof(int));
+    l->declared = malloc(((size_t)l->ny + 1) * sizeof(double));
+    marks->before = malloc((nsymbol + 1) * sizeof(int));
+    marks->defined_at = malloc((4 * nonzeros + (size_t)l->nown) * sizeof(int));
+    marks->stands_in = malloc(((size_t)l->row_start[l->nrow] + 1) * sizeof(int));
+    marks->stands_start = malloc(((size_t)l->ny + 1) * sizeof(int));
+    int ok = next && l->declared && marks->before && marks->defined_at && marks->stands_in &&
+             marks->stands_start;
     if (ok) {
-        transpose(s, next);
-        s->marks.rate.row = s->marks.defined_at + s->nown;
-        s->marks.rate.at = s->marks.rate.row + nonzeros;
-        s->marks.force.row = s->marks.rate.at + nonzeros;
-        s->marks.force.at = s->marks.force.row + nonzeros;
-        list_entries(s);
-        for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
-        for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
+        transpose(l, next);
+        marks->rate.row = marks->defined_at + l->nown;
+        marks->rate.at = marks->rate.row + nonzeros;
+        marks->force.row = marks->rate.at + nonzeros;
+        marks->force.at = marks->force.row + nonzeros;
+        list_entries(l);
+        for (size_t i = 0; i < nsymbol; i++) marks->before[i] = -1;
+        for (int i = 0; i < l->nx; i++) marks->before[l->sym.y + i] = l->sym.pre + i;
+        for (int j = 0; j < l->ny; j++)
+            l->declared[j] = is_named(l, m, j) ? item_of(l, m, j)->scale : 0;
     }
-    s->marks.reads_time = reads_time(&s->tape.check) | reads_time(&s->tape.coefficients) |
-                          reads_time(&s->tape.guards);
+    marks->reads_time = reads_time(&l->tape.check) | reads_time(&l->tape.coefficients) |
+                        reads_time(&l->tape.guards);
     free(next);
     return ok;
 }
 
-/* Was unknown j declared? The others are parts of two-sided pairs and of friction. */
-static int is_named(const perp__step *s, int j)
-{
-    return j < s->nx || (j < s->nx + s->nv && s->sym.var_of[j - s->nx] < s->model->nvar);
-}
-
-static const perp__item *item_of(const perp__step *s, int j)
-{
-    return j < s->nx ? &s->model->item[PERP_STATE][j]
-                     : &s->model->item[PERP_VAR][s->sym.var_of[j - s->nx]];
-}
-
 int perp__verdict_allocate(perp__step *s)
 {
-    size_t ny = (size_t)s->ny;
-    s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
-    s->sizes.own = calloc(7 * ny + 2 * (size_t)s->nrow + 1, sizeof(double));
-    s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
-    s->sizes.in_mode = malloc((2 * ny + 2 * (size_t)s->nrow + 1) * sizeof(int));
-    s->sizes.side_now = calloc((size_t)s->model->npair + 1, 1);
-    if (!s->sizes.term || !s->sizes.own || !s->sizes.anchored || !s->sizes.side_now ||
-        !s->sizes.in_mode)
-        return 0;
-    s->sizes.scratch = s->sizes.own + ny;
-    s->sizes.of = s->sizes.scratch + ny, s->sizes.scale = s->sizes.of + ny;
-    s->sizes.history = s->sizes.scale + s->nrow, s->sizes.declared = s->sizes.history + ny;
-    s->sizes.unit = s->sizes.declared + ny;
-    for (int j = 0; j < s->ny; j++)
-        s->sizes.declared[j] = is_named(s, j) ? item_of(s, j)->scale : 0;
-    memset(s->sizes.history, 0, ny * sizeof(double));
+    const perp__layout *l = s->layout;
+    perp__sizes *sizes = &s->cache.sizes;
+    size_t ny = (size_t)l->ny, nrow = (size_t)l->nrow;
+    sizes->term = malloc(((size_t)perp__tape_end(&l->tape.check) + 1) * sizeof *sizes->term);
+    sizes->own = calloc(3 * ny + nrow + 1, sizeof(double));
+    sizes->anchored = malloc(nrow + ny + 1);
+    sizes->in_mode = malloc((2 * ny + 2 * nrow + 1) * sizeof(int));
+    if (!sizes->term || !sizes->own || !sizes->anchored || !sizes->in_mode) return 0;
+    sizes->scratch = sizes->own + ny;
+    sizes->of = sizes->scratch + ny;
+    sizes->scale = sizes->of + ny;
     return 1;
 }
 
 void perp__verdict_free(perp__step *s)
 {
-    free(s->sizes.term);
-    free(s->sizes.own);
-    free(s->sizes.anchored);
-    free(s->sizes.in_mode);
-    free(s->sizes.side_now);
-    s->sizes.term = NULL, s->sizes.own = NULL, s->sizes.anchored = NULL, s->sizes.in_mode = NULL,
-    s->sizes.side_now = NULL;
+    free(s->cache.sizes.term);
+    free(s->cache.sizes.own);
+    free(s->cache.sizes.anchored);
+    free(s->cache.sizes.in_mode);
 }
 
 /* Scales ---------------------------------------------------------------------------------------- */
@@ -140,8 +135,11 @@ void perp__verdict_free(perp__step *s)
  * the size by which it is judged if that is larger, since it may be a difference that cancelled. */
 static double size_of(const perp__step *s, int j)
 {
-    double size = fabs(s->ws[s->sym.y + j]);
-    return (j < s->nx || s->marks.defined[j]) && s->sizes.own[j] > size ? s->sizes.own[j] : size;
+    const perp__layout *l = s->layout;
+    double size = fabs(s->ws[l->sym.y + j]);
+    return (j < l->nx || l->marks.defined[j]) && s->cache.sizes.own[j] > size
+               ? s->cache.sizes.own[j]
+               : size;
 }
 
 /* The magnitude of unknown j for its rounding: of a state its largest so far, since a velocity that
@@ -149,23 +147,24 @@ static double size_of(const perp__step *s, int j)
 static double rounded_size(const perp__step *s, int j)
 {
     double size = size_of(s, j);
-    return j < s->nx && s->sizes.history[j] > size ? s->sizes.history[j] : size;
+    return j < s->layout->nx && s->state.history[j] > size ? s->state.history[j] : size;
 }
 
 /* Unknown j is judged by this much, if not by more. */
 static void raise_size(perp__step *s, int j, double own)
 {
-    if (own > s->sizes.own[j]) s->sizes.own[j] = own;
-    s->sizes.of[j] = size_of(s, j);
+    if (own > s->cache.sizes.own[j]) s->cache.sizes.own[j] = own;
+    s->cache.sizes.of[j] = size_of(s, j);
 }
 
 /* The sum of |terms| of row r, linearised. */
 static double row_terms(const perp__step *s, int r)
 {
-    const double *value = s->value, *size = s->sizes.of;
-    const int *column = s->column;
-    double sum = fabs(s->c[r]);
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+    const perp__layout *l = s->layout;
+    const double *value = s->state.slopes.value, *size = s->cache.sizes.of;
+    const int *column = l->column;
+    double sum = fabs(s->cache.c[r]);
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
         sum += fabs(value[k]) * size[column[k]];
     return sum;
 }
@@ -173,7 +172,7 @@ static double row_terms(const perp__step *s, int r)
 /* What the other terms of row r leave for unknown j, whose coefficient is a. */
 static double left_for(const perp__step *s, int j, double a, double sum)
 {
-    double left = sum - a * s->sizes.of[j];
+    double left = sum - a * s->cache.sizes.of[j];
     return left > 0 ? left / a : 0 / a;
 }
 
@@ -181,10 +180,11 @@ static double left_for(const perp__step *s, int j, double a, double sum)
  * none comes before those it uses. */
 static void size_definitions(perp__step *s)
 {
-    for (int d = 0; d < s->marks.ndefined; d++) {
-        int i = s->marks.definition[d], at = s->marks.defined_at[i];
-        double a = at < 0 ? 0 : fabs(s->value[at]);
-        raise_size(s, s->marks.defines[i], left_for(s, s->marks.defines[i], a, row_terms(s, i)));
+    const perp__layout *l = s->layout;
+    for (int d = 0; d < l->marks.ndefined; d++) {
+        int i = l->marks.definition[d], at = l->marks.defined_at[i];
+        double a = at < 0 ? 0 : fabs(s->state.slopes.value[at]);
+        raise_size(s, l->marks.defines[i], left_for(s, l->marks.defines[i], a, row_terms(s, i)));
     }
 }
 
@@ -193,8 +193,8 @@ static void leave_least(const perp__step *s, const perp__entries *list, double *
 {
     double sum = 0;
     for (int i = 0, row = -1; i < list->n; i++) {
-        int j = s->column[list->at[i]];
-        double a = fabs(s->value[list->at[i]]), left;
+        int j = s->layout->column[list->at[i]];
+        double a = fabs(s->state.slopes.value[list->at[i]]), left;
         if (a == 0) continue;
         if (list->row[i] != row) row = list->row[i], sum = row_terms(s, row);
         left = left_for(s, j, a, sum);
@@ -206,12 +206,13 @@ static void leave_least(const perp__step *s, const perp__entries *list, double *
  * its velocity. */
 static void size_states(perp__step *s)
 {
-    const double *pre = s->ws + s->sym.pre;
-    double *size = s->sizes.scratch;
+    const perp__layout *l = s->layout;
+    const double *pre = s->ws + l->sym.pre;
+    double *size = s->cache.sizes.scratch;
     for (int pass = 0; pass < 2; pass++) {
-        for (int j = 0; j < s->nx; j++) size[j] = (double)INFINITY;
-        leave_least(s, &s->marks.rate, size);
-        for (int j = 0; j < s->nx; j++)
+        for (int j = 0; j < l->nx; j++) size[j] = (double)INFINITY;
+        leave_least(s, &l->marks.rate, size);
+        for (int j = 0; j < l->nx; j++)
             raise_size(s, j, fabs(pre[j]) + (isinf(size[j]) ? 0 : size[j]));
     }
 }
@@ -220,24 +221,26 @@ static void size_states(perp__step *s)
  * equation by those of the sides it is in. */
 static void size_forces(perp__step *s)
 {
-    for (int j = s->nx; j < s->ny; j++)
-        if (!s->marks.defined[j]) s->sizes.own[j] = (double)INFINITY;
-    leave_least(s, &s->marks.force, s->sizes.own);
-    for (int j = s->nx; j < s->ny; j++)
-        if (isinf(s->sizes.own[j])) s->sizes.own[j] = 0;
+    const perp__layout *l = s->layout;
+    for (int j = l->nx; j < l->ny; j++)
+        if (!l->marks.defined[j]) s->cache.sizes.own[j] = (double)INFINITY;
+    leave_least(s, &l->marks.force, s->cache.sizes.own);
+    for (int j = l->nx; j < l->ny; j++)
+        if (isinf(s->cache.sizes.own[j])) s->cache.sizes.own[j] = 0;
 }
 
 /* Friction can be as large as its bound, also if it is not: the velocities it acts on are judged by
  * that. */
 static void size_friction(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     const perp_model *m = s->model;
-    const int *bound = s->tape.check.out + s->tape.check.nout;
+    const int *bound = l->tape.check.out + l->tape.check.nout;
     for (int i = m->nfriction - 1; i >= 0; i--) {
         if (m->contact[i].kind == PERP__CONTACT_CONE) continue;
         double size = fabs(s->ws[*--bound]);
         for (int k = 0; k < m->contact[i].n; k++) {
-            int j = s->marks.force_of[2 * i + k];
+            int j = l->marks.force_of[2 * i + k];
             if (j >= 0) raise_size(s, j, size);
         }
     }
@@ -245,7 +248,7 @@ static void size_friction(perp__step *s)
 
 static void size_nothing(perp__step *s)
 {
-    memset(s->sizes.own, 0, (size_t)s->ny * sizeof(double));
+    memset(s->cache.sizes.own, 0, (size_t)s->layout->ny * sizeof(double));
 }
 
 /* The size by which each unknown is judged, s->sizes.own. Sizes go from data to definitions (forces
@@ -253,22 +256,26 @@ static void size_nothing(perp__step *s)
  * they were last linearised: sizes need no more. */
 void perp__step_size(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     size_nothing(s);
-    for (int j = 0; j < s->ny; j++) s->sizes.of[j] = fabs(s->ws[s->sym.y + j]);
+    for (int j = 0; j < l->ny; j++) s->cache.sizes.of[j] = fabs(s->ws[l->sym.y + j]);
     size_friction(s);
     size_definitions(s);
     size_states(s);
     size_definitions(s);
     size_forces(s);
-    for (int j = 0; j < s->ny; j++) s->sizes.own[j] = fmax(s->sizes.own[j], s->sizes.declared[j]);
+    for (int j = 0; j < l->ny; j++)
+        s->cache.sizes.own[j] = fmax(s->cache.sizes.own[j], l->declared[j]);
 }
 
 /* Equations are held to the sums of their terms. */
 static void scale_equations(perp__step *s)
 {
-    const int *out = s->tape.check.out;
-    for (int i = 0; i < s->nown; i++)
-        s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
+    const perp__layout *l = s->layout;
+    const int *out = l->tape.check.out;
+    for (int i = 0; i < l->nown; i++)
+        s->cache.sizes.scale[i] =
+            s->cache.sizes.term[out[2 * i]].scale + s->cache.sizes.term[out[2 * i + 1]].scale;
 }
 
 /* The terms of all conditions at the present point, after the evaluation of s->tape.check.
@@ -277,35 +284,37 @@ static void scale_equations(perp__step *s)
  * rounding from scales. */
 static void find_terms(perp__step *s)
 {
-    const perp__tape *check = &s->tape.check;
-    perp__terms *term = s->sizes.term, *of_y = term + s->sym.y;
-    int has_sides = s->model->npair > 0 || s->ncone > 0;
-    for (int i = 0; i < s->sym.n; i++) term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
-    if (!s->nonlinear) term[SYM_H].rounding = 0; /* data, as a number would be */
-    for (int j = 0; j < s->ny; j++) of_y[j].scale = fmax(of_y[j].scale, s->sizes.declared[j]);
+    const perp__layout *l = s->layout;
+    const perp__tape *check = &l->tape.check;
+    perp__terms *term = s->cache.sizes.term, *of_y = term + l->sym.y;
+    int has_sides = s->model->npair > 0 || l->ncone > 0;
+    for (int i = 0; i < l->sym.n; i++) term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
+    if (!l->nonlinear) term[SYM_H].rounding = 0; /* data, as a number would be */
+    for (int j = 0; j < l->ny; j++) of_y[j].scale = fmax(of_y[j].scale, l->declared[j]);
     perp__tape_complete(check, s->ws);
     if (has_sides) {
-        perp__tape_terms(check, s->ws, s->marks.before, term);
+        perp__tape_terms(check, s->ws, l->marks.before, term);
         scale_equations(s);
     }
     perp__step_size(s);
-    for (int j = 0; j < s->ny; j++) {
+    for (int j = 0; j < l->ny; j++) {
         of_y[j].rounding = rounded_size(s, j);
-        if (has_sides) of_y[j].scale = fmax(fabs(s->ws[s->sym.y + j]), s->sizes.own[j]);
+        if (has_sides) of_y[j].scale = fmax(fabs(s->ws[l->sym.y + j]), s->cache.sizes.own[j]);
     }
-    perp__tape_terms(check, s->ws, s->marks.before, term);
+    perp__tape_terms(check, s->ws, l->marks.before, term);
     if (!has_sides) scale_equations(s);
 }
 
 /* Row r for unknown j: y_j = -(c + the others) / its coefficient. Returns 0 where that is 0. */
 static int solve_row_for(perp__step *s, int r, int j)
 {
-    double *y = s->ws + s->sym.y, sum = s->c[r], own = 0;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        if (s->column[k] == j)
-            own = s->value[k];
+    const perp__layout *l = s->layout;
+    double *y = s->ws + l->sym.y, sum = s->cache.c[r], own = 0;
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+        if (l->column[k] == j)
+            own = s->state.slopes.value[k];
         else
-            sum += s->value[k] * y[s->column[k]];
+            sum += s->state.slopes.value[k] * y[l->column[k]];
     }
     if (own == 0) return 0;
     y[j] = (0.0 - sum) / own;
@@ -315,9 +324,10 @@ static int solve_row_for(perp__step *s, int r, int j)
 /* The last unknown of row r that is not known; -1: all are. */
 static int unknown_in(const perp__step *s, int r, const char *known)
 {
+    const perp__layout *l = s->layout;
     int last = -1;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        if (!known[s->column[k]]) last = s->column[k];
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        if (!known[l->column[k]]) last = l->column[k];
     return last;
 }
 
@@ -325,11 +335,12 @@ static int unknown_in(const perp__step *s, int r, const char *known)
  * the velocity. order (nullable): the row and the unknown of each; returns their number. */
 static inline int substitute(perp__step *s, const int *row, char *known, int *order)
 {
+    const perp__layout *l = s->layout;
     int solved = 0;
-    int *left = s->sizes.in_mode, *queue = left + s->nrow, n = 0;
-    for (int r = 0; r < s->nrow; r++) left[r] = -1;
-    for (int i = 0; i < s->ny; i++) {
-        left[row[i]] = s->row_start[row[i] + 1] - s->row_start[row[i]];
+    int *left = s->cache.sizes.in_mode, *queue = left + l->nrow, n = 0;
+    for (int r = 0; r < l->nrow; r++) left[r] = -1;
+    for (int i = 0; i < l->ny; i++) {
+        left[row[i]] = l->row_start[row[i] + 1] - l->row_start[row[i]];
         if (left[row[i]] == 1) queue[n++] = row[i];
     }
     for (int i = 0; i < n; i++) {
@@ -337,57 +348,62 @@ static inline int substitute(perp__step *s, const int *row, char *known, int *or
         if (j < 0 || !solve_row_for(s, queue[i], j)) continue;
         known[j] = 1;
         if (order) order[2 * solved] = queue[i], order[2 * solved + 1] = j, solved++;
-        for (int k = s->marks.stands_start[j]; k < s->marks.stands_start[j + 1]; k++)
-            if (left[s->marks.stands_in[k]] > 0 && --left[s->marks.stands_in[k]] == 1)
-                queue[n++] = s->marks.stands_in[k];
+        for (int k = l->marks.stands_start[j]; k < l->marks.stands_start[j + 1]; k++)
+            if (left[l->marks.stands_in[k]] > 0 && --left[l->marks.stands_in[k]] == 1)
+                queue[n++] = l->marks.stands_in[k];
     }
     return solved;
 }
 
 void perp__step_settle(perp__step *s, const int *row)
 {
-    char *known = s->sizes.anchored;
-    memset(known, 0, (size_t)s->ny);
+    const perp__layout *l = s->layout;
+    char *known = s->cache.sizes.anchored;
+    memset(known, 0, (size_t)l->ny);
     if (row) substitute(s, row, known, NULL);
-    for (int d = 0; d < s->marks.ndefined; d++) {
-        int i = s->marks.definition[d], j = s->marks.defines[i];
-        if (!s->marks.is_side[j] && !known[j]) solve_row_for(s, i, j);
+    for (int d = 0; d < l->marks.ndefined; d++) {
+        int i = l->marks.definition[d], j = l->marks.defines[i];
+        if (!l->marks.is_side[j] && !known[j]) solve_row_for(s, i, j);
     }
 }
 
 /* Does equation r move a state by forces: has it another unknown than states? */
 static int has_force(const perp__step *s, int r)
 {
+    const perp__layout *l = s->layout;
     int other = 0;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) other |= s->column[k] >= s->nx;
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) other |= l->column[k] >= l->nx;
     return other;
 }
 
 double perp__step_reach(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     const double *unit = perp__step_units(s);
     double reach = DBL_MIN;
-    for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(s->ws[s->sym.y + j]) / unit[j]);
+    for (int j = 0; j < l->ny; j++) reach = fmax(reach, fabs(s->ws[l->sym.y + j]) / unit[j]);
     return reach;
 }
 
 int perp__step_is_loaded_anew(perp__step *s, const double *start)
 {
-    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
+    const perp__layout *l = s->layout;
+    const double *unit = perp__step_units(s), *y = s->ws + l->sym.y;
     double reach = perp__step_reach(s);
-    for (int j = s->nx; j < s->ny; j++)
+    for (int j = l->nx; j < l->ny; j++)
         if (!(fabs(y[j] - start[j]) <= s->tol * reach * unit[j])) return 1;
     return 0;
 }
 
 int perp__step_stands(perp__step *s)
 {
-    const perp__entries *rate = &s->marks.rate;
-    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
+    const perp__layout *l = s->layout;
+    const perp__entries *rate = &l->marks.rate;
+    const double *unit = perp__step_units(s), *y = s->ws + l->sym.y;
     double reach = perp__step_reach(s);
     int moves = 0;
     for (int i = 0; i < rate->n; i++) {
-        int j = s->column[rate->at[i]];
+        int j = l->column[rate->at[i]];
         if (y[j] == 0 || !has_force(s, rate->row[i])) continue;
         if (fabs(y[j]) > s->tol * reach * unit[j]) return 0;
         moves = 1;
@@ -397,19 +413,20 @@ int perp__step_stands(perp__step *s)
 
 double perp__step_stand(perp__step *s, double *lack)
 {
-    const perp__entries *rate = &s->marks.rate;
-    double *y = s->ws + s->sym.y, largest = 0;
+    const perp__layout *l = s->layout;
+    const perp__entries *rate = &l->marks.rate;
+    double *y = s->ws + l->sym.y, largest = 0;
     for (int i = 0; i < rate->n; i++)
-        if (has_force(s, rate->row[i])) y[s->column[rate->at[i]]] = 0;
+        if (has_force(s, rate->row[i])) y[l->column[rate->at[i]]] = 0;
     for (int i = 0; i < rate->n; i++)
-        if (!has_force(s, rate->row[i])) solve_row_for(s, rate->row[i], s->column[rate->at[i]]);
-    for (int i = 0; i < s->ny; i++) lack[i] = 0;
+        if (!has_force(s, rate->row[i])) solve_row_for(s, rate->row[i], l->column[rate->at[i]]);
+    for (int i = 0; i < l->ny; i++) lack[i] = 0;
     for (int i = 0; i < rate->n; i++) {
         int r = rate->row[i];
         if (!has_force(s, r)) continue;
-        double sum = s->c[r], terms = fabs(sum);
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-            double x = s->value[k] * y[s->column[k]];
+        double sum = s->cache.c[r], terms = fabs(sum);
+        for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+            double x = s->state.slopes.value[k] * y[l->column[k]];
             sum += x, terms += fabs(x);
         }
         if (fabs(sum) <= PERP_ROUNDING * terms) continue;
@@ -421,12 +438,13 @@ double perp__step_stand(perp__step *s, double *lack)
 
 int perp__step_settling(perp__step *s, const int *row, int *order)
 {
-    char *known = s->sizes.anchored;
-    memset(known, 0, (size_t)s->ny);
+    const perp__layout *l = s->layout;
+    char *known = s->cache.sizes.anchored;
+    memset(known, 0, (size_t)l->ny);
     int n = substitute(s, row, known, order);
-    for (int d = 0; d < s->marks.ndefined; d++) {
-        int i = s->marks.definition[d], j = s->marks.defines[i];
-        if (s->marks.is_side[j] || known[j] || !solve_row_for(s, i, j)) continue;
+    for (int d = 0; d < l->marks.ndefined; d++) {
+        int i = l->marks.definition[d], j = l->marks.defines[i];
+        if (l->marks.is_side[j] || known[j] || !solve_row_for(s, i, j)) continue;
         order[2 * n] = i, order[2 * n + 1] = j;
         n++;
     }
@@ -435,7 +453,7 @@ int perp__step_settling(perp__step *s, const int *row, int *order)
 
 void perp__step_settle_again(perp__step *s, const int *row, int *order, int *n)
 {
-    if (!s->constant)
+    if (!s->layout->constant)
         perp__step_settle(s, row);
     else if (*n < 0)
         *n = perp__step_settling(s, row, order);
@@ -445,10 +463,11 @@ void perp__step_settle_again(perp__step *s, const int *row, int *order, int *n)
 
 int perp__step_define(perp__step *s)
 {
-    const double *y = s->ws + s->sym.y;
+    const perp__layout *l = s->layout;
+    const double *y = s->ws + l->sym.y;
     int changed = 0;
-    for (int d = 0; d < s->marks.ndefined; d++) {
-        int i = s->marks.definition[d], j = s->marks.defines[i];
+    for (int d = 0; d < l->marks.ndefined; d++) {
+        int i = l->marks.definition[d], j = l->marks.defines[i];
         double before = y[j];
         solve_row_for(s, i, j);
         changed |= fabs(y[j] - before) > PERP_ROUNDING * fabs(before);
@@ -458,22 +477,24 @@ int perp__step_define(perp__step *s)
 
 double perp__step_row_rounding(const perp__step *s, int r)
 {
-    const double *y = s->ws + s->sym.y, *history = s->sizes.history;
-    double sum = fabs(s->c[r]);
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        int j = s->column[k];
+    const perp__layout *l = s->layout;
+    const double *y = s->ws + l->sym.y, *history = s->state.history;
+    double sum = fabs(s->cache.c[r]);
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+        int j = l->column[k];
         double size = fabs(y[j]);
-        sum += fabs(s->value[k]) * (history[j] > size ? history[j] : size);
+        sum += fabs(s->state.slopes.value[k]) * (history[j] > size ? history[j] : size);
     }
     return PERP_ROUNDING * sum;
 }
 
 int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
 {
-    const double *y = s->ws + s->sym.y;
-    double value = s->c[r], terms = fabs(value);
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        double x = s->value[k] * y[s->column[k]];
+    const perp__layout *l = s->layout;
+    const double *y = s->ws + l->sym.y;
+    double value = s->cache.c[r], terms = fabs(value);
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+        double x = s->state.slopes.value[k] * y[l->column[k]];
         value += x, terms += fabs(x);
     }
     return fabs(value) <= tol * terms || (!is_zero && value > 0) ||
@@ -482,13 +503,14 @@ int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
 
 perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
 {
-    int first = s->row_start[r], end = s->row_start[r + 1];
-    double value = s->c[r], scale = fabs(s->c[r]), rounding = scale;
+    const perp__layout *l = s->layout;
+    int first = l->row_start[r], end = l->row_start[r + 1];
+    double value = s->cache.c[r], scale = fabs(s->cache.c[r]), rounding = scale;
     for (int k = first; k < end; k++) {
-        int j = s->column[k];
-        double a = fabs(s->value[k]), x = s->value[k] * y[j];
+        int j = l->column[k];
+        double a = fabs(s->state.slopes.value[k]), x = s->state.slopes.value[k] * y[j];
         value += x;
-        scale += r < s->nequation ? fabs(x) : fmax(fabs(x), a * s->sizes.own[j]);
+        scale += r < l->nequation ? fabs(x) : fmax(fabs(x), a * s->cache.sizes.own[j]);
         rounding += a * rounded_size(s, j);
     }
     return (perp__amount){value, scale, PERP_ROUNDING * rounding};
@@ -500,17 +522,18 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
  * data, would be their scale? */
 static int has_come_far(perp__step *s)
 {
-    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y, *at = s->newton.at;
-    for (int j = 0; s->nonlinear && j < s->ny; j++)
+    const perp__layout *l = s->layout;
+    const double *unit = perp__step_units(s), *y = s->ws + l->sym.y, *at = s->cache.newton.at;
+    for (int j = 0; l->nonlinear && j < l->ny; j++)
         if (fabs(at[j]) > PERP_FAR * (fabs(y[j]) + unit[j])) return 1;
     return 0;
 }
 
 static void know_terms(perp__step *s)
 {
-    if (!s->sizes.has_terms && has_come_far(s)) perp__step_linearise(s);
-    if (!s->sizes.has_terms) find_terms(s);
-    s->sizes.has_terms = 1;
+    if (!s->cache.sizes.has_terms && has_come_far(s)) perp__step_linearise(s);
+    if (!s->cache.sizes.has_terms) find_terms(s);
+    s->cache.sizes.has_terms = 1;
 }
 
 /* The value of root `out` of s->tape.check. */
@@ -519,9 +542,10 @@ static perp__amount amount(judge *j, const int *out)
     perp__step *s = j->s;
     double value = s->ws[*out];
     know_terms(s);
-    int y = *out - s->sym.y;
-    double scale = y >= 0 && y < s->ny ? s->sizes.own[y] : s->sizes.term[*out].scale;
-    return (perp__amount){value, scale, PERP_ROUNDING * s->sizes.term[*out].rounding};
+    int y = *out - s->layout->sym.y;
+    double scale =
+        y >= 0 && y < s->layout->ny ? s->cache.sizes.own[y] : s->cache.sizes.term[*out].scale;
+    return (perp__amount){value, scale, PERP_ROUNDING * s->cache.sizes.term[*out].rounding};
 }
 
 /* The scale of an equation, whose first root is `out`. */
@@ -529,7 +553,7 @@ static double equation_scale(judge *j, const int *out)
 {
     perp__step *s = j->s;
     know_terms(s);
-    return s->sizes.scale[(out - s->tape.check.out) / 2];
+    return s->cache.sizes.scale[(out - s->layout->tape.check.out) / 2];
 }
 
 /* Condition i has this error, its inequalities this one. */
@@ -555,7 +579,7 @@ static void judge_equation(judge *j, int i, const int *out)
         d.scale = equation_scale(j, out);
         error = perp__error_zero(d);
     }
-    note(j, s->marks.equation[i], error, 0, r);
+    note(j, s->layout->marks.equation[i], error, 0, r);
 }
 
 static double pair_residual(const double *ws, const int *out)
@@ -577,7 +601,7 @@ static void judge_pair(judge *j, int i, const int *out)
         breach = fmax(perp__error_negative(A), perp__error_negative(B));
         side = a0 <= s->tol ? (b0 <= s->tol ? 1 : 2) : 0;
     }
-    s->sizes.side_now[i] = (char)side;
+    s->state.side_now[i] = (char)side;
     note(j, s->model->nequation + i, error, breach, r);
 }
 
@@ -610,7 +634,7 @@ static void judge_box(judge *j, int i, const int *out)
                : perp__error_zero(below) <= s->tol ? 2
                                                    : 1;
     }
-    s->sizes.side_now[i] = (char)side;
+    s->state.side_now[i] = (char)side;
     note(j, s->model->nequation + i, error, breach, r);
 }
 
@@ -618,7 +642,7 @@ static void judge_off(judge *j, int i, const int *out)
 {
     double a = j->s->ws[out[0]];
     double error = a == 0 ? 0 : perp__error_zero(amount(j, out));
-    j->s->sizes.side_now[i] = 3;
+    j->s->state.side_now[i] = 3;
     note(j, j->s->model->nequation + i, error, 0, fabs(a));
 }
 
@@ -631,16 +655,17 @@ static void judge_cone(judge *j, int i, const int *out)
     if (is_open && isfinite(ws[out[2]]) && isfinite(ws[out[3]])) return; /* nothing to compare */
     perp__amount f[2] = {amount(j, out), amount(j, out + 1)},
                  v[2] = {amount(j, out + 2), amount(j, out + 3)}, bound = amount(j, out + 4);
-    note(j, j->s->marks.equation[j->s->cone[i].equation], perp__error_friction(f, v, bound),
-         perp__error_negative(bound), fmax(0, -bound.value));
+    note(j, j->s->layout->marks.equation[j->s->layout->cone[i].equation],
+         perp__error_friction(f, v, bound), perp__error_negative(bound), fmax(0, -bound.value));
 }
 
 /* The natural residual of pair i, its sides times these factors. */
 static double scaled_residual(const perp__step *s, int i, const int *out, double a, double b)
 {
+    const perp__layout *l = s->layout;
     const double *ws = s->ws;
-    int g = s->tape.guard_of[i];
-    if (g >= 0 && !(ws[s->tape.guards.out[g]] > 0)) return a * fabs(ws[out[0]]);
+    int g = l->tape.guard_of[i];
+    if (g >= 0 && !(ws[l->tape.guards.out[g]] > 0)) return a * fabs(ws[out[0]]);
     double side[4] = {a * ws[out[0]], b * ws[out[1]]};
     int at[4] = {0, 1, 2, 3};
     if (!s->model->pair[i].two_sided) return pair_residual(side, at);
@@ -650,14 +675,15 @@ static double scaled_residual(const perp__step *s, int i, const int *out, double
 
 double perp__step_residual(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     const perp_model *m = s->model;
     const double *ws = s->ws, *factor = perp__step_row_units(s);
-    const perp__rows *rows = s->pair;
-    const int *out = s->tape.check.out;
-    int split = s->nown;
+    const perp__rows *rows = l->pair;
+    const int *out = l->tape.check.out;
+    int split = l->nown;
     double residual = 0, h = ws[SYM_H];
-    for (int i = 0; i < s->nown; i++, out += 2) {
-        double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->marks.has_h[i] ? h : 1);
+    for (int i = 0; i < l->nown; i++, out += 2) {
+        double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (l->marks.has_h[i] ? h : 1);
         if (!(r <= residual)) residual = r;
     }
     for (int i = 0; i < m->npair; i++) {
@@ -666,8 +692,8 @@ double perp__step_residual(perp__step *s)
         if (!(r <= residual)) residual = r;
         rows += two ? 2 : 1, out += two ? 4 : 2;
     }
-    for (int i = 0; i < s->ncone; i++, out += 5)
-        residual = fmax(residual, -ws[out[4]] * factor[s->cone[i].row + 4]);
+    for (int i = 0; i < l->ncone; i++, out += 5)
+        residual = fmax(residual, -ws[out[4]] * factor[l->cone[i].row + 4]);
     return residual;
 }
 
@@ -681,18 +707,18 @@ static perp__verdict judge_all(judge j)
 {
     perp__step *s = j.s;
     const perp_model *m = s->model;
-    const int *out = s->tape.check.out;
-    s->sizes.has_terms = 0;
-    for (int i = 0; i < s->nown; i++, out += 2) {
-        if (perp__cone_of(m, s->marks.equation[i]) >= 0)
-            note(&j, s->marks.equation[i], 0, 0,
+    const int *out = s->layout->tape.check.out;
+    s->cache.sizes.has_terms = 0;
+    for (int i = 0; i < s->layout->nown; i++, out += 2) {
+        if (perp__cone_of(m, s->layout->marks.equation[i]) >= 0)
+            note(&j, s->layout->marks.equation[i], 0, 0,
                  fabs(s->ws[out[0]] - s->ws[out[1]])); /* below, on its own scales */
         else
             judge_equation(&j, i, out);
     }
     for (int i = 0; i < m->npair; i++) {
-        int g = s->tape.guard_of[i];
-        if (g >= 0 && !(s->ws[s->tape.guards.out[g]] > 0))
+        int g = s->layout->tape.guard_of[i];
+        if (g >= 0 && !(s->ws[s->layout->tape.guards.out[g]] > 0))
             judge_off(&j, i, out);
         else if (m->pair[i].two_sided)
             judge_box(&j, i, out);
@@ -700,10 +726,11 @@ static perp__verdict judge_all(judge j)
             judge_pair(&j, i, out);
         out += m->pair[i].two_sided ? 4 : 2;
     }
-    for (int i = 0; i < s->ncone; i++, out += 5) judge_cone(&j, i, out);
-    for (int d = 0; d < s->sym.assigned.n;
+    for (int i = 0; i < s->layout->ncone; i++, out += 5) judge_cone(&j, i, out);
+    for (int d = 0; d < s->layout->sym.assigned.n;
          d++) /* these hold as they are made, if they have a value */
-        if (!isfinite(s->ws[out[d]])) note(&j, s->sym.assigned.equation[d], 0, 0, (double)NAN);
+        if (!isfinite(s->ws[out[d]]))
+            note(&j, s->layout->sym.assigned.equation[d], 0, 0, (double)NAN);
     return j.v;
 }
 
@@ -714,7 +741,7 @@ perp__verdict perp__step_judge(perp__step *s, double sure)
 
 perp__verdict perp__step_judge_evaluated(perp__step *s)
 {
-    return perp__step_judge(s, (s->nonlinear ? PERP_AMPLY : 1) * s->tol);
+    return perp__step_judge(s, (s->layout->nonlinear ? PERP_AMPLY : 1) * s->tol);
 }
 
 /* Growth --------------------------------------------------------------------------------------- */
@@ -722,52 +749,56 @@ perp__verdict perp__step_judge_evaluated(perp__step *s)
 /* The constants of the rows, into s->sizes.scale. */
 static void take_constants(perp__step *s)
 {
-    for (int r = 0; r < s->nrow; r++) s->sizes.scale[r] = fabs(s->c[r]);
+    for (int r = 0; r < s->layout->nrow; r++) s->cache.sizes.scale[r] = fabs(s->cache.c[r]);
 }
 
 /* The same of a step that is not affine, by its linearisation at the present point: that of the
  * step's start. */
 static void find_constants(perp__step *s)
 {
-    const int *out = s->tape.coefficients.out;
-    const double *ws = s->ws, *y = ws + s->sym.y;
-    perp__tape_eval(&s->tape.coefficients, s->ws);
-    for (int r = 0, e = 0; r < s->nrow; r++) {
+    const perp__layout *l = s->layout;
+    const int *out = l->tape.coefficients.out;
+    const double *ws = s->ws, *y = ws + l->sym.y;
+    perp__tape_eval(&l->tape.coefficients, s->ws);
+    for (int r = 0, e = 0; r < l->nrow; r++) {
         double sum = ws[out[r]];
-        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-            int varies = e < s->nentry && s->entry[e] == k;
-            sum -= (varies ? ws[out[s->nrow + e]] : s->value[k]) * y[s->column[k]];
+        for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+            int varies = e < l->nentry && l->entry[e] == k;
+            sum -= (varies ? ws[out[l->nrow + e]] : s->state.slopes.value[k]) * y[l->column[k]];
             e += varies;
         }
-        s->sizes.scale[r] = fabs(sum);
+        s->cache.sizes.scale[r] = fabs(sum);
     }
 }
 
 /* And in equations at least the terms without unknowns. */
 static void add_data(perp__step *s)
 {
-    const int *out = s->tape.check.out;
-    double h = s->ws[SYM_H], *data = s->sizes.scale;
-    for (int i = 0; i < s->sym.n; i++)
-        s->sizes.term[i] = (perp__terms){i < s->sym.y ? fabs(s->ws[i]) : 0, 0};
-    perp__tape_complete(&s->tape.check, s->ws);
-    perp__tape_terms(&s->tape.check, s->ws, NULL, s->sizes.term);
-    for (int i = 0; i < s->nown; i++) {
-        double sum = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
-        data[i] = fmax(data[i], s->marks.has_h[i] ? h * sum : sum);
+    const perp__layout *l = s->layout;
+    const int *out = l->tape.check.out;
+    double h = s->ws[SYM_H], *data = s->cache.sizes.scale;
+    for (int i = 0; i < l->sym.n; i++)
+        s->cache.sizes.term[i] = (perp__terms){i < l->sym.y ? fabs(s->ws[i]) : 0, 0};
+    perp__tape_complete(&l->tape.check, s->ws);
+    perp__tape_terms(&l->tape.check, s->ws, NULL, s->cache.sizes.term);
+    for (int i = 0; i < l->nown; i++) {
+        double sum =
+            s->cache.sizes.term[out[2 * i]].scale + s->cache.sizes.term[out[2 * i + 1]].scale;
+        data[i] = fmax(data[i], l->marks.has_h[i] ? h * sum : sum);
     }
-    s->sizes.has_terms = 0;
+    s->cache.sizes.has_terms = 0;
 }
 
 /* Data of the rows. If the step is not affine they are those of its start: a distant linearisation
  * has constants as large as its point. */
 static void find_data(perp__step *s)
 {
-    size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym.y, *end = s->sizes.scratch;
-    if (s->nonlinear) {
+    const perp__layout *l = s->layout;
+    size_t bytes = (size_t)l->ny * sizeof(double);
+    double *y = s->ws + l->sym.y, *end = s->cache.sizes.scratch;
+    if (l->nonlinear) {
         memcpy(end, y, bytes);
-        memcpy(y, s->newton.from, bytes);
+        memcpy(y, s->cache.newton.from, bytes);
         perp__step_evaluate(s);
         find_constants(s);
         add_data(s);
@@ -783,28 +814,30 @@ static void find_data(perp__step *s)
  * row itself, or to an unknown that another row anchors. Returns 1 if that is new. */
 static int anchor(perp__step *s, int r)
 {
-    char *row = s->sizes.anchored, *unknown = row + s->nrow;
-    int first = s->row_start[r], end = s->row_start[r + 1];
-    double data = s->sizes.scale[r], rounding = data;
+    const perp__layout *l = s->layout;
+    char *row = s->cache.sizes.anchored, *unknown = row + l->nrow;
+    int first = l->row_start[r], end = l->row_start[r + 1];
+    double data = s->cache.sizes.scale[r], rounding = data;
     if (row[r]) return 0;
     for (int k = first; k < end; k++) {
-        double x = fabs(s->value[k]) * size_of(s, s->column[k]);
+        double x = fabs(s->state.slopes.value[k]) * size_of(s, l->column[k]);
         rounding += x;
-        if (unknown[s->column[k]]) data = fmax(data, x);
+        if (unknown[l->column[k]]) data = fmax(data, x);
     }
     if (!(PERP_ROUNDING * rounding <= s->tol * data)) return 0;
     row[r] = 1;
     for (int k = first; k < end; k++)
-        if (s->value[k] != 0) unknown[s->column[k]] = 1;
+        if (s->state.slopes.value[k] != 0) unknown[l->column[k]] = 1;
     return 1;
 }
 
 /* Data of row r in units in which its entries are near 1. */
 static double scaled_data(const perp__step *s, int r, const double *unit)
 {
-    double data = s->sizes.scale[r], largest = 0;
-    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        largest = fmax(largest, fabs(s->value[k]) * unit[s->column[k]]);
+    const perp__layout *l = s->layout;
+    double data = s->cache.sizes.scale[r], largest = 0;
+    for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
+        largest = fmax(largest, fabs(s->state.slopes.value[k]) * unit[l->column[k]]);
     return largest > 0 ? data / largest : 0;
 }
 
@@ -812,46 +845,52 @@ static double scaled_data(const perp__step *s, int r, const double *unit)
  * times these data? The largest is noted. */
 static int is_beyond(perp__step *s, double data, const char *anchored)
 {
+    const perp__layout *l = s->layout;
     const double *unit = perp__step_units(s);
     double most = s->tol * data / PERP_ROUNDING;
     int found = 0;
-    for (int j = 0; j < s->ny; j++) {
-        double y = s->ws[s->sym.y + j], size = fabs(y) / unit[j];
+    for (int j = 0; j < l->ny; j++) {
+        double y = s->ws[l->sym.y + j], size = fabs(y) / unit[j];
         if ((anchored && anchored[j]) || !(size > most)) continue;
         most = size, found = 1;
-        s->sizes.grown = j, s->sizes.grown_to = y, s->sizes.beside = data * unit[j];
+        s->cache.sizes.grown = j, s->cache.sizes.grown_to = y,
+        s->cache.sizes.beside = data * unit[j];
     }
     return found;
 }
 
 const perp__item *perp__step_grown(const perp__step *s)
 {
-    return is_named(s, s->sizes.grown) ? item_of(s, s->sizes.grown) : NULL;
+    return is_named(s->layout, s->model, s->cache.sizes.grown)
+               ? item_of(s->layout, s->model, s->cache.sizes.grown)
+               : NULL;
 }
 
 /* Does an unknown rest on no row's data, and is so large beside all data that rounding decides?
  * (What floats and is small is rounding itself: a velocity of 1e-15 at rest.) */
 static int something_floats(perp__step *s)
 {
-    int rows = s->ncone == 0 ? s->nrow : s->cone[0].row; /* those of cones repeat others */
+    const perp__layout *l = s->layout;
+    int rows = l->ncone == 0 ? l->nrow : l->cone[0].row; /* those of cones repeat others */
     const double *unit = perp__step_units(s);
     double data = 0;
     for (int r = 0; r < rows; r++) data = fmax(data, scaled_data(s, r, unit));
     if (!is_beyond(s, data, NULL)) return 0;
-    memset(s->sizes.anchored, 0, (size_t)s->nrow + (size_t)s->ny);
+    memset(s->cache.sizes.anchored, 0, (size_t)l->nrow + (size_t)l->ny);
     for (int more = 1; more;) {
         more = 0;
         for (int r = 0; r < rows; r++) more |= anchor(s, r);
     }
-    return is_beyond(s, data, s->sizes.anchored + s->nrow);
+    return is_beyond(s, data, s->cache.sizes.anchored + l->nrow);
 }
 
 /* The largest state at the step's start, in its unit: the least that there is of data. */
 static double data_of_states(perp__step *s)
 {
-    const double *unit = perp__step_units(s), *pre = s->ws + s->sym.pre;
+    const perp__layout *l = s->layout;
+    const double *unit = perp__step_units(s), *pre = s->ws + l->sym.pre;
     double data = 0;
-    for (int j = 0; j < s->nx; j++) data = fmax(data, fabs(pre[j]) / unit[j]);
+    for (int j = 0; j < l->nx; j++) data = fmax(data, fabs(pre[j]) / unit[j]);
     return data;
 }
 
@@ -859,10 +898,11 @@ static double data_of_states(perp__step *s)
  * the states at its start. Where they do not suffice, they and the unknowns may have cancelled. */
 int perp__step_has_grown(perp__step *s)
 {
+    const perp__layout *l = s->layout;
     size_nothing(s);
-    s->sizes.has_terms = 0;
-    if (!s->nonlinear) take_constants(s);
-    if (s->nonlinear ? !is_beyond(s, data_of_states(s), NULL) : !something_floats(s)) return 0;
+    s->cache.sizes.has_terms = 0;
+    if (!l->nonlinear) take_constants(s);
+    if (l->nonlinear ? !is_beyond(s, data_of_states(s), NULL) : !something_floats(s)) return 0;
     find_terms(s);
     find_data(s);
     return something_floats(s);
@@ -870,38 +910,42 @@ int perp__step_has_grown(perp__step *s)
 
 const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
 {
+    const perp__layout *l = s->layout;
     const char *name = NULL;
-    int row =
-        condition < 0 || condition >= s->model->nequation ? -1 : perp__equation_row(s, condition);
+    int row = condition < 0 || condition >= s->model->nequation
+                  ? -1
+                  : perp__equation_row(s->layout, condition);
     if (row < 0) return NULL;
     perp__step_linearise(s);
-    double off = fabs(perp__step_row_amount(s, row, s->ws + s->sym.y).value);
+    double off = fabs(perp__step_row_amount(s, row, s->ws + l->sym.y).value);
     *scale = (double)INFINITY;
-    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++) {
-        int j = s->column[k];
-        double usual = fmax(perp__step_units(s)[j], fabs(s->newton.from[j])),
-               x = off / fabs(s->value[k]) / s->tol;
-        if (is_named(s, j) && x <= usual && x < *scale) *scale = x, name = item_of(s, j)->name;
+    for (int k = l->row_start[row]; k < l->row_start[row + 1]; k++) {
+        int j = l->column[k];
+        double usual = fmax(perp__step_units(s)[j], fabs(s->cache.newton.from[j])),
+               x = off / fabs(s->state.slopes.value[k]) / s->tol;
+        if (is_named(s->layout, s->model, j) && x <= usual && x < *scale)
+            *scale = x, name = item_of(s->layout, s->model, j)->name;
     }
     return name;
 }
 
 int perp__step_moves_nothing(perp__step *s, const double *start)
 {
+    const perp__layout *l = s->layout;
     const double *ws = s->ws;
-    const perp__entries *rate = &s->marks.rate;
-    for (int j = 0; j < s->nx; j++)
-        if (ws[s->sym.y + j] != start[j]) return 0;
+    const perp__entries *rate = &l->marks.rate;
+    for (int j = 0; j < l->nx; j++)
+        if (ws[l->sym.y + j] != start[j]) return 0;
     perp__step_evaluate(s);
     find_terms(s);
-    s->sizes.has_terms = 1;
+    s->cache.sizes.has_terms = 1;
     for (int k = 0; k < rate->n; k++) {
         int i = rate->row[k];
-        double r = fabs(ws[s->tape.check.out[2 * i]] - ws[s->tape.check.out[2 * i + 1]]);
-        int j = s->column[rate->at[k]];
+        double r = fabs(ws[l->tape.check.out[2 * i]] - ws[l->tape.check.out[2 * i + 1]]);
+        int j = l->column[rate->at[k]];
         if (start[j] == 0) continue;                  /* nothing is lost beside 0 */
-        if (ws[s->sym.pre + j] != start[j]) continue; /* within the step it moves, if by rounding */
-        if (s->marks.has_h[i] && r > 0.5 * s->sizes.scale[i]) return 1;
+        if (ws[l->sym.pre + j] != start[j]) continue; /* within the step it moves, if by rounding */
+        if (l->marks.has_h[i] && r > 0.5 * s->cache.sizes.scale[i]) return 1;
     }
     return 0;
 }

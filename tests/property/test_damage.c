@@ -385,7 +385,8 @@ static const language languages[] = {
 };
 
 static known_fault known_of_steps[] = {
-    {"step", "friction beyond its bound", "held to 300 tol: m v/h of its row is its scale, not |f| + F", 0},
+    {"step", "friction beyond its bound",
+     "held to 300 tol: m v/h of its row is its scale, not |f| + F", 0},
     {"step", "friction within its bound", "the same", 0},
     {NULL, NULL, NULL, 0},
 };
@@ -401,14 +402,15 @@ static double language_error(const void *scene, double by)
         perp__step s = {0};
         o.integrator = PERP_BACKWARD_EULER;
         assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
-        assert_true(s.ny <= MOST);
+        layout->nysert_true(s.ny <= MOST);
         s.ws[SYM_H] = 0.1;
-        for (int i = 0; i < s.nx; i++)
-            s.ws[s.sym.pre + i] = of->before[i] + side * by * of->along_before[i];
-        for (int i = 0; i < s.ny; i++) s.ws[s.sym.y + i] = of->after[i];
+        for (int i = 0; i < s.layout->nx; i++)
+            s.ws[s.layout->sym.pre + i] = of->before[i] + side * by * of->along_before[i];
+        for (int i = 0; i < s.layout->ny; i++) s.ws[s.layout->sym.y + i] = of->after[i];
         perp__step_linearise(&s);
         perp__step_units(&s);
-        for (int i = 0; i < s.ny; i++) s.ws[s.sym.y + i] += side * by * of->along[i];
+        for (int i = 0; i < s.layout->ny; i++)
+            s.ws[s.layout->sym.y + i] += side * by * of->along[i];
         double error = perp__step_verify(&s).error;
         least = fmin(least, error), most = fmax(most, error);
         perp__step_clear(&s);

@@ -229,7 +229,8 @@ static void a_scale_is_the_least_size_of_a_side(void **state)
         perp_simulation_options o = perp_simulation_options_default(model);
         perp__step s = {0};
         assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
-        s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = s.ws[s.sym.y] = 0, s.ws[s.sym.y + 1] = -1e-12;
+        s.ws[SYM_H] = 0.5, s.ws[s.layout->sym.pre] = s.ws[s.layout->sym.y] = 0,
+        s.ws[s.layout->sym.y + 1] = -1e-12;
         perp__step_linearise(&s);
         assert_int_equal(perp__step_verify(&s).error <= s.tol, i == 1);
         perp__step_clear(&s);
@@ -246,9 +247,9 @@ static void sizes_are_those_of_the_point_that_is_judged(void **state)
     perp_simulation_options o = perp_simulation_options_default(model);
     perp__step s = {0};
     assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
-    double *y = s.ws + s.sym.y;
+    double *y = s.ws + s.layout->sym.y;
     for (int moved = 0; moved < 2; moved++) {
-        s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = 1, s.ws[s.sym.pre + 1] = 0;
+        s.ws[SYM_H] = 0.5, s.ws[s.layout->sym.pre] = 1, s.ws[s.layout->sym.pre + 1] = 0;
         y[0] = 1, y[1] = 0, y[2] = moved;
         perp__step_linearise(&s);
         perp__step_units(&s); /* those of a run's beginning */
@@ -271,8 +272,8 @@ static void a_point_far_away_is_no_data_of_its_own(void **state)
     perp_simulation_options o = perp_simulation_options_default(model);
     perp__step s = {0};
     assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
-    double *y = s.ws + s.sym.y;
-    s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = y[0] = 1;
+    double *y = s.ws + s.layout->sym.y;
+    s.ws[SYM_H] = 0.5, s.ws[s.layout->sym.pre] = y[0] = 1;
     for (int far = 0; far < 2; far++) {
         perp__step_linearise(&s);
         perp__step_units(&s); /* those of a run's beginning */
@@ -299,8 +300,9 @@ static void nothing_is_lost_beside_zero(void **state)
         perp_simulation_options o = perp_simulation_options_default(model);
         perp__step s = {0};
         assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
-        double *y = s.ws + s.sym.y;
-        s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = y[0] = 1, s.ws[s.sym.pre + 1] = y[1] = 0, y[2] = 1e-18;
+        double *y = s.ws + s.layout->sym.y;
+        s.ws[SYM_H] = 0.5, s.ws[s.layout->sym.pre] = y[0] = 1,
+        s.ws[s.layout->sym.pre + 1] = y[1] = 0, y[2] = 1e-18;
         perp__step_linearise(&s);
         assert_int_equal(perp__step_moves_nothing(&s, start), rate);
         perp__step_clear(&s);

@@ -9,7 +9,7 @@ static int is_assigned(const perp_simulation *sim, const char *name)
     perp_symbol_kind kind;
     int i;
     assert_true(perp_model_find(sim->model, name, &kind, &i) && kind == PERP_VAR);
-    return sim->step.sym.var_at[i] >= sim->step.ny;
+    return sim->step.layout->sym.var_at[i] >= sim->step.layout->ny;
 }
 
 static perp_simulation *create(const perp_model *m)
@@ -168,11 +168,12 @@ static void a_var_without_value_is_no_solution(void **state)
 /* The conditions at another point, as for derivatives, or in a step that fails. */
 static void evaluate_elsewhere(perp__step *s)
 {
-    double *y = s->ws + s->sym.y, kept[16];
-    assert_true(s->ny <= 16);
-    for (int j = 0; j < s->ny; j++) kept[j] = y[j], y[j] += 1;
+    const perp__layout *l = s->layout;
+    double *y = s->ws + l->sym.y, kept[16];
+    layout->nysert_true(s->ny <= 16);
+    for (int j = 0; j < l->ny; j++) kept[j] = y[j], y[j] += 1;
     perp__step_evaluate(s);
-    memcpy(y, kept, (size_t)s->ny * sizeof(double));
+    memcpy(y, kept, (size_t)l->ny * sizeof(double));
 }
 
 /* What is done between steps: an evaluation, an input, a parameter, a state that is moved and mostly put back. */
@@ -217,7 +218,7 @@ static void what_rests_is_asked_anew_where_something_changes(void **state)
         assert_int_equal(perp_simulation_create(m, &o, &sim, NULL), PERP_OK);
         assert_int_equal(perp_simulation_create(m, &o, &restored, NULL), PERP_OK);
         assert_true(is_assigned(sim, "seen") && perp_simulation_columns(sim) <= COLUMNS);
-        assert_int_equal(sim->step.marks.reads_time, cases[i].reads_time);
+        layout->markst_int_equal(sim->step.marks.reads_time, cases[i].reads_time);
         size_t size = perp_simulation_snapshot_size(sim);
         void *bytes = malloc(size);
         assert_non_null(bytes);
@@ -225,7 +226,7 @@ static void what_rests_is_asked_anew_where_something_changes(void **state)
             disturb(sim, k);
             assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
             assert_int_equal(perp_simulation_restore(restored, bytes, size, NULL), PERP_OK);
-            const perp__tape *check = &sim->step.tape.check;
+            const perp__tape *check = &sim->step.layout->tape.check;
             double *made = sim->step.ws + check->first + check->nconst, kept = *made;
             *made = -12345; /* the first value that an evaluation makes */
             assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);

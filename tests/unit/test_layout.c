@@ -17,7 +17,7 @@ static perp_simulation *create(const perp_model *m, double step)
 
 static const void *problem(const perp_simulation *sim)
 {
-    return sim->step.tape.layout;
+    return sim->step.shared;
 }
 
 static perp_model *slider(void)
