@@ -882,6 +882,13 @@ static void print_parts(FILE *out, const perp_simulation *sim, const perp_simula
     fprintf(out, "\n");
 }
 
+static void print_divided(FILE *out, const perp_simulation_summary *s)
+{
+    if (s->divided == 0) return;
+    fprintf(out, "%ld step%s had no verified solution as a whole and %s taken in halves\n",
+            s->divided, s->divided == 1 ? "" : "s", s->divided == 1 ? "was" : "were");
+}
+
 /* Steps that the method left to another: those that it could not take, and some behind each. */
 static void print_left(FILE *out, const perp_simulation *sim)
 {
@@ -922,6 +929,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps) print_method(out, model, sim, r);
     if (s.steps) print_parts(out, sim, o);
     if (s.steps) print_left(out, sim);
+    print_divided(out, &s);
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
@@ -999,8 +1007,8 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
 {
 #define FIELD(field) CLI_JSON(perp_simulation_summary, field)
     static const cli_json_field fields[] = {
-        FIELD(steps),       FIELD(time),   FIELD(worst_residual),   FIELD(worst_step),
-        FIELD(worst_error), FIELD(solves), FIELD(friction_problems)};
+        FIELD(steps),       FIELD(time),   FIELD(worst_residual),    FIELD(worst_step),
+        FIELD(worst_error), FIELD(solves), FIELD(friction_problems), FIELD(divided)};
 #undef FIELD
     perp_simulation_summary s = summary_of(sim);
     cJSON_AddStringToObject(r->json, "model", perp_model_name(model));

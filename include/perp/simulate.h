@@ -114,6 +114,8 @@ typedef struct perp_simulation_summary {
     const long (
         *modes)[4]; ///< per pair, steps with: first expression > 0; both 0; second > 0; guard
                     ///< off. Two-sided: at lo; between; at hi; guard off
+    long divided;   ///< steps that had no verified solution as a whole and were taken in halves,
+                    ///< down to h/1024; 0 of a discrete model, whose steps have no half
 } perp_simulation_summary;
 
 typedef struct perp_simulation perp_simulation;

@@ -345,6 +345,15 @@ static void move_by(perp__layout *l, int i, int j, int *rows)
     rows[j] = 0;
 }
 
+/* May equation i of a discrete model move states? Not one that sets a var, that states friction, or
+ * that splits a pair. */
+static int may_move(const plan *p, int i)
+{
+    const perp__layout *l = p->layout;
+    return i < l->nown && l->marks.defines[i] < 0 &&
+           perp__cone_of(p->model, l->marks.equation[i]) < 0;
+}
+
 /* Which equation of a discrete model moves a state, next(x) = ...? Of those that define no var the only one that it stands in,
  * once those that move another are left out. A state for which none is left alone is moved by all that are left. */
 static int find_moves(plan *p)
@@ -354,7 +363,7 @@ static int find_moves(plan *p)
     if (!rows) return 0;
     for (int i = 0; i < l->nequation; i++) {
         for (int k = l->row_start[i]; k < l->row_start[i + 1]; k++) {
-            l->marks.is_rate[k] = l->column[k] < l->nx && (i >= l->nown || l->marks.defines[i] < 0);
+            l->marks.is_rate[k] = l->column[k] < l->nx && may_move(p, i);
             if (l->marks.is_rate[k]) rows[l->column[k]]++;
         }
     }

@@ -32,6 +32,7 @@ struct perp_simulation {
     double *initial; /* states, then varied parameters, as at creation */
     perp__driven driven;
     int is_stopped;    /* options.stop ended the step in hand */
+    int is_divided;    /* the step in hand failed as a whole, and was taken in halves */
     int is_moved;      /* a state was set since the last step */
     int was_moved;     /* or in this run, or the run was another's up to here: restored */
     double *before;    /* symbols as they were before the step: given back when it fails */
@@ -124,6 +125,10 @@ double perp__run_work(const perp_simulation *sim);
  * asks for given. */
 perp_status perp__estimate(const perp_simulation *sim, int part, double *error, double *unsure,
                            double *growth, double *work, perp_diag *diag);
+
+/* snapshot.c: throw away the caches of all steps of a run, between two of its steps: no bit of what
+ * follows changes. PERP_ERR_MEMORY: the run is fit for perp_simulation_destroy only. */
+perp_status perp__simulation_drop_caches(perp_simulation *sim);
 
 /* Is the step in hand to end? Asked before each part of it. */
 int perp__run_is_stopped(perp_simulation *sim);

@@ -718,9 +718,17 @@ static void say_unscaled(const perp__step_result *r, perp_diag *diag)
                       r->unscaled, pow(10, ceil(log10(r->scale))));
 }
 
+/* How often a step that fails may be halved. A step of a discrete model is one: `next` has no half. */
+static int halvings(const perp_simulation *sim)
+{
+    int may = sim->step.layout->nonlinear && sim->model->kind == PERP_CONTINUOUS;
+    return may ? HALVINGS - sim->fewer : 0;
+}
+
 static void say_diverged(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
-    perp__diag_append(diag, "h/%d; the condition furthest off is\n", 1 << HALVINGS);
+    if (halvings(sim)) perp__diag_append(diag, ", also not with steps of h/%d", 1 << halvings(sim));
+    perp__diag_append(diag, "; the condition furthest off is\n");
     say_worst(sim, r, diag);
     say_unscaled(r, diag);
     int jump = perp__find_jump(sim->model);
@@ -774,9 +782,7 @@ static const struct {
                         "twice do this); nothing is proved\n",
                         NULL},
     [PERP__NO_ANSWER] = {"no solution", "", say_outcome},
-    [PERP__DIVERGED] = {"no solution",
-                        "Newton's iteration does not converge, also not with steps of ",
-                        say_diverged},
+    [PERP__DIVERGED] = {"no solution", "Newton's iteration does not converge", say_diverged},
     [PERP__UNVERIFIED] = {"no verified solution", "", say_unverified},
     [PERP__UNDECIDED] = {"no verified solution",
                          "the conditions hold only with numbers so large beside their data that "
@@ -863,23 +869,22 @@ static perp__step_result solve_step(perp_simulation *sim)
     return r;
 }
 
-/* From t0 to t1. A nonlinear step that fails is taken as two halves, down to h / 2^HALVINGS. */
-static perp__step_result advance(perp_simulation *sim, double t0, double t1, double h, int halvings)
+/* From t0 to t1. A step that fails is taken as two halves, so often at most. */
+static perp__step_result advance(perp_simulation *sim, double t0, double t1, double h, int most)
 {
-    perp__step *s = &sim->step;
     perp__run_begin_step(sim, t0, t1, h);
     perp__step_result r = solve_step(sim);
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED && sim->course) perp__course_note(sim);
     if (r.outcome == PERP_SOLVED && sim->impulses) perp__impulses_add(sim, h);
-    if (r.outcome == PERP_SOLVED || !s->layout->nonlinear || halvings == 0) return r;
-    if (perp__run_is_stopped(sim)) return r;
+    if (r.outcome == PERP_SOLVED || most == 0 || perp__run_is_stopped(sim)) return r;
+    sim->is_divided = 1;
     double middle = t0 + h / 2;
     int solves = r.solves;
-    r = advance(sim, t0, middle, h / 2, halvings - 1);
+    r = advance(sim, t0, middle, h / 2, most - 1);
     solves += r.solves;
     if (r.outcome == PERP_SOLVED) {
-        r = advance(sim, middle, t1, h / 2, halvings - 1);
+        r = advance(sim, middle, t1, h / 2, most - 1);
         solves += r.solves;
     }
     r.solves = solves;
@@ -906,7 +911,7 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
         double begin = t0 + (t1 - t0) * k / EULER_PARTS, h = (t1 - t0) / EULER_PARTS;
         double end = k + 1 < EULER_PARTS ? begin + h : t1;
         int solves = sum.solves;
-        perp__step_result r = advance(sim, begin, end, h, HALVINGS - sim->fewer);
+        perp__step_result r = advance(sim, begin, end, h, halvings(sim));
         r.error = fmax(r.error, k ? sum.error : 0);
         r.residual = fmax(r.residual, k ? sum.residual : 0);
         sum = r;
@@ -922,7 +927,7 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
 perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1)
 {
     return sim->events ? advance_through_events(sim, t0, t1)
-                       : advance(sim, t0, t1, t1 - t0, HALVINGS - sim->fewer);
+                       : advance(sim, t0, t1, t1 - t0, halvings(sim));
 }
 
 double perp__run_work(const perp_simulation *sim)
@@ -963,7 +968,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     double t0 = perp__run_time(sim, sim->done);
     size_t symbols = perp__step_symbols(s);
     memcpy(sim->before, s->ws, symbols);
-    s->cache.out_of_memory = sim->is_stopped = 0;
+    s->cache.out_of_memory = sim->is_stopped = sim->is_divided = 0;
     sim->driven.begin = t0, sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->layout->sym.table,
            (size_t)s->layout->table.n * sizeof(double));
@@ -973,7 +978,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     perp__impulses_begin(sim);
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)
-                                        : advance(sim, t0, t, h, HALVINGS - sim->fewer);
+                                        : advance(sim, t0, t, h, halvings(sim));
     if (k == 1 && r.outcome == PERP_SOLVED &&
         perp__step_moves_nothing(s, sim->before + s->layout->sym.y))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
@@ -1003,6 +1008,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     if (r.residual > sim->summary.worst_residual || k == 1)
         sim->summary.worst_residual = r.residual, sim->summary.worst_step = k;
     sim->summary.worst_error = fmax(sim->summary.worst_error, r.error);
+    sim->summary.divided += sim->is_divided;
     count_sides(sim);
     return PERP_OK;
 }

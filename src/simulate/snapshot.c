@@ -134,6 +134,7 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     perp__pass_doubles(pass, sim->driven.held, (size_t)sim->step.layout->table.n);
     perp__pass_longs(pass, &summary->solves, 1);
     perp__pass_longs(pass, &summary->worst_step, 1);
+    perp__pass_longs(pass, &summary->divided, 1);
     perp__pass_doubles(pass, &summary->worst_residual, 1);
     perp__pass_doubles(pass, &summary->worst_error, 1);
     if (pass->mode == PERP__LOAD)
@@ -143,6 +144,19 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     if (sim->events) perp__events_pass(sim->events, pass, pass_step);
     if (sim->parts) perp__parts_pass(sim, pass);
     perp__impulses_pass(sim, pass);
+}
+
+static void drop_cache(perp__step *s, perp__pass *pass)
+{
+    pass->is_bad |= perp__step_drop_cache(s) != PERP_OK;
+}
+
+perp_status perp__simulation_drop_caches(perp_simulation *sim)
+{
+    perp__pass pass = {.mode = PERP__COUNT};
+    drop_cache(&sim->step, &pass);
+    if (sim->events) perp__events_pass(sim->events, &pass, drop_cache);
+    return pass.is_bad ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 /* The head -------------------------------------------------------------------------------------- */

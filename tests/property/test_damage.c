@@ -402,7 +402,7 @@ static double language_error(const void *scene, double by)
         perp__step s = {0};
         o.integrator = PERP_BACKWARD_EULER;
         assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
-        layout->nysert_true(s.ny <= MOST);
+        assert_true(s.layout->ny <= MOST);
         s.ws[SYM_H] = 0.1;
         for (int i = 0; i < s.layout->nx; i++)
             s.ws[s.layout->sym.pre + i] = of->before[i] + side * by * of->along_before[i];

@@ -3,6 +3,7 @@
 
 #include "runs.h"
 #include "outcomes.h"
+#include "simulate/run.h"
 
 #include <stdio.h>
 
@@ -181,6 +182,38 @@ static void restored_runs_take_the_steps_of_the_run(void **state)
         free(bytes);
     }
     if (done < 1000) fail_msg("only %d places", done);
+}
+
+/* The state alone decides: without the cache, thrown away at random steps, no bit of a run changes. */
+static void the_cache_decides_nothing(void **state)
+{
+    (void)state;
+    int thrown = 0;
+    for (int i = 0; i < RUNS; i++) {
+        seed = (unsigned long long)i + 100;
+        perp_model *m = load_model(run_of[i].model);
+        perp_simulation *plain = create(m, run_of[i].integrator, run_of[i].accuracy, 0),
+                        *other = create(m, run_of[i].integrator, run_of[i].accuracy, 0);
+        size_t columns = (size_t)perp_simulation_columns(plain);
+        double *row = malloc(2 * columns * sizeof *row), *now = row + columns;
+        assert_non_null(row);
+        long steps = perp_simulation_steps(plain);
+        if (steps > run_of[i].steps) steps = run_of[i].steps;
+        for (long k = 1; k <= steps; k++) {
+            if (draw(4) == 0) {
+                assert_int_equal(perp__simulation_drop_caches(other), PERP_OK);
+                thrown++;
+            }
+            step(plain, row);
+            step(other, now);
+            expect_row(other, run_of[i].model, 0, k, now, row);
+        }
+        perp_simulation_destroy(plain);
+        perp_simulation_destroy(other);
+        perp_model_destroy(m);
+        free(row);
+    }
+    assert_true(thrown > 1000);
 }
 
 /* A restored run ends as the run does, derivatives and all. */
@@ -415,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restored_runs_take_the_steps_of_the_run),
+        cmocka_unit_test(the_cache_decides_nothing),
         cmocka_unit_test(derivatives_and_the_end_are_the_same),
         cmocka_unit_test(gaps_that_have_just_opened_are_no_kinks_behind_a_snapshot),
         cmocka_unit_test(driven_runs_go_on_the_same),

@@ -170,7 +170,7 @@ static void evaluate_elsewhere(perp__step *s)
 {
     const perp__layout *l = s->layout;
     double *y = s->ws + l->sym.y, kept[16];
-    layout->nysert_true(s->ny <= 16);
+    assert_true(l->ny <= 16);
     for (int j = 0; j < l->ny; j++) kept[j] = y[j], y[j] += 1;
     perp__step_evaluate(s);
     memcpy(y, kept, (size_t)l->ny * sizeof(double));
@@ -218,7 +218,7 @@ static void what_rests_is_asked_anew_where_something_changes(void **state)
         assert_int_equal(perp_simulation_create(m, &o, &sim, NULL), PERP_OK);
         assert_int_equal(perp_simulation_create(m, &o, &restored, NULL), PERP_OK);
         assert_true(is_assigned(sim, "seen") && perp_simulation_columns(sim) <= COLUMNS);
-        layout->markst_int_equal(sim->step.marks.reads_time, cases[i].reads_time);
+        assert_int_equal(sim->step.layout->marks.reads_time, cases[i].reads_time);
         size_t size = perp_simulation_snapshot_size(sim);
         void *bytes = malloc(size);
         assert_non_null(bytes);

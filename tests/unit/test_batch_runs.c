@@ -67,10 +67,10 @@ static void expect_summaries(perp_batch *b, perp_simulation *const *alone, const
         const perp__step *s = &sim->step, *of = &alone[i]->step;
         size_t npair = (size_t)p.pairs;
         assert_memory_equal(p.modes, q.modes, npair * sizeof *p.modes);
-        assert_memory_equal(s->sizes.side_now, of->sizes.side_now, npair);
-        layout->nxsert_memory_equal(s->sizes.history, of->sizes.history,
-                                    (size_t)s->nx * sizeof(double));
-        state.onsert_memory_equal(s->on, of->on, (size_t)s->np);
+        assert_memory_equal(s->state.side_now, of->state.side_now, npair);
+        assert_memory_equal(s->state.history, of->state.history,
+                            (size_t)s->layout->nx * sizeof(double));
+        assert_memory_equal(s->state.on, of->state.on, (size_t)s->layout->np);
         assert_int_equal(sim->is_moved, alone[i]->is_moved);
     }
 }

@@ -307,14 +307,14 @@ static void the_step_knows_the_row_of_a_normal(void **state)
         assert_int_equal(perp_simulation_create(m, NULL, &sim, NULL), PERP_OK);
         const perp__step *s = &sim->step;
         const perp__cone *cone = s->layout->cone;
-        layout->nconet_int_equal(s->ncone, 1);
-        layout->pairrt_int_equal(s->pair[cone->pair].of, m->contact[0].normal);
+        assert_int_equal(s->layout->ncone, 1);
+        assert_int_equal(s->layout->pair[cone->pair].of, m->contact[0].normal);
         int side = cone->side ? s->layout->pair[cone->pair].b : s->layout->pair[cone->pair].a;
         int i = s->layout->row_start[side], j = s->layout->row_start[cone->row + 4];
-        layout->row_startt_equal(s->row_start[side + 1], i + 1);
-        layout->row_startt_equal(s->row_start[cone->row + 5], j + 1);
-        layout->column_int_equal(s->column[i], s->column[j]);
-        state.slopes.valuet_near(s->value[i], k == 1 || k == 3 ? -1 : 1, 0);
+        assert_int_equal(s->layout->row_start[side + 1], i + 1);
+        assert_int_equal(s->layout->row_start[cone->row + 5], j + 1);
+        assert_int_equal(s->layout->column[i], s->layout->column[j]);
+        assert_near(s->state.slopes.value[i], k == 1 || k == 3 ? -1 : 1, 0);
         perp_simulation_destroy(sim);
         perp_model_destroy(m);
     }
