@@ -12,7 +12,7 @@
 
 /* A layout, and what it was made of. */
 typedef struct perp__shared {
-    perp__layout layout;
+    perp__layout *layout;
     atomic_int users; /* simulations, and the model while it keeps it */
     double *key;
     size_t nkey;
@@ -27,7 +27,8 @@ static void release(void *of)
     perp__shared *shared = of;
     if (!shared || atomic_fetch_sub(&shared->users, 1) > 1) return;
     release(shared->limit);
-    perp__problem_clear(&shared->layout);
+    if (shared->layout) perp__problem_clear(shared->layout);
+    free(shared->layout);
     perp__compiled_release(shared->compiled);
     free(shared->key);
     free(shared);
@@ -101,9 +102,12 @@ static perp__shared *make(const perp_model *m, const perp_simulation_options *o,
     perp__shared *shared = calloc(1, sizeof *shared);
     if (!shared) return NULL;
     atomic_init(&shared->users, 1);
-    shared->layout.is_limit = is_limit;
-    shared->layout.scheme = perp__scheme_make(perp_integrator_name(o->integrator), o->theta);
-    if (perp__problem_build(&shared->layout, m, changes)) return shared;
+    perp__layout *layout = shared->layout = calloc(1, sizeof *layout);
+    if (layout) {
+        layout->is_limit = is_limit;
+        layout->scheme = perp__scheme_make(perp_integrator_name(o->integrator), o->theta);
+        if (perp__problem_build(layout, m, changes)) return shared;
+    }
     release(shared);
     return NULL;
 }
@@ -112,7 +116,7 @@ static perp__shared *make(const perp_model *m, const perp_simulation_options *o,
 static perp_status compile(perp__shared *shared, const perp_simulation_options *o, perp_diag *diag)
 {
     enum { FEW = 200 }; /* instructions, which take no time */
-    perp__layout *l = &shared->layout;
+    perp__layout *l = shared->layout;
     const perp__emitted tape[] = {
         {&l->tape.coefficients, perp__tape_instructions(&l->tape.coefficients, l->nrow)},
         {&l->tape.check, 0},
@@ -156,7 +160,7 @@ static perp_status make_step(perp__step *step, perp__shared *shared, const perp_
 {
     *step = (perp__step){.model = model,
                          .shared = shared,
-                         .layout = &shared->layout,
+                         .layout = shared->layout,
                          .method = options->solver,
                          .tol = options->tol,
                          .h = options->step};

@@ -174,13 +174,28 @@ static int take_newton(perp__step_cache *cache, const perp__layout *l)
     return 1;
 }
 
+static int take_sizes(perp__sizes *sizes, const perp__layout *l)
+{
+    size_t ny = (size_t)l->ny, nrow = (size_t)l->nrow;
+    sizes->term = malloc(((size_t)perp__tape_end(&l->tape.check) + 1) * sizeof *sizes->term);
+    sizes->own = calloc(3 * ny + nrow + 1, sizeof(double));
+    sizes->anchored = malloc(nrow + ny + 1);
+    sizes->in_mode = malloc((2 * ny + 2 * nrow + 1) * sizeof(int));
+    if (!sizes->term || !sizes->own || !sizes->anchored || !sizes->in_mode) return 0;
+    sizes->scratch = sizes->own + ny;
+    sizes->of = sizes->scratch + ny;
+    sizes->scale = sizes->of + ny;
+    return 1;
+}
+
 static perp_status take_cache(perp__step *s)
 {
     const perp__layout *l = s->layout;
     s->cache = (perp__step_cache){0};
     s->cache.c = calloc((size_t)l->nrow + 1, sizeof(double));
     s->cache.hint = calloc((size_t)l->table.n + 1, sizeof(int));
-    if (!s->cache.c || !s->cache.hint || !take_newton(&s->cache, l) || !perp__verdict_allocate(s))
+    if (!s->cache.c || !s->cache.hint || !take_newton(&s->cache, l) ||
+        !take_sizes(&s->cache.sizes, l))
         return PERP_ERR_MEMORY;
     if (is_sparse(l) && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
     return is_sparse(l) && l->ny > DENSE_UP_TO ? PERP_OK : take_dense(s);
@@ -210,7 +225,10 @@ static void free_cache(perp__step *s)
     perp_lcp_solver_destroy(s->cache.lcp.solver);
     perp__sparse_free(s);
     perp__cones_free(s);
-    perp__verdict_free(s);
+    free(s->cache.sizes.term);
+    free(s->cache.sizes.own);
+    free(s->cache.sizes.anchored);
+    free(s->cache.sizes.in_mode);
     s->cache = (perp__step_cache){0};
 }
 

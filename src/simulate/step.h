@@ -454,9 +454,13 @@ typedef enum perp__step_fault {
     PERP__LINEARISED
 } perp__step_fault;
 
+/* marks.c: the last of a layout. 0 when memory is out. */
 int perp__marks_allocate(perp__layout *layout, const perp_model *model);
-int perp__verdict_allocate(perp__step *step);
-void perp__verdict_free(perp__step *step);
+
+/* Was unknown j declared, and as what? The others are parts of two-sided pairs and of friction. */
+int perp__step_is_named(const perp__layout *layout, const perp_model *model, int j);
+const perp__item *perp__step_item(const perp__layout *layout, const perp_model *model, int j);
+
 perp__verdict perp__step_verify(perp__step *step);
 
 /* The same of conditions that were evaluated. Equations that hold to `sure` by a cheap bound are not

@@ -17,118 +17,6 @@ typedef struct judge {
     double sure; /* an equation with no larger error by a cheap bound is not looked into */
 } judge;
 
-/* The rows in which each unknown stands; next: ny of scratch. */
-static void transpose(perp__layout *l, int *next)
-{
-    int nonzeros = l->row_start[l->nrow];
-    memset(l->marks.stands_start, 0, ((size_t)l->ny + 1) * sizeof(int));
-    for (int k = 0; k < nonzeros; k++) l->marks.stands_start[l->column[k] + 1]++;
-    for (int j = 0; j < l->ny; j++) {
-        l->marks.stands_start[j + 1] += l->marks.stands_start[j];
-        next[j] = l->marks.stands_start[j];
-    }
-    for (int r = 0; r < l->nrow; r++)
-        for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++)
-            l->marks.stands_in[next[l->column[k]]++] = r;
-}
-
-static void add_entry(perp__entries *list, int row, int at)
-{
-    list->row[list->n] = row, list->at[list->n++] = at;
-}
-
-/* Where states' rates are, what equations define, and in which rows another var, a force, can be bounded: in equations, or in sides where
- * it stands in none. */
-static void list_entries(perp__layout *l)
-{
-    for (int r = 0; r < l->nrow; r++) {
-        int first = l->row_start[r], end = l->row_start[r + 1], in_sides = r >= l->nequation;
-        if (r < l->nown) l->marks.defined_at[r] = -1;
-        for (int k = first; k < end; k++) {
-            int j = l->column[k], is_other = j >= l->nx && !l->marks.defined[j];
-            if (!in_sides && l->marks.is_rate[k]) add_entry(&l->marks.rate, r, k);
-            if (r < l->nown && l->marks.defines[r] == j) l->marks.defined_at[r] = k;
-            if (is_other && l->marks.in_equation[j] != in_sides && !(in_sides && end == first + 1))
-                add_entry(&l->marks.force, r, k);
-        }
-    }
-}
-
-static int reads_time(const perp__tape *tape)
-{
-    int reads = 0;
-    for (int i = 0; i < tape->ncode; i++)
-        reads |= tape->code[i].a < SYM_H || tape->code[i].b < SYM_H;
-    for (int r = 0; r < tape->nout; r++) reads |= tape->out[r] < SYM_H;
-    return reads;
-}
-
-/* Was unknown j declared? The others are parts of two-sided pairs and of friction. */
-static int is_named(const perp__layout *l, const perp_model *m, int j)
-{
-    return j < l->nx || (j < l->nx + l->nv && l->sym.var_of[j - l->nx] < m->nvar);
-}
-
-static const perp__item *item_of(const perp__layout *l, const perp_model *m, int j)
-{
-    return j < l->nx ? &m->item[PERP_STATE][j] : &m->item[PERP_VAR][l->sym.var_of[j - l->nx]];
-}
-
-int perp__marks_allocate(perp__layout *l, const perp_model *m)
-{
-    perp__marks *marks = &l->marks;
-    size_t nsymbol = (size_t)perp__tape_end(&l->sym.varied.tape),
-           nonzeros = (size_t)l->row_start[l->nrow] + 1;
-    int *next = malloc(((size_t)l->ny + 1) * sizeof(int));
-    l->declared = malloc(((size_t)l->ny + 1) * sizeof(double));
-    marks->before = malloc((nsymbol + 1) * sizeof(int));
-    marks->defined_at = malloc((4 * nonzeros + (size_t)l->nown) * sizeof(int));
-    marks->stands_in = malloc(((size_t)l->row_start[l->nrow] + 1) * sizeof(int));
-    marks->stands_start = malloc(((size_t)l->ny + 1) * sizeof(int));
-    int ok = next && l->declared && marks->before && marks->defined_at && marks->stands_in &&
-             marks->stands_start;
-    if (ok) {
-        transpose(l, next);
-        marks->rate.row = marks->defined_at + l->nown;
-        marks->rate.at = marks->rate.row + nonzeros;
-        marks->force.row = marks->rate.at + nonzeros;
-        marks->force.at = marks->force.row + nonzeros;
-        list_entries(l);
-        for (size_t i = 0; i < nsymbol; i++) marks->before[i] = -1;
-        for (int i = 0; i < l->nx; i++) marks->before[l->sym.y + i] = l->sym.pre + i;
-        for (int j = 0; j < l->ny; j++)
-            l->declared[j] = is_named(l, m, j) ? item_of(l, m, j)->scale : 0;
-    }
-    marks->reads_time = reads_time(&l->tape.check) | reads_time(&l->tape.coefficients) |
-                        reads_time(&l->tape.guards);
-    free(next);
-    return ok;
-}
-
-int perp__verdict_allocate(perp__step *s)
-{
-    const perp__layout *l = s->layout;
-    perp__sizes *sizes = &s->cache.sizes;
-    size_t ny = (size_t)l->ny, nrow = (size_t)l->nrow;
-    sizes->term = malloc(((size_t)perp__tape_end(&l->tape.check) + 1) * sizeof *sizes->term);
-    sizes->own = calloc(3 * ny + nrow + 1, sizeof(double));
-    sizes->anchored = malloc(nrow + ny + 1);
-    sizes->in_mode = malloc((2 * ny + 2 * nrow + 1) * sizeof(int));
-    if (!sizes->term || !sizes->own || !sizes->anchored || !sizes->in_mode) return 0;
-    sizes->scratch = sizes->own + ny;
-    sizes->of = sizes->scratch + ny;
-    sizes->scale = sizes->of + ny;
-    return 1;
-}
-
-void perp__verdict_free(perp__step *s)
-{
-    free(s->cache.sizes.term);
-    free(s->cache.sizes.own);
-    free(s->cache.sizes.anchored);
-    free(s->cache.sizes.in_mode);
-}
-
 /* Scales ---------------------------------------------------------------------------------------- */
 
 /* The magnitude of unknown j in terms: |y_j|. But of a state, or of a var that an equation defines,
@@ -153,8 +41,9 @@ static double rounded_size(const perp__step *s, int j)
 /* Unknown j is judged by this much, if not by more. */
 static void raise_size(perp__step *s, int j, double own)
 {
-    if (own > s->cache.sizes.own[j]) s->cache.sizes.own[j] = own;
-    s->cache.sizes.of[j] = size_of(s, j);
+    perp__sizes *sizes = &s->cache.sizes;
+    if (own > sizes->own[j]) sizes->own[j] = own;
+    sizes->of[j] = size_of(s, j);
 }
 
 /* The sum of |terms| of row r, linearised. */
@@ -221,12 +110,13 @@ static void size_states(perp__step *s)
  * equation by those of the sides it is in. */
 static void size_forces(perp__step *s)
 {
+    perp__sizes *sizes = &s->cache.sizes;
     const perp__layout *l = s->layout;
     for (int j = l->nx; j < l->ny; j++)
-        if (!l->marks.defined[j]) s->cache.sizes.own[j] = (double)INFINITY;
-    leave_least(s, &l->marks.force, s->cache.sizes.own);
+        if (!l->marks.defined[j]) sizes->own[j] = (double)INFINITY;
+    leave_least(s, &l->marks.force, sizes->own);
     for (int j = l->nx; j < l->ny; j++)
-        if (isinf(s->cache.sizes.own[j])) s->cache.sizes.own[j] = 0;
+        if (isinf(sizes->own[j])) sizes->own[j] = 0;
 }
 
 /* Friction can be as large as its bound, also if it is not: the velocities it acts on are judged by
@@ -256,26 +146,26 @@ static void size_nothing(perp__step *s)
  * they were last linearised: sizes need no more. */
 void perp__step_size(perp__step *s)
 {
+    perp__sizes *sizes = &s->cache.sizes;
     const perp__layout *l = s->layout;
     size_nothing(s);
-    for (int j = 0; j < l->ny; j++) s->cache.sizes.of[j] = fabs(s->ws[l->sym.y + j]);
+    for (int j = 0; j < l->ny; j++) sizes->of[j] = fabs(s->ws[l->sym.y + j]);
     size_friction(s);
     size_definitions(s);
     size_states(s);
     size_definitions(s);
     size_forces(s);
-    for (int j = 0; j < l->ny; j++)
-        s->cache.sizes.own[j] = fmax(s->cache.sizes.own[j], l->declared[j]);
+    for (int j = 0; j < l->ny; j++) sizes->own[j] = fmax(sizes->own[j], l->declared[j]);
 }
 
 /* Equations are held to the sums of their terms. */
 static void scale_equations(perp__step *s)
 {
+    perp__sizes *sizes = &s->cache.sizes;
     const perp__layout *l = s->layout;
     const int *out = l->tape.check.out;
     for (int i = 0; i < l->nown; i++)
-        s->cache.sizes.scale[i] =
-            s->cache.sizes.term[out[2 * i]].scale + s->cache.sizes.term[out[2 * i + 1]].scale;
+        sizes->scale[i] = sizes->term[out[2 * i]].scale + sizes->term[out[2 * i + 1]].scale;
 }
 
 /* The terms of all conditions at the present point, after the evaluation of s->tape.check.
@@ -531,9 +421,10 @@ static int has_come_far(perp__step *s)
 
 static void know_terms(perp__step *s)
 {
-    if (!s->cache.sizes.has_terms && has_come_far(s)) perp__step_linearise(s);
-    if (!s->cache.sizes.has_terms) find_terms(s);
-    s->cache.sizes.has_terms = 1;
+    perp__sizes *sizes = &s->cache.sizes;
+    if (!sizes->has_terms && has_come_far(s)) perp__step_linearise(s);
+    if (!sizes->has_terms) find_terms(s);
+    sizes->has_terms = 1;
 }
 
 /* The value of root `out` of s->tape.check. */
@@ -774,19 +665,19 @@ static void find_constants(perp__step *s)
 /* And in equations at least the terms without unknowns. */
 static void add_data(perp__step *s)
 {
+    perp__sizes *sizes = &s->cache.sizes;
     const perp__layout *l = s->layout;
     const int *out = l->tape.check.out;
-    double h = s->ws[SYM_H], *data = s->cache.sizes.scale;
+    double h = s->ws[SYM_H], *data = sizes->scale;
     for (int i = 0; i < l->sym.n; i++)
-        s->cache.sizes.term[i] = (perp__terms){i < l->sym.y ? fabs(s->ws[i]) : 0, 0};
+        sizes->term[i] = (perp__terms){i < l->sym.y ? fabs(s->ws[i]) : 0, 0};
     perp__tape_complete(&l->tape.check, s->ws);
-    perp__tape_terms(&l->tape.check, s->ws, NULL, s->cache.sizes.term);
+    perp__tape_terms(&l->tape.check, s->ws, NULL, sizes->term);
     for (int i = 0; i < l->nown; i++) {
-        double sum =
-            s->cache.sizes.term[out[2 * i]].scale + s->cache.sizes.term[out[2 * i + 1]].scale;
+        double sum = sizes->term[out[2 * i]].scale + sizes->term[out[2 * i + 1]].scale;
         data[i] = fmax(data[i], l->marks.has_h[i] ? h * sum : sum);
     }
-    s->cache.sizes.has_terms = 0;
+    sizes->has_terms = 0;
 }
 
 /* Data of the rows. If the step is not affine they are those of its start: a distant linearisation
@@ -845,6 +736,7 @@ static double scaled_data(const perp__step *s, int r, const double *unit)
  * times these data? The largest is noted. */
 static int is_beyond(perp__step *s, double data, const char *anchored)
 {
+    perp__sizes *sizes = &s->cache.sizes;
     const perp__layout *l = s->layout;
     const double *unit = perp__step_units(s);
     double most = s->tol * data / PERP_ROUNDING;
@@ -853,16 +745,15 @@ static int is_beyond(perp__step *s, double data, const char *anchored)
         double y = s->ws[l->sym.y + j], size = fabs(y) / unit[j];
         if ((anchored && anchored[j]) || !(size > most)) continue;
         most = size, found = 1;
-        s->cache.sizes.grown = j, s->cache.sizes.grown_to = y,
-        s->cache.sizes.beside = data * unit[j];
+        sizes->grown = j, sizes->grown_to = y, sizes->beside = data * unit[j];
     }
     return found;
 }
 
 const perp__item *perp__step_grown(const perp__step *s)
 {
-    return is_named(s->layout, s->model, s->cache.sizes.grown)
-               ? item_of(s->layout, s->model, s->cache.sizes.grown)
+    return perp__step_is_named(s->layout, s->model, s->cache.sizes.grown)
+               ? perp__step_item(s->layout, s->model, s->cache.sizes.grown)
                : NULL;
 }
 
@@ -923,8 +814,8 @@ const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
         int j = l->column[k];
         double usual = fmax(perp__step_units(s)[j], fabs(s->cache.newton.from[j])),
                x = off / fabs(s->state.slopes.value[k]) / s->tol;
-        if (is_named(s->layout, s->model, j) && x <= usual && x < *scale)
-            *scale = x, name = item_of(s->layout, s->model, j)->name;
+        if (perp__step_is_named(s->layout, s->model, j) && x <= usual && x < *scale)
+            *scale = x, name = perp__step_item(s->layout, s->model, j)->name;
     }
     return name;
 }
