@@ -718,7 +718,8 @@ static int emit_tapes(writer *w, perp__text *to)
     w->slot += s->layout->table.n;
     for (int k = 0; k < s->layout->table.n; k++)
         if (s->layout->table.formula[k] >= 0)
-            w->inputs.out[w->inputs.nout++] = s->layout->table.tape.out[s->layout->table.formula[k]];
+            w->inputs.out[w->inputs.nout++] =
+                s->layout->table.tape.out[s->layout->table.formula[k]];
     const perp__emitted emitted[TAPES] = {
         {(perp__tape *)&s->layout->sym.varied.tape, 0},
         {&w->inputs, 0},
