@@ -238,7 +238,7 @@ static void print_matrix(const perp_check_report *r)
            answer(M->positive_semidefinite), answer(M->p_matrix), answer(M->p0_matrix),
            answer(M->copositive));
     if (r->cones > 0)
-        printf("  %d round friction %s not in M, so it guarantees nothing\n", r->cones,
+        printf("  %d exact friction %s not in M, so it guarantees nothing\n", r->cones,
                plural(r->cones, "cone is", "cones are"));
     else if (M->positive_definite > 0 || M->p_matrix > 0)
         printf("  exactly one solution%s, whatever the forces\n",

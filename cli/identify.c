@@ -115,8 +115,8 @@ const cli_command cli_command_identify = {
              "a state's column gives the initial value and is compared, an input's drives the "
              "input, vars and outputs are compared;\n"
              "an empty field or nan is a missing sample. Printed are the estimates with standard "
-             "errors and intervals (where these could be checked), what is left\n"
-             "over, and what the data cannot tell.",
+             "errors and intervals (where these could be checked), the\n"
+             "residuals, and what the data do not determine.",
     .list = list_methods,
     .notes = "examples:\n"
              "  perp identify examples/identify/block.perp --data examples/identify/block.csv\n"
@@ -166,7 +166,7 @@ static void print_parameters(FILE *out, const perp_identification *a, double con
 
 static void print_columns(FILE *out, const perp_identification *a)
 {
-    fprintf(out, "\n  %-12s %8s %8s %12s %12s %12s  left over (predicted - measured)\n", "column",
+    fprintf(out, "\n  %-12s %8s %8s %12s %12s %12s  residual (predicted - measured)\n", "column",
             "samples", "missing", "mean", "rms", "largest");
     for (int j = 0; j < a->ncolumn; j++) {
         const perp_fit_column *c = &a->column[j];
@@ -210,7 +210,7 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
     if (!isnan(a->condition))
         fprintf(out, "\n  condition of the information matrix %.2g", a->condition);
     if (!isnan(a->noise_factor))
-        fprintf(out, "; left over are %.3g scales (1 where the stated noise explains it)",
+        fprintf(out, "; the residuals are %.3g scales (1 if the stated noise explains them)",
                 a->noise_factor);
     fprintf(out, "\n");
     print_time(out, model, a);

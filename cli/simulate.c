@@ -100,9 +100,9 @@ static const cli_option options[] = {
     {"report", "OUT.html", "write a page that shows the run; see perp report", INTO(report),
      .is_output = 1},
     {"estimate", "HOW",
-     "say how far the states at the end are from those of the motion, by other runs that cost a "
-     "tenth of this one, of short ones up to 30 ms with it or a half: sampled (default); a half, "
-     "or 60 ms: full; none",
+     "estimate the error of the states at the end by other runs. sampled (default): a tenth of the "
+     "cost of this run, for a short one up to 30 ms together with it, or a half. full: a half, or "
+     "60 ms. none: no estimate",
      INTO(estimate), .words = estimates},
     {"sensitivity", "NAME,..",
      "further columns: the derivative of every column by these parameters, or initial values of "

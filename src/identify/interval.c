@@ -126,7 +126,7 @@ static void judge_samples(judge *j)
     if (dof == 0)
         REFUSE(
             j,
-            "there are as many samples as parameters, and nothing is left over to judge noise by");
+            "there are as many samples as parameters, and no residual is left to estimate the noise");
     else if (exact)
         REFUSE(j, "the model fits to rounding; there is no noise to judge an interval by");
     else if (dof < LEAST_DOF)

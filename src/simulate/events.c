@@ -252,7 +252,7 @@ static perp_status check_model(perp__events *e, perp_integrator integrator, perp
     if (cone)
         return perp__refuse(
             diag, PERP_ERR_MODEL, perp__source_place(&m->source, cone->at),
-            "%s locates events of pairs, and a round friction cone has none; state it with "
+            "%s locates events of pairs, and an exact friction cone has none; state it with "
             "facets, or take theta\n",
             word);
     if (has_h)

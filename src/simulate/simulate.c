@@ -789,9 +789,9 @@ static const struct {
                          "rounding decides; the system is singular or nearly so there",
                          say_grown},
     [PERP__UNRESOLVED] = {"no solution of the accuracy asked for",
-                          "parts of 1e-9 of the step follow one another, off by more than is "
-                          "allowed or ended by an event each, and do not lead out of there; a run "
-                          "without an accuracy may pass\n",
+                          "parts of 1e-9 of the step follow one another, each with too large an "
+                          "error or ended by an event, and make no progress; a run without an "
+                          "accuracy may pass\n",
                           NULL},
     [PERP__LINEARISED] = {"no solution found",
                           "Newton's iteration ends where the linearised conditions have no "

@@ -114,7 +114,7 @@ static void no_more_is_guaranteed_than_holds(void **state)
     (void)state;
     cli_result r = cli_run("check examples/mechanics/table.perp");
     assert_int_equal(r.code, 0);
-    assert_non_null(strstr(r.out, "4 round friction cones are not in M, so it guarantees nothing"));
+    assert_non_null(strstr(r.out, "4 exact friction cones are not in M, so it guarantees nothing"));
     assert_null(strstr(r.out, "exactly one"));
     cli_free(&r);
     expect("state x = 1\nvar f\nder(x) = f - 1 - x^3\n0 <= f perp x >= 0\n",
@@ -145,7 +145,7 @@ static void shared_friction_is_said_not_to_be_unique(void **state)
     assert_null(strstr(r.out, "''"));
     assert_non_null(strstr(r.out, "'fn[1]', 'fn[2]', 'fn[3]', 'fn[4]' and others are not unique"));
     cli_free(&r);
-    r = cli_run("check examples/mechanics/table.perp"); /* round cones */
+    r = cli_run("check examples/mechanics/table.perp"); /* exact cones */
     assert_non_null(strstr(r.out, "'fn[4]' and others are not unique"));
     cli_free(&r);
 }

@@ -486,7 +486,7 @@ static void what_has_no_instant_is_refused(void **state)
     (void)state;
     expect_refusal("state x = 1\nvar p\nder(x) = p\n0 <= p perp x/h + 1 >= 0\n", "the step h");
     expect_refusal("state v[2] = 1\nvar f[2]\nder(v) = f\nfriction(f = f, v = v, bound = 1)\n",
-                   "round friction cone");
+                   "exact friction cone");
 }
 
 /* An event 1e-10 s before the end of a step: of the slopes of so short a part rounding is counted of 1e9 times the states. In what follows, which has no derivative and no solution by
