@@ -51,6 +51,8 @@ static void add_fix(cJSON *o, const char *text)
     if (copy) {
         memcpy(copy, word, (size_t)(end - word));
         copy[end - word] = 0;
+    } else {
+        cli_exit_code(PERP_ERR_MEMORY);
     }
     cli_json_add_text(o, "fix", copy);
     free(copy);
@@ -62,6 +64,7 @@ static cJSON *diagnostic(const perp_message *m, int is_error)
     char *file = m->file ? calloc((size_t)m->nfile + 1, 1) : NULL,
          *all = calloc((size_t)m->ntext + 1, 1);
     cJSON *o = cJSON_CreateObject();
+    if (!all || (m->file && !file)) cli_exit_code(PERP_ERR_MEMORY); /* kept for the end */
     if (file) memcpy(file, m->file, (size_t)m->nfile);
     if (all) memcpy(all, m->text, (size_t)m->ntext);
     int is_warning = all && strncmp(all, warning, sizeof warning - 1) == 0;

@@ -162,15 +162,20 @@ static int are_bounds_known(const perp_model *m)
 
 /* One solution whatever the data: the determinants of all cases that there are have one sign
  * (Robinson, Normal maps induced by linear transformations, Math. Oper. Res. 17, 1992). A two-sided
- * pair is two one-sided ones here, which cannot both be at their bound. */
-static int is_unique(const perp_simulation *sim, const perp__elimination *e, const double *M)
+ * pair is two one-sided ones here, which cannot both be at their bound. -1: not known. */
+static perp_status find_unique(const perp_simulation *sim, const perp__elimination *e,
+                               const double *M, int *unique)
 {
     const perp__step *s = &sim->step;
     double scratch[MOST_UNIQUE * MOST_UNIQUE];
-    if (s->layout->ncone || e->nz > MOST_UNIQUE || are_bounds_known(sim->model) <= 0) return -1;
-    for (unsigned in = 1; in < 1u << e->nz; in++)
-        if (!is_at_both(s, e, in) && !(minor(M, e->nz, in, scratch) > 0)) return 0;
-    return 1;
+    *unique = -1;
+    if (s->layout->ncone || e->nz > MOST_UNIQUE) return PERP_OK;
+    int known = are_bounds_known(sim->model);
+    if (known < 0) return PERP_ERR_MEMORY;
+    *unique = known ? 1 : -1;
+    for (unsigned in = 1; in < 1u << e->nz && *unique == 1; in++)
+        if (!is_at_both(s, e, in) && !(minor(M, e->nz, in, scratch) > 0)) *unique = 0;
+    return PERP_OK;
 }
 
 /* If a body has more contacts than degrees of freedom, the forces are not unique: two corners of
@@ -226,7 +231,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
         perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
         report->active = e->nz;
         status = perp_lcp_classify(&lcp, &report->M);
-        report->unique = is_unique(sim, e, M);
+        if (status == PERP_OK) status = find_unique(sim, e, M, &report->unique);
         int before = findings->nerror;
         char *is_open = calloc((size_t)sim->model->npair + 1, 1);
         if (!is_open) status = PERP_ERR_MEMORY;
