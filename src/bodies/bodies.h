@@ -193,14 +193,14 @@ struct perp_bodies {
     double *mean;  /* velocities of its bias: v; of the midpoint rule those halfway */
     double *drift; /* velocities at its end without contacts and equalities */
     int is_placed; /* the bodies are `here` */
-    /* touch: found at the positions of the next step's forces */
-    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D, *over;
+    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
+        *over;         /* M: then its factors L, D of L' D L; 1/D */
     double *again;     /* room for another M */
     double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
     perp_contact *touch,
         *before; /* of the state as it is, or of a step that was refused; of the last step */
     int ntouch, ctouch, nbefore, cbefore;
-    int is_ahead; /* touch: found where the next step's forces act */
+    int is_ahead; /* touch: found at the positions of the next step's forces */
     perp__joints joints;
     perp__equalities equal;
     perp__contact_problem c;
@@ -250,33 +250,32 @@ void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, 
 void perp__bodies_mass(perp_bodies *b, double *M);
 /* All of it, nv x nv. */
 void perp__bodies_full_mass(perp_bodies *b, double *M);
-/* contacts.c: J and the data of the contacts' law, from b->touch and b->joints.row at the
- * velocities v without contacts; then W, or only its diagonal blocks. Returns 0 if memory is
- * out. */
+/* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the
+ * diagonal; of a velocity that is held D is infinite. Returns 0: M is not positive. */
 int perp__bodies_factor(perp_bodies *b, double *M, double *D);
 void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x);
 /* x = inv(L) inv(D) x */
 void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x);
-/* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
+/* Velocities of all bodies from v, in `end`. */
 void perp__bodies_velocities(perp_bodies *b, const double *v);
-/* Of contact i: SHIFT is the part of q besides the velocity: gap/h, the restitution, a drive's;
- * MU[i]. */
+/* q moved by v over h; rotations by the exponential map, of the midpoint rule by Cayley's. */
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
 
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
 
-/* contacts.c: J and what the contacts' law needs, from b->touch and b->joints.row at the velocities
- * v without contacts; then W, or of W the blocks of the diagonal alone. Returns 0: memory is
+/* contacts.c: J and the data of the contacts' law, from b->touch and b->joints.row at the
+ * velocities v without contacts; then W, or only its diagonal blocks. Returns 0 if memory is
  * out. */
 int perp__bodies_state_contacts(perp_bodies *b, const double *free);
 int perp__bodies_state_blocks(perp_bodies *b);
 int perp__bodies_state_own_blocks(perp_bodies *b);
 /* The block (i, j) of W; 0: it is 0. */
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block);
-/* The kth moment's impulses, from b->next, on the touch; they are projected onto its disc. */
+/* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
 double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u);
-/* Of contact i: SHIFT is what q has beside the velocity: gap/h, the rebound, a drive's; MU[i]. */
+/* Of contact i: SHIFT is the part of q besides the velocity: gap/h, the restitution, a drive's;
+ * MU[i]. */
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 static inline double *perp__contact_value(const perp_bodies *b, int which)
 {
@@ -284,7 +283,7 @@ static inline double *perp__contact_value(const perp_bodies *b, int which)
                   : b->c.value; /* NULL + 0 is undefined */
 }
 
-/* excluded from contact from now on; 0: memory is out */
+/* Where moments begin in the friction problem: behind contacts and rows of joints. */
 static inline int perp__first_moment(const perp_bodies *b)
 {
     return b->ntouch + b->joints.nrow;
@@ -292,14 +291,14 @@ static inline int perp__first_moment(const perp_bodies *b)
 
 /* moments.c. Moments of friction of the step's contacts, in b->c.moment; 0: memory is out. */
 int perp__moments_state(perp_bodies *b);
-/* The kth moment's impulses, which b->next has, on the touch; they are moved onto its disc. */
+/* The kth moment's impulses, from b->next, on the touch; they are projected onto its disc. */
 void perp__moment_take(perp_bodies *b, int k);
-/* pushes.c: forces on bodies that the step takes from its beginning, with the present
- * poses and velocities (perp__bodies_carry): in b->outside; NULL: there are none. */
+/* Do the bodies, which move as b->next says, turn as the friction problem says, and do its moments
+ * obey the law? The largest error beside the |terms|. */
 double perp__moments_difference(const perp_bodies *b);
 
-/* filter.c: may two shapes touch, and with which coefficients of friction, sliding, spinning,
- * rolling? */
+/* filter.c: may two shapes be in contact, and with which coefficients of friction, sliding,
+ * spinning, rolling? */
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
 void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3]);
 int perp__bodies_is_named(const perp_bodies *b, int i, int j);
@@ -309,12 +308,11 @@ void perp__filter_destroy(perp_bodies *b);
 /* What was found where the last step ended does not hold. */
 void perp__bodies_look_again(perp_bodies *b);
 
-/* apart.c: contacts of the state where a step ended, after penetrations were removed. The sum of
- * penetrations before that [m], the deepest remaining one, and its contact if it is too deep, else
- * -1. */
+/* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0:
+ * memory is out. */
 int perp__broad_pairs(perp__broad *b);
-/* The deepest penetration of the contacts found, above the tolerated one, and its contact; 0, -1:
- * none is deeper. */
+/* pushes.c: forces on bodies that the step takes from its beginning, with the present
+ * poses and velocities (perp__bodies_carry): in b->outside; NULL: there are none. */
 typedef struct perp__box_of perp__box_of;
 int perp__pushes_create(perp_bodies *b); /* 0: memory is out */
 const double *perp__pushes(perp_bodies *b);
@@ -322,19 +320,17 @@ void perp__pushes_load(const perp_bodies *b); /* b->load is these, or 0 */
 void perp__pushes_size(const perp_bodies *b, double (*size)[2]);
 double perp__push_force(const perp_bodies *b, int i); /* joints.c: of an actuator that pushes */
 
-/* apart.c: contacts of the state where a step ended, after what overlaps was moved apart: the sum
- * of penetrations before that [m], the deepest that is left, and the contact of it where that is
- * too deep, else -1. */
+/* apart.c: contacts of the state where a step ended, after penetrations were removed. The sum of
+ * penetrations before that [m], the deepest remaining one, and its contact if it is too deep, else
+ * -1. */
 perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, double *moved_for, int *worst);
-/* The deepest overlap of the contacts that were found, beside what is little, and which it is; 0,
- * -1: none is deeper. */
+/* The deepest penetration of the contacts found, above the tolerated one, and its contact; 0, -1:
+ * none is deeper. */
 double perp__bodies_deepest(const perp_bodies *b, int *which);
-/* The relative motion that a pair whose ends are apart may make within a step without a crossing:
- * beyond the gap it goes in and out. */
+/* One motion of `here` by the contacts, limits and equalities there: no coordinate by more than
+ * `turn`, no point of a shape by more than `way` [m]. */
 perp_status perp__bodies_move_apart(perp_bodies *b, double turn, double way, int *is_moved);
-/* Along a path with the motions found last, does the pair stay apart, up to a penetration of tol,
- * or that of the beginning? n: an axis that may show it, nullable. Returns 0: no, or it is not
- * known, from *at on, if that is asked for. */
+/* The deepest penetration of the contacts that were found [m]; 0: none. */
 double perp__bodies_penetration(const perp_bodies *b);
 
 /* swept.c: the verdict on the motion of a step, by code of its own. Are the positions those of
@@ -346,15 +342,15 @@ void perp__motions(perp_bodies *b, const double *v, double h);
 /* How far any point of a shape comes by these. */
 double perp__travel(const perp_bodies *b, int shape, double h);
 perp__path perp__path_of(perp_bodies *b, const double *q, const double *v, double h);
-/* The relative way that a pair may have within a step whose ends are apart, and not be crossed:
- * what is more than the gap goes in and out. */
+/* The relative motion that a pair whose ends are apart may make within a step without a crossing:
+ * beyond the gap it goes in and out. */
 double perp__room(const perp_bodies *b, const perp__shape_pair *pair);
-/* Along a path whose motions are those found last, does the pair stay apart, but for a penetration
- * of tol, or that of the begin? n: an axis that may show it, nullable. Returns 0: no, or it is not
+/* Along a path with the motions found last, does the pair stay apart, up to a penetration of tol,
+ * or that of the beginning? n: an axis that may show it, nullable. Returns 0: no, or it is not
  * known, from *at on, if that is asked for. */
 int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, double tol,
                 const double *n, double *at);
-/* Penetration that velocities remove. */
+/* How far apart the pair is along n at a time of a path. */
 double perp__apart_after(const perp_bodies *b, const perp__path *path, int i, int j, double t,
                          const double *n);
 /* Does the step to b->next take no shape through another? Returns 0: not this pair, from the time
@@ -364,10 +360,10 @@ int perp__step_is_clear(perp_bodies *b, double *at, int *shape);
 int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape);
 /* Penetration within a step that is let be, beside the smaller shape's least half length. */
 #define PERP__CROSSED 1e-2
-/* Relative to tol: the friction solver aims below the requirement. Newton's last step gives it, and
- * bodies at rest stay at rest. */
+/* Points of a shape may be moved by this times the penetration that is taken back: a contact acts
+ * on a lever. */
 #define PERP__LEVER 10
-/* Overlap that is taken back by velocities. */
+/* Penetration that velocities remove. */
 double perp__bodies_little(const perp_bodies *b, const perp_contact *t);
 
 /* rest.c. Do the impulses of the step before hold, or nearly, so that they are mended by Newton's
@@ -378,7 +374,8 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info);
 void perp__rest_keep(perp_bodies *b);
 void perp__rest_clear(perp_bodies *b); /* room */
 
-/* All contacts with a gap that may close within h; in b->touch. Returns 0 if memory is out. */
+/* Relative to tol: the friction solver aims below the requirement. Newton's last step gives it, and
+ * bodies at rest stay at rest. */
 #define PERP__CLOSER 1e-3
 
 /* step.c: b->next becomes the velocities with the impulses. */
@@ -393,7 +390,7 @@ int perp__bodies_near_pairs(perp_bodies *b, const double *q, const double *v, do
  * memory is out. */
 int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h);
 int perp__bodies_are_far(const perp_bodies *b, int i, int j, double margin);
-/* All contacts nearer than what may close within h; in b->touch. Returns 0: memory is out. */
+/* All contacts with a gap that may close within h; in b->touch. Returns 0 if memory is out. */
 int perp__bodies_find_touches(perp_bodies *b);
 
 #endif
