@@ -201,13 +201,6 @@ static void print_step(const perp_model *model, const perp_simulation_options *o
     }
 }
 
-static const char *answer(int class)
-{
-    if (class > 0) return "yes";
-    if (class == 0) return "no";
-    return "not decided (too large)";
-}
-
 /* Conditions on positions, for which a step has to find forces. */
 static void print_index(const perp_check_report *r)
 {
@@ -234,9 +227,9 @@ static void print_matrix(const perp_check_report *r)
     }
     printf("M at the initial state (%d x %d): symmetric %s, positive definite %s, semidefinite %s, "
            "P %s, P0 %s, copositive %s\n",
-           r->active, r->active, answer(M->symmetric), answer(M->positive_definite),
-           answer(M->positive_semidefinite), answer(M->p_matrix), answer(M->p0_matrix),
-           answer(M->copositive));
+           r->active, r->active, cli_class_word(M->symmetric), cli_class_word(M->positive_definite),
+           cli_class_word(M->positive_semidefinite), cli_class_word(M->p_matrix),
+           cli_class_word(M->p0_matrix), cli_class_word(M->copositive));
     if (r->cones > 0)
         printf("  %d exact friction %s not in M, so it guarantees nothing\n", r->cones,
                plural(r->cones, "cone is", "cones are"));

@@ -27,7 +27,7 @@ const cli_command cli_command_classify = {
     .notes = "exit codes: 0 done, 1 usage, 2 bad data, 4 file or memory",
     CLI_OPTIONS(options)};
 
-static const char *answer(int class)
+const char *cli_class_word(int class)
 {
     if (class > 0) return "yes";
     if (class == 0) return "no";
@@ -38,9 +38,10 @@ static void print_class(const char *name, const perp_lcp_class *c)
 {
     printf("%s\n  symmetric %s; positive definite %s; semidefinite %s; P %s; P0 %s; copositive %s; "
            "Z %s\n",
-           name[0] ? name : "(unnamed)", answer(c->symmetric), answer(c->positive_definite),
-           answer(c->positive_semidefinite), answer(c->p_matrix), answer(c->p0_matrix),
-           answer(c->copositive), answer(c->z_matrix));
+           name[0] ? name : "(unnamed)", cli_class_word(c->symmetric),
+           cli_class_word(c->positive_definite), cli_class_word(c->positive_semidefinite),
+           cli_class_word(c->p_matrix), cli_class_word(c->p0_matrix), cli_class_word(c->copositive),
+           cli_class_word(c->z_matrix));
     if (c->positive_definite > 0 || c->p_matrix > 0)
         printf("  exactly one solution for every q; auto, lemke, bpp, murty and fb must find it\n");
     else if (c->positive_semidefinite > 0)

@@ -180,6 +180,9 @@ const char *cli_result_name(const char *path, int is_partial, char room[CLI_PATH
 /* Seconds of a steady clock. */
 double cli_now(void);
 
+/* A member of perp_lcp_class in words: 1 yes, 0 no, -1 not decided. */
+const char *cli_class_word(int class);
+
 int cli_is_dash(const char *path); /* NULL is none */
 
 /* Where summaries go: standard error where one of these has the standard output. */

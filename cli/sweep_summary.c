@@ -1,5 +1,6 @@
 /* What a sweep came to, in a few lines: how many jobs ended how, and the spread of each column. */
 
+#include "base/sorted.h"
 #include "cli.h"
 #include "json.h"
 #include "sweep.h"
@@ -101,12 +102,6 @@ void cli_summary_add(cli_sweep_summary *s, long long job, const char *outcome, c
         memcpy(s->kept + s->nkept++ * s->n, value, (size_t)s->n * sizeof *value);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* low, 5 %, median, 95 %, high, mean of a column, NaN where it has no values. 0 when memory is
  * out. */
 enum { FIGURES = 6 };
@@ -120,18 +115,9 @@ static int figures(const cli_sweep_summary *s, int column, double figure[FIGURES
         double x = s->kept[i * s->n + column];
         if (!isnan(x)) sorted[n++] = x;
     }
-    qsort(sorted, n, sizeof *sorted, by_size);
+    perp__sort(sorted, n);
     const spread *c = &s->column[column];
-    for (int k = 0; k < 3; k++) {
-        double at = share[k] * ((double)n - 1);
-        size_t i = n ? (size_t)at : 0;
-        if (!n)
-            figure[k + 1] = (double)NAN;
-        else if (i + 1 < n)
-            figure[k + 1] = sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
-        else
-            figure[k + 1] = sorted[i];
-    }
+    for (int k = 0; k < 3; k++) figure[k + 1] = perp__quantile(sorted, n, share[k]);
     free(sorted);
     figure[0] = c->n ? c->low : (double)NAN;
     figure[4] = c->n ? c->high : (double)NAN;

@@ -2,6 +2,8 @@
  * parameters are estimated anew from each, and the spread of the estimates is the standard error.
  * Runs are independent even where the samples of one run are not. */
 
+#include "base/hash.h"
+#include "base/sorted.h"
 #include "base/tol.h"
 #include "identify/identify.h"
 
@@ -12,13 +14,10 @@
 
 enum { LEAST_RUNS = 5, ITERATIONS = 20 };
 
-/* splitmix64 (Steele, Lea & Flood 2014) */
 static uint64_t next_random(uint64_t *state)
 {
-    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
+    *state += PERP__RANDOM_STEP;
+    return perp__mixed(*state);
 }
 
 /* How often each run is drawn, as weights of its residuals. */
@@ -30,12 +29,6 @@ static void draw(const perp__study *s, uint64_t *state, double *weight, int *cou
     for (int r = 0; r < s->nrun; r++) {
         for (long k = 0; k < (long)s->run[r].rows * s->nm; k++) weight[at++] = count[r];
     }
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Covariance of two parameters over the sets. Sets of n runs vary like the mean of n about its own
@@ -57,7 +50,7 @@ static double covariance_of(const double *x, const double *y, int sets, int nrun
 static void take_quantiles(double *x, int n, double confidence, int nrun, perp_estimate *e)
 {
     double wide = perp__student_quantile(confidence, nrun - 1) * sqrt(nrun / (nrun - 1.0));
-    qsort(x, (size_t)n, sizeof *x, ascending);
+    perp__sort(x, (size_t)n);
     int tail = (int)floor(0.5 * erfc(wide / sqrt(2)) * (n - 1) + 0.5);
     e->low = x[tail];
     e->high = x[n - 1 - tail];

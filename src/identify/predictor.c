@@ -170,10 +170,8 @@ void perp__predictor_move_starts(void *predictor, const double *sigma, int sign,
 static double start_move(const perp__predictor *p, long at, int k)
 {
     if (!p->sigma) return 0;
-    uint64_t z = (p->draw << 48) + ((uint64_t)at << 12) + (uint64_t)k + 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return (z >> 63 ? 1 : -1) * p->sign * p->sigma[k];
+    uint64_t z = (p->draw << 48) + ((uint64_t)at << 12) + (uint64_t)k + PERP__RANDOM_STEP;
+    return (perp__mixed(z) >> 63 ? 1 : -1) * p->sign * p->sigma[k];
 }
 
 /* Initial states of a prediction that begins at `row`, whose residuals begin at `at`.

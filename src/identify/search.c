@@ -3,6 +3,7 @@
  * at the model's own values and at points spread over the box. Searches from the best of them run
  * until two agree on the least. */
 
+#include "base/hash.h"
 #include "base/tol.h"
 #include "identify/identify.h"
 
@@ -197,13 +198,11 @@ static void search_all(const perp__study *s, perp__problem *p, perp__minimum *m,
     }
 }
 
-/* splitmix64 (Steele, Lea & Flood 2014), to [-1, 1) */
+/* A random number in [-1, 1). */
 static double draw(uint64_t *state)
 {
-    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return (double)((z ^ (z >> 31)) >> 11) / 4503599627370496.0 - 1;
+    *state += PERP__RANDOM_STEP;
+    return (double)(perp__mixed(*state) >> 11) / 4503599627370496.0 - 1;
 }
 
 /* A best that one search alone found, since the others ended on flat places: do searches from

@@ -3,6 +3,7 @@
  * Slopes and values at two points on opposite sides decide: if all is smooth they differ by no more
  * than second derivatives explain. */
 
+#include "base/hash.h"
 #include "plan/kkt.h"
 
 #include <math.h>
@@ -14,14 +15,11 @@
 static const double BESIDE = 1e-6, CORNER = 1e-4;
 enum { DIRECTIONS = 3 };
 
-/* A sign for unknown i, without any order: its bits are mixed (Steele, Lea, Flood 2014). */
+/* A random sign for unknown i. */
 static double sign_of(size_t i, int direction)
 {
-    unsigned long long z =
-        (i + 1) * 0x9e3779b97f4a7c15ULL + (unsigned)direction * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return (z >> 63) ? 1 : -1;
+    uint64_t of = (unsigned)direction * UINT64_C(0xbf58476d1ce4e5b9);
+    return perp__mixed((i + 1) * PERP__RANDOM_STEP + of) >> 63 ? 1 : -1;
 }
 
 /* To one side of the point, within bounds; the slopes there, and the Lagrangian. */

@@ -2,6 +2,7 @@
 
 #include "report/effects.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -14,14 +15,10 @@
 enum { PARTS = 20 };
 static const double student = 2.093;
 
-/* Numbers by place, so that neighbours in a design are not taken in step with it: splitmix64,
- * Steele and others 2014. */
+/* Numbers by place, so that neighbours in a design are not taken in step with it. */
 static uint64_t mixed(int i)
 {
-    uint64_t z = (uint64_t)i + UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return perp__mixed((uint64_t)i + PERP__RANDOM_STEP);
 }
 
 /* Which part a sample is of. */

@@ -1,6 +1,7 @@
 /* The page of a sweep: its jobs as pictures, what each result owes to what varies, as numbers. */
 
 #include "base/arena.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "perp/report.h"
 #include "report/effects.h"
@@ -363,12 +364,6 @@ static void put_name(perp__text *out, const study *s, int k, const char *more)
     perp__text_put(out, "</th>");
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void put_quantiles(const study *s, perp__text *out, int k, double *sorted)
 {
     static const double share[] = {0, 0.05, 0.5, 0.95, 1};
@@ -377,19 +372,10 @@ static void put_quantiles(const study *s, perp__text *out, int k, double *sorted
     double sum = 0;
     for (int i = 0; i < s->rows; i++)
         if (isfinite(x[i])) sum += sorted[n++] = x[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    perp__sort(sorted, (size_t)n);
     put_name(out, s, k, "");
     perp__text_format(out, "<td>%d</td>", n);
-    for (int q = 0; q < 5; q++) {
-        double at = share[q] * (n - 1);
-        int i = n ? (int)at : 0;
-        double quantile = sorted[i];
-        if (!n)
-            quantile = (double)NAN;
-        else if (i + 1 < n)
-            quantile = sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]);
-        put_cell(out, quantile);
-    }
+    for (int q = 0; q < 5; q++) put_cell(out, perp__quantile(sorted, (size_t)n, share[q]));
     put_cell(out, n ? sum / n : (double)NAN);
     perp__text_put(out, "</tr>\n");
 }

@@ -1,6 +1,8 @@
 /* Numbers as text: the nearest double is read, the shortest text is written, in every locale. */
 
+#include "base/hash.h"
 #include "base/number.h"
+#include "base/sorted.h"
 #include "base/powers_of_ten.h"
 #include "base/text.h"
 #include "cli.h"
@@ -391,9 +393,30 @@ static void tenths_are_those_of_printf(void **state)
     }
 }
 
+static void quantiles_are_linear_between_two_numbers(void **state)
+{
+    (void)state;
+    double x[] = {4, -1, 2, 10};
+    perp__sort(x, 4);
+    assert_true(x[0] == -1 && x[1] == 2 && x[2] == 4 && x[3] == 10);
+    assert_true(perp__quantile(x, 4, 0) == -1 && perp__quantile(x, 4, 1) == 10);
+    assert_true(perp__quantile(x, 4, 0.5) == 3 && perp__quantile(x, 1, 0.7) == -1);
+    assert_true(isnan(perp__quantile(x, 0, 0.5)));
+}
+
+/* The first two numbers of splitmix64 from seed 0, as published. */
+static void a_counter_gives_the_numbers_of_splitmix64(void **state)
+{
+    (void)state;
+    assert_true(perp__mixed(PERP__RANDOM_STEP) == UINT64_C(0xe220a8397b1dcdaf));
+    assert_true(perp__mixed(2 * PERP__RANDOM_STEP) == UINT64_C(0x6e789e6aa1b965f4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_are_linear_between_two_numbers),
+        cmocka_unit_test(a_counter_gives_the_numbers_of_splitmix64),
         cmocka_unit_test(reads_what_strtod_reads),
         cmocka_unit_test(reads_the_middle_of_two_doubles),
         cmocka_unit_test(writes_the_shortest_text_that_reads_back),
