@@ -72,7 +72,7 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
     case PERP__SYMBOL:
     case PERP__OP_COUNT: break;
     }
-    PERP_ASSERT(!"an operation with operands");
+    PERP_ASSERT(0 && "an operation with operands");
     return perp__const(g, NAN);
 }
 

@@ -211,7 +211,7 @@ static int step_of(perp__transcriber *t, const perp__plan_condition *c, int firs
             reason = "this is the start: write 'at start:'";
         else if (c->phase < 0)
             reason = "this is outside the horizon";
-        perp__plan_error(t, c->at, reason);
+        perp__plan_error(t, c->at, "%s", reason);
     }
     return -1;
 }
