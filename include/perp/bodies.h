@@ -218,6 +218,49 @@ PERP_API double perp_bodies_time(const perp_bodies *bodies);
 /// @return PERP_OK; PERP_ERR_ARG (not finite, a quaternion of length 0; nothing was changed)
 PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const double *v);
 
+/// Set the time. Later steps add their lengths to it.
+/// @return PERP_OK; PERP_ERR_ARG (NULL, not finite)
+PERP_API perp_status perp_bodies_set_time(perp_bodies *bodies, double time);
+
+/// Make the present q, v, controls and activations the start, to which perp_bodies_reset goes.
+/// Before the first call the start is the state of creation. For perp_robot_create_bodies it is
+/// that of the file.
+/// @return PERP_OK; PERP_ERR_ARG (NULL)
+PERP_API perp_status perp_bodies_set_start(perp_bodies *bodies);
+
+/// Go back to the start, at time 0. Contacts of the last step are forgotten. The forces of
+/// perp_bodies_set_force are 0. Other settings stay. With the same settings and controls the run
+/// repeats itself to the last bit. NULL: nothing. Allocates nothing.
+PERP_API void perp_bodies_reset(perp_bodies *bodies);
+
+/// Size of a snapshot now [bytes]; 0 for NULL. It changes with the contacts.
+PERP_API size_t perp_bodies_snapshot_size(const perp_bodies *bodies);
+
+/// Write everything that decides what follows. This is the state, with the contacts of the last
+/// step and the initial guesses of the solvers. It is also what a caller has set: controls, forces,
+/// gravity, laws of joints, contact materials and pairs. Allocates nothing.
+///
+/// @param bytes  at least perp_bodies_snapshot_size
+/// @return PERP_OK; PERP_ERR_ARG (NULL, size is too small)
+PERP_API perp_status perp_bodies_snapshot(const perp_bodies *bodies, void *bytes, size_t size);
+
+/// Continue from a snapshot of this system, or of another one with the same description. The run
+/// continues to the bit. The start of a reset stays. A snapshot belongs to one version of perp and
+/// one kind of machine. Allocates where it has more contacts than this system ever had.
+///
+/// @return PERP_OK; PERP_ERR_DATA (diag says why the bytes do not fit; nothing changed);
+///         PERP_ERR_ARG (NULL); PERP_ERR_MEMORY (only a reset or another restore may follow)
+PERP_API perp_status perp_bodies_restore(perp_bodies *bodies, const void *bytes, size_t size,
+                                         perp_diag *diag);
+
+/// Make another system in the same state, which continues on its own. Both share the description:
+/// from now on no tendon, actuator or equality is added to it. Threads may use different systems at
+/// once. No thread may change a system while another one clones it.
+///
+/// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_clone(const perp_bodies *bodies, perp_bodies **clone,
+                                       perp_diag *diag);
+
 /// What was wrong with an initial state, the worst of each kind [m, rad]; 0: nothing.
 typedef struct perp_assembly {
     size_t size;        ///< sizeof of this struct, set by the caller

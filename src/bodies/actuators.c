@@ -88,13 +88,13 @@ static double activation_after(const perp_actuator *a, double act, double u, dou
 
 static double control_of(const perp_bodies *b, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
-    return perp__within(b->joints.control[i], &a->control_range);
+    const perp_actuator *a = &b->joints->actuator[i];
+    return perp__within(b->joints->control[i], &a->control_range);
 }
 
 void perp__activations_move(perp_bodies *b, double h)
 {
-    perp__joints *j = &b->joints;
+    perp__joints *j = b->joints;
     for (int i = 0; i < j->nu; i++)
         if (j->actuator[i].activation)
             j->act[i] = activation_after(&j->actuator[i], j->act[i], control_of(b, i), h);
@@ -102,25 +102,25 @@ void perp__activations_move(perp_bodies *b, double h)
 
 void perp__activations_keep(perp_bodies *b)
 {
-    perp__joints *j = &b->joints;
+    perp__joints *j = b->joints;
     if (j->nu) memcpy(j->act + j->nu, j->act, (size_t)j->nu * sizeof *j->act);
 }
 
 void perp__activations_back(perp_bodies *b)
 {
-    perp__joints *j = &b->joints;
+    perp__joints *j = b->joints;
     if (j->nu) memcpy(j->act, j->act + j->nu, (size_t)j->nu * sizeof *j->act);
 }
 
 const double *perp_bodies_activation(const perp_bodies *b)
 {
-    return b->joints.act;
+    return b->joints->act;
 }
 
 perp_status perp_bodies_set_activation(perp_bodies *b, const double *act)
 {
-    if (!b || (!act && b->joints.nu)) return PERP_ERR_ARG;
-    perp__joints *j = &b->joints;
+    if (!b || (!act && b->joints->nu)) return PERP_ERR_ARG;
+    perp__joints *j = b->joints;
     for (int i = 0; i < j->nu; i++)
         if (j->actuator[i].activation && !isfinite(act[i])) return PERP_ERR_ARG;
     for (int i = 0; i < j->nu; i++) {
@@ -197,8 +197,8 @@ static perp__line muscle_line(const perp_muscle *m, double act, double l, double
 /* What stands for the control in the force. */
 double perp__drive_input(const perp_bodies *b, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
-    double u = control_of(b, i), act = b->joints.act[i], h = b->o.step;
+    const perp_actuator *a = &b->joints->actuator[i];
+    double u = control_of(b, i), act = b->joints->act[i], h = b->h;
     if (!a->activation) return u;
     if (perp__is_midpoint(b)) return activation_after(a, act, u, 0.5 * h);
     return a->is_early ? activation_after(a, act, u, h) : act;
@@ -206,7 +206,7 @@ double perp__drive_input(const perp_bodies *b, int i)
 
 perp__line perp__drive_line(const perp_bodies *b, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
+    const perp_actuator *a = &b->joints->actuator[i];
     double u = perp__drive_input(b, i);
     if (a->muscle.force == 0)
         return (perp__line){.force = a->gain * u + a->bias,

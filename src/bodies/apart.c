@@ -17,7 +17,7 @@ static const double DEEP = 1e4;
 
 double perp__bodies_little(const perp_bodies *b, const perp_contact *t)
 {
-    return LITTLE * fmin(b->form[t->shape[0]].least, b->form[t->shape[1]].least);
+    return LITTLE * fmin(b->scene->form[t->shape[0]].least, b->scene->form[t->shape[1]].least);
 }
 
 /* The deepest penetration above the tolerated one, and its contact; 0, -1: none is deeper. */
@@ -37,11 +37,11 @@ static double fastest_point(perp_bodies *b)
 {
     double most = 0;
     perp__bodies_velocities(b, b->next);
-    for (int i = 0; i < b->nshape; i++) {
-        const double *end = b->link[b->shape[i].body].end;
-        if (!b->shape[i].body) continue;
-        most = fmax(most, perp__length3(end + 3) +
-                              perp__length3(end) * (b->form[i].far + b->form[i].extent));
+    for (int i = 0; i < b->scene->nshape; i++) {
+        const double *end = b->link[b->scene->shape[i].body].end;
+        if (!b->scene->shape[i].body) continue;
+        most = fmax(most, perp__length3(end + 3) + perp__length3(end) * (b->scene->form[i].far +
+                                                                         b->scene->form[i].extent));
     }
     return most;
 }
@@ -57,13 +57,13 @@ static perp_status move_apart(perp_bodies *b, double yield, double turn, double 
     perp__joints_still(b);
     perp__bodies_mass(b, b->M);
     if (!perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
-    memset(b->next, 0, (size_t)b->nv * sizeof *b->next);
+    memset(b->next, 0, (size_t)b->scene->nv * sizeof *b->next);
     if (!perp__equality_state(b)) return PERP_ERR_MEMORY;
-    b->c.yield = yield;
+    b->c->yield = yield;
     perp_status status = perp__bodies_act(b, &info);
     *is_moved = status == PERP_OK && info.contact_error <= NEAR;
-    double h = b->o.step;
-    for (int k = 0; k < b->nv && *is_moved; k++) h = fmin(h, turn / fabs(b->next[k]));
+    double h = b->h;
+    for (int k = 0; k < b->scene->nv && *is_moved; k++) h = fmin(h, turn / fabs(b->next[k]));
     if (*is_moved && isfinite(way)) h = fmin(h, way / fastest_point(b));
     if (*is_moved) perp__bodies_move(b, b->next, h, b->here);
     return status;
@@ -72,10 +72,10 @@ static perp_status move_apart(perp_bodies *b, double yield, double turn, double 
 perp_status perp__bodies_move_apart(perp_bodies *b, double turn, double way, int *is_moved)
 {
     const double YIELD = 1e-2;
-    b->c.is_still = 1;
+    b->c->is_still = 1;
     perp_status status = move_apart(b, 0, turn, way, is_moved);
     if (status == PERP_OK && !*is_moved) status = move_apart(b, YIELD, turn, way, is_moved);
-    b->c.is_still = 0;
+    b->c->is_still = 0;
     return status;
 }
 
@@ -90,7 +90,7 @@ double perp__bodies_penetration(const perp_bodies *b)
 static void follow(perp_bodies *b)
 {
     if (!perp__is_midpoint(b)) return;
-    memcpy(b->q, b->here, (size_t)b->nq * sizeof *b->q);
+    memcpy(b->q, b->here, (size_t)b->scene->nq * sizeof *b->q);
     perp__bodies_move(b, b->v, -b->half, b->q);
 }
 

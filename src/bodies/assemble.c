@@ -27,7 +27,7 @@ static double terms_of(const perp_bodies *b, const perp__strand *s)
 {
     double sum = 0;
     for (int k = 0; k < s->n && !s->path; k++)
-        sum += fabs(s->c[k] * b->here[b->link[b->body_of[s->at[k]]].q]);
+        sum += fabs(s->c[k] * b->here[b->link[b->scene->body_of[s->at[k]]].q]);
     return s->path ? s->length : sum;
 }
 
@@ -36,17 +36,17 @@ static double terms_of(const perp_bodies *b, const perp__strand *s)
 static double limits_off(const perp_bodies *b, perp_assembly *is)
 {
     double most = 0;
-    for (int i = 1; i < b->n; i++) {
-        const perp_joint_law *law = &b->joints.law[i];
+    for (int i = 1; i < b->scene->n; i++) {
+        const perp_joint_law *law = &b->joints->law[i];
         if (!law->range.limited) continue;
         double axis[3], *q = &b->here[b->link[i].q],
                         x = perp__is_single(&b->link[i]) ? *q : perp__turn_of(q, axis),
                         off = past(x, fabs(x), &law->range, &most);
         if (is && off > is->limit) is->limit = off, is->body = i;
     }
-    for (int i = 0; i < b->joints.ntendon; i++) {
-        const perp_tendon *t = &b->joints.tendon[i];
-        double off = past(perp__tendon_length(b, i + 1), terms_of(b, &b->joints.strand[i]),
+    for (int i = 0; i < b->joints->ntendon; i++) {
+        const perp_tendon *t = &b->joints->tendon[i];
+        double off = past(perp__tendon_length(b, i + 1), terms_of(b, &b->joints->strand[i]),
                           &t->range, &most);
         if (is && off > is->limit) is->limit = off, is->body = 0, is->tendon = i + 1;
     }
@@ -55,7 +55,7 @@ static double limits_off(const perp_bodies *b, perp_assembly *is)
 
 static double loops_off(const perp_bodies *b, perp_assembly *is)
 {
-    const perp__equalities *e = &b->equal;
+    const perp__equalities *e = b->equal;
     double most = 0;
     for (int row = 0; row < e->rows - e->soft; row++) {
         double off = fabs(e->error[row]);
@@ -88,8 +88,8 @@ static void turn_back(double *q, double most)
 /* A joint past a limit is put there, whatever its mass. */
 static void meet_limits(perp_bodies *b)
 {
-    for (int i = 1; i < b->n; i++) {
-        const perp_joint_law *law = &b->joints.law[i];
+    for (int i = 1; i < b->scene->n; i++) {
+        const perp_joint_law *law = &b->joints->law[i];
         double *x = &b->here[b->link[i].q];
         if (!law->range.limited) continue;
         if (perp__is_single(&b->link[i]))
@@ -109,9 +109,9 @@ static perp_status look(perp_bodies *b, perp_assembly *is, double *off)
     perp__bodies_mass(b, b->M);
     *off = 0;
     if (!perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
-    b->c.is_still = 1;
+    b->c->is_still = 1;
     int ok = perp__equality_state(b);
-    b->c.is_still = 0;
+    b->c->is_still = 0;
     if (!ok) return PERP_ERR_MEMORY;
     *off = fmax(overlaps(b, is), fmax(limits_off(b, is), loops_off(b, is)));
     return PERP_OK;
@@ -139,8 +139,8 @@ static perp_status approach(perp_bodies *b, double *off)
  * one of what hangs on it. */
 static int is_of_one(const perp_bodies *b, const perp_contact *t)
 {
-    const perp__link *x = &b->link[b->shape[t->shape[0]].body],
-                     *y = &b->link[b->shape[t->shape[1]].body];
+    const perp__link *x = &b->link[b->scene->shape[t->shape[0]].body],
+                     *y = &b->link[b->scene->shape[t->shape[1]].body];
     if (x->tip < 0) x = y;
     if (y->tip < 0) y = x;
     if (x == y) return x->tip >= 0 && b->link[x->root].is.joint != PERP_JOINT_FREE;
@@ -171,7 +171,7 @@ static int exclude(perp_bodies *b, double nearly)
 static double moved(const perp_bodies *b, const double *from)
 {
     double most = 0;
-    for (int i = 1; i < b->n; i++) {
+    for (int i = 1; i < b->scene->n; i++) {
         const perp__link *l = &b->link[i];
         int places = l->is.joint == PERP_JOINT_FREE ? 3 : perp__is_single(l);
         for (int k = l->q; k < l->q + places; k++) most = fmax(most, fabs(b->here[k] - from[k]));
@@ -186,7 +186,7 @@ static double moved(const perp_bodies *b, const double *from)
 static perp_status make_room(perp_bodies *b, const double *from, double *off)
 {
     const double FAR = 0.05, NEARLY = 0.5;
-    size_t bytes = (size_t)b->nq * sizeof *from;
+    size_t bytes = (size_t)b->scene->nq * sizeof *from;
     for (int is_content = 0;;) {
         memcpy(b->here, from, bytes);
         perp_status status = approach(b, off);
@@ -210,7 +210,7 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     perp_assembly is = {.size = sizeof is};
     double off = 0;
     if (!b || !PERP__FITS(assembly)) return PERP_ERR_ARG;
-    size_t bytes = (size_t)b->nq * sizeof *b->q;
+    size_t bytes = (size_t)b->scene->nq * sizeof *b->q;
     int before = b->filter.nexcluded;
     double *start = b->begun, *within = b->last;
     memcpy(start, b->q, bytes);

@@ -251,9 +251,9 @@ static void bend_straight(const perp_bodies *b, const direction *by,
 
 int perp__path_bend(perp_bodies *b, const perp__strand *s, int at, double *change)
 {
-    const perp__link *l = &b->link[b->body_of[at]];
+    const perp__link *l = &b->link[b->scene->body_of[at]];
     const direction by = {l, at - l->v};
-    double *row = b->joints.dense;
+    double *row = b->joints->dense;
     int is_finite = 1;
     for (int i = 0; i < s->n; i++) row[s->at[i]] = 0;
     for (int i = 0; i < s->npiece; i += s->piece[i].around ? 2 : 1) {

@@ -6,9 +6,12 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/pass.h"
 #include "bodies/geometry.h"
 #include "bodies/joints.h"
 #include "perp/bodies.h"
+
+#include <stdatomic.h>
 
 /* Inertia of a rigid body about its origin, in its frame: mass, mass times centre, xx yy zz xy xz yz. */
 typedef struct perp__inertia {
@@ -138,6 +141,7 @@ typedef struct perp__rest {
     int *index;                /* the arrays of rest.c */
     double *value;
     int cindex, cvalue;
+    int is_made; /* lu is that of what is kept; else it is made again where it is needed */
 } perp__rest;
 
 /* Multiply-adds of the recursions over all bodies. */
@@ -160,83 +164,140 @@ typedef struct perp__filter {
     int npair, cpair, napart, capart, nexcluded, cexcluded;
 } perp__filter;
 
+/* What systems share. Nothing writes to it once there are two (docs/explain/bodies-run.md). */
+typedef struct perp__scene {
+    perp__arena arena;
+    atomic_int users;      /* systems that have it */
+    atomic_int is_shared;  /* it was cloned: no tendon, actuator or loop is added */
+    perp_bodies_options o; /* as given; gravity may be set, and is the system's */
+    int n, nq, nv, nshape; /* n: bodies, with the world */
+    int *parent_of;        /* of a velocity: the next one up its tree, -1 */
+    int *body_of;          /* the body of a velocity */
+    int *above;            /* the number of velocities above one, up its tree */
+    size_t *mass_row;      /* the begin of a row of M, whose entries are those above, and its own */
+    size_t nmass;          /* entries of M */
+    int *tip;              /* of a body: the last velocity on the way to it, -1: none */
+    perp_shape *shape;     /* friction and restitution are the system's */
+    perp__form *form;
+    double thin; /* the least half length of all shapes */
+    /* Of all bodies that hang on each other, and of the largest shape on one that moves: no point
+     * is further from a joint. */
+    double span;
+    perp__costs cost;
+    perp_equality *equality;
+    int nequality, cequality;
+    uint64_t digest; /* of all that decides the steps and is no setting */
+} perp__scene;
+
+/* Coefficients of a shape: friction as in perp__named_pair, restitution. */
+typedef struct perp__coefficients {
+    double mu[3], restitution;
+} perp__coefficients;
+
 struct perp_bodies {
     perp__arena arena;
-    perp_bodies_options o;
+    perp__scene *scene;
+    /* Settings: what a caller may change. With these, link[i].is; law, actuator and control of the
+     * joints. */
+    uint64_t
+        settings; /* the digest of these and of filter, law, actuator in a snapshot; 0: unknown */
+    double gravity[3];
+    double *tau;
+    perp__coefficients *surface; /* of each shape */
+    perp__filter filter;
+    double *start; /* q, v of a reset */
+    /* State: what a snapshot has. With these, rest; act, drive, kept, guess, row of the joints. */
+    double *q, *v;
+    double time, origin; /* origin: at step `since` */
+    long steps, since;
+    double *last; /* q, v where the step in hand, or its part, began */
+    double *acc;  /* accelerations of the last step */
+    double half;  /* `here` is so much later than q */
+    double
+        *here; /* positions where a step's forces act: q; of the midpoint rule q moved by v h/2 */
+    int is_ahead; /* the next step's forces act at `here`, and no shape passes another on the way */
+    int is_stepped; /* last and acc are those of the step that led here */
+    perp_contact *touch,
+        *before; /* of the state as it is, or of a step that was refused; of the last step */
+    int ntouch, ctouch, nbefore, cbefore;
+    perp__joints *joints;
+    perp__rest *rest;
+    /* Cache: it follows from the above, and may be thrown away between steps. */
+    int is_found;     /* touch: found `here`, with the pairs of the broad phase; where is_ahead */
+    int is_placed;    /* the bodies are `here` */
     perp__link *link; /* n; 0 is the world */
-    int n, nq, nv, nshape;
-    perp_shape *shape;
     perp__placed *placed; /* the shapes, at the begin of the step */
-    perp__form *form;
     perp__motion *motion; /* of each body, over it */
     double *travel;       /* how far each shape may come within it */
     perp__ends *ends;
     long paths;
-    double half; /* `here` is so much later than q */
-    double thin; /* the least half length of all shapes */
     /* No pair has less way than this (perp__room), and no shape was thought to come less far. */
     double room;
-    /* Of all bodies that hang on each other, and of the largest shape on one that moves: no point
-     * is further from a joint. */
-    double span;
     perp__broad broad;
-    perp__filter filter;
-    int *parent_of; /* of a velocity: the next one up its tree, -1 */
-    int *up;        /* the next that dry friction does not hold in this step */
-    int *body_of;   /* the body of a velocity */
-    int *above; /* the number of velocities above one, up its tree */
-    size_t *mass_row; /* the begin of a row of M, whose entries are those above, and its own */
-    double *last;   /* q, v where the step in hand, or its part, began */
-    double *begun;  /* where a step in parts began */
-    double
-        *here; /* positions where a step's forces act: q; of the midpoint rule q moved by v h/2 */
+    /* Of a body: the moment about its origin and the force that a step begins with, world axes. */
+    double *outside;
+    struct perp__box_of *box; /* of each body where there is a fluid; NULL */
+    int is_pushed;            /* is there any such force? */
+    /* The step in hand. */
+    double h;      /* its length, or that of a part of it */
+    int *up;       /* of a velocity: the next up its tree that dry friction does not hold */
+    double *begun; /* where a step in parts began */
     double *mean;  /* velocities of its bias: v; of the midpoint rule those halfway */
     double *drift; /* velocities at its end without contacts and equalities */
-    int is_placed; /* the bodies are `here` */
-    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M, *D,
+    double *next, *bias, *load, *row, *scale, *M, *D,
         *over;         /* M: then its factors L, D of L' D L; 1/D */
     double *again;     /* room for another M */
     double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
-    perp_contact *touch,
-        *before; /* of the state as it is, or of a step that was refused; of the last step */
-    int ntouch, ctouch, nbefore, cbefore;
-    int is_ahead; /* touch: found at the positions of the next step's forces */
-    perp__joints joints;
-    perp__equalities equal;
-    perp__contact_problem c;
-    perp__rest rest;
+    perp__equalities *equal;
+    perp__contact_problem *c;
     perp_fc_solver *solver;
-    long steps;
-    /* of a body: the moment about its origin and the force that a step begins with, world axes */
-    double * outside;
-    struct perp__box_of *box; /* of each body where there is a fluid; NULL */
-    int is_pushed;            /* is there any such force? */
-    int is_stepped;           /* last and acc are those of the step that led here */
-    int is_patient;           /* the friction solver may take as long as it can */
-    double work;              /* multiply-adds of the step in hand */
-    perp__costs cost;
+    int is_patient; /* the friction solver may take as long as it can */
+    double work;    /* multiply-adds */
     int is_crossed; /* the last try of a part: would it take a shape through another? */
     double impact;  /* then: the time within it up to which it would not */
-    double whole;   /* the length of a step; o.step is that of the part in hand */
-    double time;
 };
 
 /* Where M, or its factor L, has row k and column j, which is k or above it. */
 static inline size_t perp__mass_entry(const perp_bodies *b, int k, int j)
 {
-    return b->mass_row[k] + (size_t)b->above[j];
+    return b->scene->mass_row[k] + (size_t)b->scene->above[j];
 }
 
 static inline int perp__is_midpoint(const perp_bodies *b)
 {
-    return b->o.method == PERP_BODIES_MIDPOINT;
+    return b->scene->o.method == PERP_BODIES_MIDPOINT;
 }
 
 /* Does dry friction hold this velocity at 0? */
 static inline int perp__joints_hold(const perp_bodies *b, int k)
 {
-    return b->joints.guess[k].is == PERP__HELD && b->joints.law[b->body_of[k]].friction > 0;
+    return b->joints->guess[k].is == PERP__HELD &&
+           b->joints->law[b->scene->body_of[k]].friction > 0;
 }
+
+/* scene.c. Of what was checked; NULL: memory is out. Another system has it; one has it no more. */
+perp__scene *perp__scene_create(const perp_body *body, int nbody, const perp_shape *shape,
+                                int nshape, const perp_bodies_options *options);
+perp__scene *perp__scene_share(perp__scene *scene);
+void perp__scene_release(perp__scene *scene);
+/* Entries of q and v of a joint. */
+int perp__joint_nq(perp_joint joint);
+int perp__joint_nv(perp_joint joint);
+/* Numbers that decide the steps, and what they are of. */
+void perp__scene_note(perp__scene *scene, const double *x, int n, int what);
+/* May tendons, actuators and loops be added? Else it is refused. */
+int perp__scene_grows(const perp__scene *scene, perp_diag *diag);
+
+/* build.c. A system of a scene, at rest, without contacts; settings, links and joints are not
+ * there. NULL: memory is out. */
+perp_bodies *perp__bodies_of(perp__scene *scene);
+/* What follows from mass, centre and inertia of a body. */
+void perp__link_weigh(perp__link *l);
+/* snapshot.c. Between steps: what follows from settings and state is found again. */
+void perp__bodies_drop_cache(perp_bodies *b);
+
+/* Nothing is known of the step before. */
+void perp__bodies_forget(perp_bodies *b);
 
 /* dynamics.c. Positions of all bodies from q; velocities from v. */
 void perp__bodies_place(perp_bodies *b, const double *q);
@@ -264,7 +325,7 @@ void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
 
-/* contacts.c: J and the data of the contacts' law, from b->touch and b->joints.row at the
+/* contacts.c: J and the data of the contacts' law, from b->touch and b->joints->row at the
  * velocities v without contacts; then W, or only its diagonal blocks. Returns 0 if memory is
  * out. */
 int perp__bodies_state_contacts(perp_bodies *b, const double *free);
@@ -279,17 +340,17 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 static inline double *perp__contact_value(const perp_bodies *b, int which)
 {
-    return b->c.n ? b->c.value + (size_t)which * 3 * (size_t)b->c.n
-                  : b->c.value; /* NULL + 0 is undefined */
+    return b->c->n ? b->c->value + (size_t)which * 3 * (size_t)b->c->n
+                   : b->c->value; /* NULL + 0 is undefined */
 }
 
 /* Where moments begin in the friction problem: behind contacts and rows of joints. */
 static inline int perp__first_moment(const perp_bodies *b)
 {
-    return b->ntouch + b->joints.nrow;
+    return b->ntouch + b->joints->nrow;
 }
 
-/* moments.c. Moments of friction of the step's contacts, in b->c.moment; 0: memory is out. */
+/* moments.c. Moments of friction of the step's contacts, in b->c->moment; 0: memory is out. */
 int perp__moments_state(perp_bodies *b);
 /* The kth moment's impulses, from b->next, on the touch; they are projected onto its disc. */
 void perp__moment_take(perp_bodies *b, int k);
@@ -304,8 +365,12 @@ void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3]);
 int perp__bodies_is_named(const perp_bodies *b, int i, int j);
 int perp__bodies_exclude(perp_bodies *b,
                          const perp_contact *t); /* they do not touch any more; 0: memory is out */
+int perp__filter_rules(perp_bodies *b);          /* each shape has one; 0: memory is out */
+void perp__filter_usual(perp_bodies *b);         /* all have the usual one */
+int perp__filter_index(perp_bodies *b);          /* after lists were read; 0: memory is out */
+int perp__filter_copy(perp_bodies *b, const perp__filter *from); /* 0: memory is out */
 void perp__filter_destroy(perp_bodies *b);
-/* What was found where the last step ended does not hold. */
+/* Settings changed: what was found where the last step ended does not hold. */
 void perp__bodies_look_again(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0:
@@ -314,7 +379,8 @@ int perp__broad_pairs(perp__broad *b);
 /* pushes.c: forces on bodies that the step takes from its beginning, with the present
  * poses and velocities (perp__bodies_carry): in b->outside; NULL: there are none. */
 typedef struct perp__box_of perp__box_of;
-int perp__pushes_create(perp_bodies *b); /* 0: memory is out */
+int perp__pushes_create(perp_bodies *b);        /* 0: memory is out */
+void perp__pushes_weigh(perp_bodies *b, int i); /* after body i was weighed */
 const double *perp__pushes(perp_bodies *b);
 void perp__pushes_load(const perp_bodies *b); /* b->load is these, or 0 */
 void perp__pushes_size(const perp_bodies *b, double (*size)[2]);
@@ -373,6 +439,7 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info);
 /* After an answer of the friction solver: Newton's matrix for the next steps. */
 void perp__rest_keep(perp_bodies *b);
 void perp__rest_clear(perp_bodies *b); /* room */
+void perp__rest_pass(perp_bodies *b, perp__pass *pass);
 
 /* Relative to tol: the friction solver aims below the requirement. Newton's last step gives it, and
  * bodies at rest stay at rest. */

@@ -82,24 +82,24 @@ int perp__broad_pairs(perp__broad *b)
 
 static void place(const perp_bodies *b, int shape, perp__placed *placed)
 {
-    const perp_shape *s = &b->shape[shape];
+    const perp_shape *s = &b->scene->shape[shape];
     const perp__link *l = &b->link[s->body];
     placed->shape = s;
-    perp__multiply3(l->R, b->form[shape].R, placed->R);
+    perp__multiply3(l->R, b->scene->form[shape].R, placed->R);
     perp__place3(l->R, l->p, s->position, placed->p);
 }
 
 int perp__bodies_are_far(const perp_bodies *b, int i, int j, double margin)
 {
     const perp__placed *x = &b->placed[i], *y = &b->placed[j];
-    double reach = b->form[j].extent + margin;
+    double reach = b->scene->form[j].extent + margin;
     double from[3];
     perp__move3(y->p, -1, x->p, from);
     if (x->shape->kind == PERP_SHAPE_PLANE) {
         double n[3] = {x->R[2], x->R[5], x->R[8]};
         return perp__dot3(from, n) > reach;
     }
-    reach += b->form[i].extent;
+    reach += b->scene->form[i].extent;
     return perp__dot3(from, from) > reach * reach;
 }
 
@@ -142,16 +142,16 @@ static int find_pairs(perp_bodies *b)
 {
     perp__broad *broad = &b->broad;
     int is_first = !broad->n;
-    for (int i = 0; i < b->nshape && is_first; i++)
-        if (b->shape[i].kind != PERP_SHAPE_PLANE) broad->box[broad->n++].which = i;
+    for (int i = 0; i < b->scene->nshape && is_first; i++)
+        if (b->scene->shape[i].kind != PERP_SHAPE_PLANE) broad->box[broad->n++].which = i;
     for (int k = 0; k < broad->n; k++) { /* as they were sorted last */
         int i = broad->box[k].which;
         put_box_about(&b->placed[i], b->travel[i], &broad->box[k]);
     }
     if (!perp__broad_pairs(broad)) return 0;
-    for (int i = 0; i < b->nshape; i++)
-        for (int j = 0; j < b->nshape && b->shape[i].kind == PERP_SHAPE_PLANE; j++) {
-            if (b->shape[j].kind == PERP_SHAPE_PLANE) continue;
+    for (int i = 0; i < b->scene->nshape; i++)
+        for (int j = 0; j < b->scene->nshape && b->scene->shape[i].kind == PERP_SHAPE_PLANE; j++) {
+            if (b->scene->shape[j].kind == PERP_SHAPE_PLANE) continue;
             if (!perp__grow(&broad->pair, &broad->cpair, broad->npair + 1, sizeof *broad->pair))
                 return 0;
             broad->pair[broad->npair++] = (perp__shape_pair){{i < j ? i : j, i < j ? j : i}, 0};
@@ -174,10 +174,10 @@ static void point_speed(const perp_bodies *b, int body, const double *point, dou
 static double excess(const perp_bodies *b, const perp_contact *t)
 {
     double u[3], w[3];
-    point_speed(b, b->shape[t->shape[0]].body, t->point, u);
-    point_speed(b, b->shape[t->shape[1]].body, t->point, w);
+    point_speed(b, b->scene->shape[t->shape[0]].body, t->point, u);
+    point_speed(b, b->scene->shape[t->shape[1]].body, t->point, w);
     perp__move3(w, -1, u, w);
-    return -b->o.step * perp__dot3(w, t->normal) - fmax(0, t->gap);
+    return -b->h * perp__dot3(w, t->normal) - fmax(0, t->gap);
 }
 
 /* Is the contact's axis the wrong one where the two meet, at a time of the path? They are deep in
@@ -186,7 +186,7 @@ static int is_early(const perp_bodies *b, const perp__path *path, const perp_con
                     double when)
 {
     const int i = t->shape[0], j = t->shape[1];
-    double tol = PERP__CROSSED * fmin(b->form[i].least, b->form[j].least);
+    double tol = PERP__CROSSED * fmin(b->scene->form[i].least, b->scene->form[j].least);
     return perp__apart_after(b, path, i, j, when, t->normal) < -tol + fmin(0, t->gap);
 }
 
@@ -197,9 +197,9 @@ static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, 
 {
     const double NEAR = 1e-8, FAR = 0.1, ROUNDING = 1e-12; /* of the least half length */
     const int i = t->shape[0], j = t->shape[1];
-    double least = fmin(b->form[i].least, b->form[j].least), near = NEAR * least,
+    double least = fmin(b->scene->form[i].least, b->scene->form[j].least), near = NEAR * least,
            rounding = ROUNDING * least, when = 0;
-    int met = 0, kept = 0, is_field = b->shape[j].kind == PERP_SHAPE_FIELD,
+    int met = 0, kept = 0, is_field = b->scene->shape[j].kind == PERP_SHAPE_FIELD,
         is_far = !is_field && b->travel[i] + b->travel[j] > FAR * least;
     for (int k = 0; k < n; k++) {
         double by = excess(b, &t[k]);
@@ -218,8 +218,8 @@ static int drop_ghosts(perp_bodies *b, const perp__path *path, perp_contact *t, 
 
 static int touch_pair(perp_bodies *b, const perp__path *path, perp__shape_pair *pair)
 {
-    int swap = b->shape[pair->shape[0]].kind > b->shape[pair->shape[1]].kind, i = pair->shape[swap],
-        j = pair->shape[!swap]; /* in the order of the kinds */
+    int swap = b->scene->shape[pair->shape[0]].kind > b->scene->shape[pair->shape[1]].kind,
+        i = pair->shape[swap], j = pair->shape[!swap]; /* in the order of the kinds */
     const perp__placed *x = &b->placed[i], *y = &b->placed[j];
     double margin = b->travel[i] + b->travel[j];
     pair->gap = margin;
@@ -250,7 +250,7 @@ int perp__bodies_reach_pairs(perp_bodies *b, const double *v, double h)
 {
     int is_more = 0;
     perp__motions(b, v, h);
-    for (int i = 0; i < b->nshape; i++) {
+    for (int i = 0; i < b->scene->nshape; i++) {
         double travel = perp__travel(b, i, h);
         if (travel <= b->travel[i]) continue;
         b->travel[i] = travel;
@@ -263,7 +263,7 @@ int perp__bodies_near_pairs(perp_bodies *b, const double *q, const double *v, do
 {
     perp__bodies_place(b, q);
     perp__motions(b, v, h);
-    for (int i = 0; i < b->nshape; i++) {
+    for (int i = 0; i < b->scene->nshape; i++) {
         place(b, i, &b->placed[i]);
         b->travel[i] = perp__travel(b, i, h);
     }
@@ -272,14 +272,14 @@ int perp__bodies_near_pairs(perp_bodies *b, const double *q, const double *v, do
 
 int perp__bodies_find_touches(perp_bodies *b)
 {
-    const perp__path path = perp__path_of(b, b->here, b->v, b->o.step);
-    double fall = 2 * path.h * path.h * perp__length3(b->o.gravity);
+    const perp__path path = perp__path_of(b, b->here, b->v, b->h);
+    double fall = 2 * path.h * path.h * perp__length3(b->gravity);
     b->ntouch = 0;
     b->room = INFINITY;
     perp__motions(b, path.v, path.h);
-    for (int i = 0; i < b->nshape; i++) {
+    for (int i = 0; i < b->scene->nshape; i++) {
         place(b, i, &b->placed[i]);
-        if (!b->shape[i].body) continue;
+        if (!b->scene->shape[i].body) continue;
         b->travel[i] = perp__travel(b, i, path.h) + fall;
         b->room = fmin(b->room, 2 * b->travel[i]);
     }

@@ -1,47 +1,12 @@
 /* A system from its description, and what can be asked of it. */
 
-#include "base/tol.h"
-#include "base/words.h"
 #include "bodies/bodies.h"
 #include "bodies/space.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const perp__word joint_rows[] = {
-#define WORD(name, word, nq, nv, text) {word, text},
-    PERP_JOINT_LIST(WORD)
-#undef WORD
-};
-static const perp__words joints = PERP_WORDS(joint_rows);
-PERP_WORD_FUNCTIONS(perp_joint, perp_joint, joints)
-PERP_WORD_SUMMARY(perp_joint, perp_joint_summary, joints)
-
-static const perp__word method_rows[] = {
-#define WORD(name, word, text) {word, text},
-    PERP_BODIES_METHOD_LIST(WORD)
-#undef WORD
-};
-static const perp__words methods = PERP_WORDS(method_rows);
-PERP_WORD_FUNCTIONS(perp_bodies_method, perp_bodies_method, methods)
-PERP_WORD_SUMMARY(perp_bodies_method, perp_bodies_method_summary, methods)
-
-#define SIZE(name, word, nq, nv, text) {nq, nv},
-static const int sizes[][2] = {PERP_JOINT_LIST(SIZE)};
-#undef SIZE
-
-void perp_bodies_options_fill(perp_bodies_options *options, size_t size)
-{
-    perp_bodies_options own = {.size = sizeof own,
-                               .gravity = {0, 0, -9.81},
-                               .step = 0.002,
-                               .tol = 1e-8,
-                               .restitution_threshold = 0.01,
-                               .method = PERP_BODIES_EULER};
-    perp__options_give(options, size, &own, sizeof own);
-}
-
-/* What is wrong ------------------------------------------------------------------------------------- */
+/* What is wrong -------------------------------------------------------------------------------- */
 
 static int are_finite(const double *x, int n)
 {
@@ -141,161 +106,122 @@ static void set_motions(perp__link *l)
     }
 }
 
+void perp__link_weigh(perp__link *l)
+{
+    l->own = about_origin(&l->is);
+    l->lever = perp__length3(l->own.h);
+}
+
 static void add_body(perp_bodies *b, int i, const perp_body *is)
 {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double quaternion[4];
-    perp__link *l = &b->link[i];
+    double quaternion[4], *q = b->q;
+    perp__link *l = &b->link[i], *last = l - 1;
     l->is = *is;
-    l->q = b->nq, l->v = b->nv;
-    l->nv = sizes[is->joint][1];
+    l->q = last->q + perp__joint_nq(last->is.joint);
+    l->v = last->v + last->nv;
+    l->nv = perp__joint_nv(is->joint);
     perp__rotation_take(is->rotation, quaternion);
     perp__rotation_of(quaternion, l->offset);
     double length = perp__length3(is->axis);
     for (int k = 0; k < 3 && length > 0; k++) l->is.axis[k] /= length;
-    l->own = about_origin(is);
-    l->lever = perp__length3(l->own.h);
+    perp__link_weigh(l);
     memcpy(l->R, one, sizeof one);
     set_motions(l);
-    int up = b->link[is->parent].tip;
-    for (int k = 0; k < l->nv; k++) {
-        b->parent_of[b->nv + k] = b->up[b->nv + k] = k ? b->nv + k - 1 : up;
-        b->body_of[b->nv + k] = i;
-    }
-    l->tip = l->nv ? b->nv + l->nv - 1 : up;
+    l->tip = b->scene->tip[i];
     l->root = is->parent ? b->link[is->parent].root : i;
-    double *q = b->q + b->nq;
+    q += l->q;
     if (is->joint == PERP_JOINT_FREE) {
         memcpy(q, is->position, sizeof is->position);
         memcpy(q + 3, quaternion, sizeof quaternion);
     }
     if (is->joint == PERP_JOINT_BALL) q[0] = 1;
-    b->nq += sizes[is->joint][0];
-    b->nv += l->nv;
 }
 
-/* The mass matrix: entries where the tree has no zeros. */
-static int allocate_mass(perp_bodies *b)
+static void take_state(perp_bodies *b, perp__arena *a)
 {
-    size_t n = 0;
-    for (int k = 0; k < b->nv; k++) {
-        int up = b->parent_of[k];
-        b->above[k] = up < 0 ? 0 : b->above[up] + 1;
-        b->mass_row[k] = n;
-        n += (size_t)b->above[k] + 1;
-    }
-    PERP_TAKE(&b->arena, b->M, n + 1);
-    PERP_TAKE(&b->arena, b->again, n + 1);
-    return !b->arena.failed;
-}
-
-/* The operations of the recursions of dynamics.c, by bodies, their velocities and those above
- * each. */
-static void count_costs(perp_bodies *b)
-{
-    perp__costs *cost = &b->cost;
-    int bodies = b->n - 1;
-    *cost = (perp__costs){.place = 36 * bodies + 9 * b->nv,
-                          .carry = 84 * bodies + 3 * b->nv,
-                          .velocities = 24 * bodies + 3 * b->nv,
-                          .inverse = 90 * bodies + 6 * b->nv};
-    for (int k = 0; k < b->nv; k++) {
-        int above = b->above[k];
-        cost->mass += 21 + 3 * (above + 1);
-        cost->factor += 0.5 * above * (above + 3);
-        cost->solve += above;
-    }
-}
-
-static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
-{
-    perp__arena *a = &b->arena;
-    PERP_TAKE(a, b->link, nbody + 1);
-    PERP_TAKE(a, b->shape, nshape + 1);
-    PERP_TAKE(a, b->placed, nshape + 1);
-    PERP_TAKE(a, b->form, nshape + 1);
-    PERP_TAKE(a, b->travel, nshape + 1);
-    PERP_TAKE(a, b->ends, nshape + 1);
-    PERP_TAKE(a, b->motion, nbody + 1);
-    PERP_TAKE(a, b->broad.box, nshape + 1);
-    PERP_TAKE(a, b->parent_of, nv + 1);
-    PERP_TAKE(a, b->up, nv + 1);
-    PERP_TAKE(a, b->body_of, nv + 1);
+    int nq = b->scene->nq, nv = b->scene->nv, is_midpoint = perp__is_midpoint(b);
     PERP_TAKE(a, b->q, 3 * nq + 1); /* and the next, and those of the midpoint rule */
     PERP_TAKE(a, b->v, 2 * nv + 1); /* and those */
-    PERP_TAKE(a, b->drift, nv + 1);
     PERP_TAKE(a, b->last, nq + nv + 1);
-    PERP_TAKE(a, b->begun, nq + nv + 1);
+    PERP_TAKE(a, b->start, nq + nv + 1);
+    PERP_TAKE(a, b->acc, nv + 1);
     PERP_TAKE(a, b->tau, nv + 1);
+    PERP_TAKE(a, b->surface, b->scene->nshape + 1);
+    PERP_TAKE(a, b->rest, 1);
+    if (a->failed) return;
+    b->here = is_midpoint ? b->q + 2 * nq : b->q;
+    b->mean = is_midpoint ? b->v + nv : b->v;
+}
+
+static void take_cache(perp_bodies *b, perp__arena *a)
+{
+    int n = b->scene->n, nshape = b->scene->nshape;
+    PERP_TAKE(a, b->link, n);
+    PERP_TAKE(a, b->motion, n);
+    PERP_TAKE(a, b->placed, nshape + 1);
+    PERP_TAKE(a, b->travel, nshape + 1);
+    PERP_TAKE(a, b->ends, nshape + 1);
+    PERP_TAKE(a, b->broad.box, nshape + 1);
+}
+
+/* Of the step in hand. */
+static void take_work(perp_bodies *b, perp__arena *a)
+{
+    int n = b->scene->n, nq = b->scene->nq, nv = b->scene->nv;
+    PERP_TAKE(a, b->up, nv + 1);
+    PERP_TAKE(a, b->begun, nq + nv + 1);
+    PERP_TAKE(a, b->drift, nv + 1);
     PERP_TAKE(a, b->next, nv + 1);
     PERP_TAKE(a, b->bias, nv + 1);
     PERP_TAKE(a, b->row, nv + 1);
-    PERP_TAKE(a, b->acc, nv + 1);
     PERP_TAKE(a, b->scale, nv + 1);
-    PERP_TAKE(a, b->size, nbody + 1);
-    PERP_TAKE(a, b->load, 6 * (nbody + 1));
-    PERP_TAKE(a, b->above, nv + 1);
-    PERP_TAKE(a, b->mass_row, nv + 1);
+    PERP_TAKE(a, b->size, n);
+    PERP_TAKE(a, b->load, 6 * n);
+    PERP_TAKE(a, b->M, b->scene->nmass + 1);
+    PERP_TAKE(a, b->again, b->scene->nmass + 1);
     PERP_TAKE(a, b->D, nv + 1);
     PERP_TAKE(a, b->over, nv + 1);
-    PERP_TAKE(a, b->joints.law, nbody + 1);
-    PERP_TAKE(a, b->joints.implicit, nv + 1);
-    PERP_TAKE(a, b->joints.push, nv + 1);
-    PERP_TAKE(a, b->joints.loose, nv + 1);
-    PERP_TAKE(a, b->joints.force, nv + 1);
-    PERP_TAKE(a, b->joints.size, nv + 1);
-    PERP_TAKE(a, b->joints.hold, nv + 1);
-    PERP_TAKE(a, b->joints.late, nv + 1);
-    perp__joints *j = &b->joints;
-    if (!perp__grow(&j->kept, &j->ckept, 3 * nv + 1, sizeof *j->kept) ||
-        !perp__grow(&j->guess, &j->cguess, nv + 1, sizeof *j->guess))
-        return 0;
-    memset(j->kept, 0, (size_t)(3 * nv + 1) * sizeof *j->kept);
-    memset(j->guess, 0, (size_t)(nv + 1) * sizeof *j->guess);
-    if (a->failed) return 0;
-    b->here = perp__is_midpoint(b) ? b->q + 2 * nq : b->q;
-    b->mean = perp__is_midpoint(b) ? b->v + nv : b->v;
-    for (int k = 0; k < nv; k++) j->late[k] = 1;
-    return 1;
+    PERP_TAKE(a, b->equal, 1);
+    PERP_TAKE(a, b->c, 1);
 }
 
-static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const perp_shape *shape,
-                         int nshape, perp_diag *diag)
+perp_bodies *perp__bodies_of(perp__scene *scene)
 {
-    int nq = 0, nv = 0;
-    double reach = 0;
-    for (int i = 0; i < nbody; i++) {
-        nq += sizes[body[i].joint][0];
-        nv += sizes[body[i].joint][1];
+    perp_bodies *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->scene = scene;
+    b->h = scene->o.step;
+    memcpy(b->gravity, scene->o.gravity, sizeof b->gravity);
+    take_state(b, &b->arena);
+    take_cache(b, &b->arena);
+    take_work(b, &b->arena);
+    if (b->arena.failed || !perp__joints_create(b)) {
+        b->scene = NULL; /* the caller's */
+        perp_bodies_destroy(b);
+        return NULL;
     }
-    if (!allocate(b, nbody, nshape, nq, nv)) return PERP_ERR_MEMORY;
-    b->n = nbody + 1;
-    b->nshape = nshape;
+    memcpy(b->up, scene->parent_of, (size_t)scene->nv * sizeof *b->up);
+    return b;
+}
+
+static perp_status build(perp_bodies *b, const perp_body *body, perp_diag *diag)
+{
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(b->link[0].R, one, sizeof one);
     b->link[0].tip = -1;
-    for (int i = 0; i < nbody; i++) add_body(b, i + 1, &body[i]);
-    if (!allocate_mass(b)) return PERP_ERR_MEMORY;
-    count_costs(b);
-    for (int i = 0; i < nshape; i++) {
-        b->shape[i] = shape[i];
-        perp__rotation_take(shape[i].rotation, b->shape[i].rotation);
-        perp__rotation_of(b->shape[i].rotation, b->form[i].R);
-        b->form[i].far = perp__length3(shape[i].position);
-        b->form[i].extent = perp__shape_extent(&b->shape[i]);
-        b->form[i].least = perp__shape_least(&b->shape[i]);
-        b->thin = fmin(i ? b->thin : (double)INFINITY, b->form[i].least);
-        if (shape[i].body) reach = fmax(reach, b->form[i].far + b->form[i].extent);
+    for (int i = 1; i < b->scene->n; i++) add_body(b, i, &body[i - 1]);
+    for (int i = 0; i < b->scene->nshape; i++) {
+        const perp_shape *s = &b->scene->shape[i];
+        b->surface[i] = (perp__coefficients){{s->mu, s->torsional_friction, s->rolling_friction},
+                                             s->restitution};
     }
-    b->span = reach;
-    for (int i = 1; i < b->n; i++)
-        if (b->link[i].is.joint != PERP_JOINT_FREE)
-            b->span += perp__length3(b->link[i].is.position);
+    memcpy(b->start, b->q, (size_t)b->scene->nq * sizeof *b->q);
     if (!perp__pushes_create(b)) return PERP_ERR_MEMORY;
     perp__bodies_place(b, b->q);
     perp__bodies_mass(b, b->M);
     if (perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
-    int k = b->nv - 1, i = b->n - 1;
+    int k = b->scene->nv - 1, i = b->scene->n - 1;
     while (k > 0 && b->D[k] > 0) k--;
     while (i > 1 && b->link[i].v > k) i--;
     return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
@@ -326,11 +252,11 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
                             "a method of perp_bodies_method is expected\n");
     perp_status status = check(body, nbody, shape, nshape, diag);
     if (status != PERP_OK) return status;
-    perp_bodies *b = calloc(1, sizeof *b);
+    perp__scene *scene = perp__scene_create(body, nbody, shape, nshape, &o);
+    perp_bodies *b = scene ? perp__bodies_of(scene) : NULL;
+    if (!b) perp__scene_release(scene);
     if (!b) return perp__out_of_memory(diag, "bodies");
-    b->o = o;
-    b->whole = o.step;
-    status = build(b, body, nbody, shape, nshape, diag);
+    status = build(b, body, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, "bodies");
     if (status != PERP_OK) {
         perp_bodies_destroy(b);
@@ -344,22 +270,22 @@ perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shap
 
 int perp_bodies_nq(const perp_bodies *b)
 {
-    return b->nq;
+    return b->scene->nq;
 }
 
 int perp_bodies_nv(const perp_bodies *b)
 {
-    return b->nv;
+    return b->scene->nv;
 }
 
 int perp_bodies_q_of(const perp_bodies *b, int body)
 {
-    return body > 0 && body < b->n && b->link[body].nv ? b->link[body].q : -1;
+    return body > 0 && body < b->scene->n && b->link[body].nv ? b->link[body].q : -1;
 }
 
 int perp_bodies_v_of(const perp_bodies *b, int body)
 {
-    return body > 0 && body < b->n && b->link[body].nv ? b->link[body].v : -1;
+    return body > 0 && body < b->scene->n && b->link[body].nv ? b->link[body].v : -1;
 }
 
 const double *perp_bodies_q(const perp_bodies *b)
@@ -377,31 +303,38 @@ double perp_bodies_time(const perp_bodies *b)
     return b->time;
 }
 
+void perp__bodies_forget(perp_bodies *b)
+{
+    b->ntouch = b->nbefore = b->is_ahead = b->is_stepped = 0;
+    b->joints->nrow = b->rest->n = b->rest->wait = b->rest->given = 0;
+    memset(b->joints->kept, 0, (size_t)perp__joints_kept(b) * sizeof *b->joints->kept);
+    perp__joints_forget(b);
+}
+
 perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
 {
-    if (!b || (q && !are_finite(q, b->nq)) || (v && !are_finite(v, b->nv))) return PERP_ERR_ARG;
-    double *next = b->q + b->nq;
-    if (q) memcpy(next, q, (size_t)b->nq * sizeof *q);
-    for (int i = 1; i < b->n && q; i++) {
+    if (!b || (q && !are_finite(q, b->scene->nq)) || (v && !are_finite(v, b->scene->nv)))
+        return PERP_ERR_ARG;
+    double *next = b->q + b->scene->nq;
+    if (q) memcpy(next, q, (size_t)b->scene->nq * sizeof *q);
+    for (int i = 1; i < b->scene->n && q; i++) {
         const perp__link *l = &b->link[i];
         if (l->nv >= 3 && !perp__quaternion_normalise(next + l->q + (l->nv == 6 ? 3 : 0)))
             return PERP_ERR_ARG;
     }
-    if (q) memcpy(b->q, next, (size_t)b->nq * sizeof *q);
-    if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
-    b->ntouch = b->nbefore = b->is_ahead = b->is_stepped = 0;
-    memset(b->joints.kept, 0, (size_t)perp__joints_kept(b) * sizeof *b->joints.kept);
-    perp__joints_forget(b);
+    if (q) memcpy(b->q, next, (size_t)b->scene->nq * sizeof *q);
+    if (v) memcpy(b->v, v, (size_t)b->scene->nv * sizeof *v);
+    perp__bodies_forget(b);
     return PERP_OK;
 }
 
 perp_status perp_bodies_set_force(perp_bodies *b, const double *tau)
 {
-    if (!b || (tau && !are_finite(tau, b->nv))) return PERP_ERR_ARG;
+    if (!b || (tau && !are_finite(tau, b->scene->nv))) return PERP_ERR_ARG;
     if (tau)
-        memcpy(b->tau, tau, (size_t)b->nv * sizeof *tau);
+        memcpy(b->tau, tau, (size_t)b->scene->nv * sizeof *tau);
     else
-        memset(b->tau, 0, (size_t)b->nv * sizeof *b->tau);
+        memset(b->tau, 0, (size_t)b->scene->nv * sizeof *b->tau);
     return PERP_OK;
 }
 
@@ -409,13 +342,13 @@ perp_status perp_bodies_set_gravity(perp_bodies *b, const double gravity[3])
 {
     if (!b || !gravity || !are_finite(gravity, 3)) return PERP_ERR_ARG;
     perp__bodies_look_again(b); /* how far bodies come within a step goes by it */
-    memcpy(b->o.gravity, gravity, sizeof b->o.gravity);
+    memcpy(b->gravity, gravity, sizeof b->gravity);
     return PERP_OK;
 }
 
 perp_status perp_bodies_pose(perp_bodies *b, int body, double position[3], double rotation[9])
 {
-    if (!b || body < 0 || body >= b->n) return PERP_ERR_ARG;
+    if (!b || body < 0 || body >= b->scene->n) return PERP_ERR_ARG;
     perp__bodies_place(b, b->q);
     if (position) memcpy(position, b->link[body].p, sizeof b->link[body].p);
     if (rotation) memcpy(rotation, b->link[body].R, sizeof b->link[body].R);
@@ -444,8 +377,8 @@ perp_status perp_bodies_inverse(perp_bodies *b, const double *a, double *tau)
 
 perp_status perp_bodies_jacobian(perp_bodies *b, int body, const double point[3], double *J)
 {
-    if (!b || body < 0 || body >= b->n || !point || !J) return PERP_ERR_ARG;
-    memset(J, 0, 3 * (size_t)b->nv * sizeof *J);
+    if (!b || body < 0 || body >= b->scene->n || !point || !J) return PERP_ERR_ARG;
+    memset(J, 0, 3 * (size_t)b->scene->nv * sizeof *J);
     perp__bodies_place(b, b->q);
     for (int i = body; i; i = b->link[i].is.parent)
         for (int k = 0; k < b->link[i].nv; k++)
@@ -458,7 +391,7 @@ void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
     double sum = 0, height = 0;
     perp__bodies_place(b, b->q);
     perp__bodies_velocities(b, b->v);
-    for (int i = 1; i < b->n; i++) {
+    for (int i = 1; i < b->scene->n; i++) {
         const perp__link *l = &b->link[i];
         const double *w = l->end, *u = l->end + 3, *I = l->own.I;
         double wh[3], c[3];
@@ -470,7 +403,7 @@ void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
             sum += 0.5 * l->is.armature * b->v[l->v + k] * b->v[l->v + k];
         perp__rotate3(l->R, l->own.h, c);
         perp__move3(c, l->own.m, l->p, c);
-        height -= (1 - l->is.gravity_compensation) * perp__dot3(b->o.gravity, c);
+        height -= (1 - l->is.gravity_compensation) * perp__dot3(b->gravity, c);
     }
     if (kinetic) *kinetic = sum;
     if (potential) *potential = height;
@@ -482,24 +415,30 @@ int perp_bodies_contacts(const perp_bodies *b, const perp_contact **touch)
     return b->is_ahead ? b->nbefore : b->ntouch;
 }
 
+static void destroy_problem(perp__contact_problem *c)
+{
+    free(c->rows);
+    free(c->moment);
+    free(c->entry);
+    free(c->value);
+    free(c->block);
+    free(c->row);
+    free(c->column);
+}
+
 void perp_bodies_destroy(perp_bodies *b)
 {
     if (!b) return;
-    perp__joints_destroy(b);
-    perp__equality_destroy(b);
+    if (b->joints) perp__joints_destroy(b);
+    if (b->equal) perp__equality_destroy(b);
+    if (b->rest) perp__rest_clear(b);
+    if (b->c) destroy_problem(b->c);
     perp__filter_destroy(b);
     free(b->touch);
     free(b->before);
     free(b->broad.pair);
-    free(b->c.rows);
-    free(b->c.moment);
-    free(b->c.entry);
-    free(b->c.value);
-    free(b->c.block);
-    free(b->c.row);
-    free(b->c.column);
     perp_fc_solver_destroy(b->solver);
-    perp__rest_clear(b);
+    perp__scene_release(b->scene);
     perp__arena_clear(&b->arena);
     free(b);
 }

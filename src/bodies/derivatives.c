@@ -117,15 +117,15 @@ static void differentiate(perp_bodies *b, int i, int k, int in_q, const double *
     s[0].is_inside = 0;
     begin(b, &b->link[i], k, in_q, v, a, &s[i]);
     change_force(&b->link[i], &s[i]);
-    for (int j = i + 1; j < b->n; j++) {
+    for (int j = i + 1; j < b->scene->n; j++) {
         int parent = b->link[j].is.parent;
         s[j].is_inside = s[parent].is_inside;
         if (!s[j].is_inside) continue;
         carry_on(&b->link[j], v, &s[parent], &s[j]);
         change_force(&b->link[j], &s[j]);
     }
-    memset(column, 0, (size_t)b->nv * sizeof *column);
-    for (int j = b->n - 1; j >= i; j--) {
+    memset(column, 0, (size_t)b->scene->nv * sizeof *column);
+    for (int j = b->scene->n - 1; j >= i; j--) {
         const perp__link *l = &b->link[j];
         if (!s[j].is_inside) continue;
         for (int m = 0; m < l->nv; m++) column[l->v + m] = along(l, m, s[j].force);
@@ -143,8 +143,8 @@ static void differentiate(perp_bodies *b, int i, int k, int in_q, const double *
 
 static void differentiate_all(perp_bodies *b, const double *a, slope *s, double *dq, double *dv)
 {
-    size_t nv = (size_t)b->nv;
-    for (int i = 1; i < b->n; i++)
+    size_t nv = (size_t)b->scene->nv;
+    for (int i = 1; i < b->scene->n; i++)
         for (int k = 0; k < b->link[i].nv; k++) {
             size_t at = (size_t)(b->link[i].v + k) * nv;
             if (dq) differentiate(b, i, k, 1, a, s, dq + at);
@@ -158,8 +158,8 @@ perp_status perp_bodies_inverse_derivatives(perp_bodies *b, const double *a, dou
     slope *s;
     double *tau;
     if (!b || !a) return PERP_ERR_ARG;
-    PERP_TAKE(&arena, s, (size_t)b->n);
-    PERP_TAKE(&arena, tau, (size_t)b->nv + 1);
+    PERP_TAKE(&arena, s, (size_t)b->scene->n);
+    PERP_TAKE(&arena, tau, (size_t)b->scene->nv + 1);
     if (!arena.failed) {
         perp__bodies_place(b, b->q);
         perp__bodies_carry(b, b->v);
@@ -199,32 +199,32 @@ static const char *reason_not_smooth(const perp_bodies *b)
     int n = perp_bodies_contacts(b, &touch);
     for (int i = 0; i < n; i++)
         if (perp__length3(touch[i].impulse) > 0) return "a contact pushes";
-    for (int i = 0; i < b->joints.nu; i++) {
-        const perp_actuator *a = &b->joints.actuator[i];
+    for (int i = 0; i < b->joints->nu; i++) {
+        const perp_actuator *a = &b->joints->actuator[i];
         if (a->activation || a->muscle.force != 0) return "an actuator has an activation";
         if (a->kp_per_control != 0 || a->kv_per_control != 0)
             return "a gain changes with a control";
     }
-    for (int i = 0; i < b->joints.nturn; i++) {
-        double most = b->joints.law[b->joints.turn[i].ball].range.upper;
+    for (int i = 0; i < b->joints->nturn; i++) {
+        double most = b->joints->law[b->joints->turn[i].ball].range.upper;
         if (most > 0 && isfinite(most)) return "a ball joint has a limit";
     }
     if (b->is_pushed) return "there are forces on bodies";
     if (perp__is_midpoint(b)) return "they are those of the method euler";
-    return b->equal.n ? "there are equalities" : NULL;
+    return b->scene->nequality ? "there are equalities" : NULL;
 }
 
 static int is_at_bound(const perp_bodies *b, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
-    double f = b->joints.drive[i];
+    const perp_actuator *a = &b->joints->actuator[i];
+    double f = b->joints->drive[i];
     return a->force_range.limited && (f <= a->force_range.lower || f >= a->force_range.upper);
 }
 
 static int is_clamped(const perp_bodies *b, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
-    double u = b->joints.control[i];
+    const perp_actuator *a = &b->joints->actuator[i];
+    double u = b->joints->control[i];
     return a->control_range.limited && (u < a->control_range.lower || u > a->control_range.upper);
 }
 
@@ -234,9 +234,9 @@ static const double INSIDE = 1 - 1e-9;
 /* Springs and dampers of a tendon, v: at the end. */
 static pulled spring_of(const perp_bodies *b, int i, const double *v)
 {
-    const perp_tendon *t = &b->joints.tendon[i];
+    const perp_tendon *t = &b->joints->tendon[i];
     double stiffness = t->slack > 0 ? 0 : t->stiffness, rate = perp__tendon_rate(b, i + 1, v),
-           length = b->joints.strand[i].length + b->o.step * rate; /* of a path */
+           length = b->joints->strand[i].length + b->h * rate; /* of a path */
     return (pulled){.force = -stiffness * (length - t->rest) - t->damping * rate,
                     .stiff = stiffness,
                     .slack = t->damping};
@@ -254,9 +254,9 @@ static void take_row(const perp_bodies *b, const step_slopes *d, const perp__law
         return;
     }
     pulled *t = &d->tendon[row->tendon - 1];
-    t->force += row->J * row->impulse / b->o.step;
+    t->force += row->J * row->impulse / b->h;
     if (row->compliance > 0)
-        t->stiff += side ? b->joints.tendon[row->tendon - 1].stiffness : 0;
+        t->stiff += side ? b->joints->tendon[row->tendon - 1].stiffness : 0;
     else if (side > t->held)
         t->held = side;
 }
@@ -264,12 +264,12 @@ static void take_row(const perp_bodies *b, const step_slopes *d, const perp__law
 /* On which side each law was, and the slopes of those that have one there. v: at the end. */
 static void take_sides(const perp_bodies *b, step_slopes *d, const double *v)
 {
-    const perp__joints *j = &b->joints;
-    for (int i = 1; i < b->n; i++) {
+    const perp__joints *j = b->joints;
+    for (int i = 1; i < b->scene->n; i++) {
         const perp__link *l = &b->link[i];
         for (int k = l->v; k < l->v + l->nv; k++) {
             d->slack[k] = l->is.damping;
-            d->held[k] = fabs(j->kept[3 * k + 2]) < INSIDE * b->o.step * j->law[i].friction;
+            d->held[k] = fabs(j->kept[3 * k + 2]) < INSIDE * b->h * j->law[i].friction;
         }
         if (l->nv) d->stiff[l->v] = j->law[i].stiffness;
     }
@@ -284,17 +284,17 @@ static void take_sides(const perp_bodies *b, step_slopes *d, const double *v)
         *(t ? &t->slack : &d->slack[at]) += a->gear * a->gear * a->kv;
     }
     for (int i = 0; i < j->nrow; i++) take_row(b, d, &j->row[i]);
-    d->n = b->nv;
+    d->n = b->scene->nv;
     for (int i = 0; i < j->ntendon; i++) d->n += d->tendon[i].held > 0;
 }
 
 /* The rows and columns of the tendons; a velocity that is held has no row of forces. */
 static void state_tendons(const perp_bodies *b, const step_slopes *d)
 {
-    size_t n = (size_t)d->n, held = (size_t)b->nv;
-    double h = b->o.step;
-    for (int i = 0; i < b->joints.ntendon; i++) {
-        const perp__strand *s = &b->joints.strand[i];
+    size_t n = (size_t)d->n, held = (size_t)b->scene->nv;
+    double h = b->h;
+    for (int i = 0; i < b->joints->ntendon; i++) {
+        const perp__strand *s = &b->joints->strand[i];
         const pulled *t = &d->tendon[i];
         for (int k = 0; k < s->n; k++) {
             size_t at = (size_t)s->at[k];
@@ -313,8 +313,8 @@ static void state_tendons(const perp_bodies *b, const step_slopes *d)
  * singular. */
 static int factor_step(perp_bodies *b, const step_slopes *d)
 {
-    size_t nv = (size_t)b->nv, n = (size_t)d->n;
-    double h = b->o.step;
+    size_t nv = (size_t)b->scene->nv, n = (size_t)d->n;
+    double h = b->h;
     perp__bodies_full_mass(b, d->x);
     memset(d->A, 0, n * n * sizeof *d->A);
     for (size_t j = 0; j < nv; j++) {
@@ -328,8 +328,8 @@ static int factor_step(perp_bodies *b, const step_slopes *d)
 /* The right side of the row of velocity i for the direction k of q or v. */
 static double side(const perp_bodies *b, const step_slopes *d, int i, int k, int in_q)
 {
-    size_t at = (size_t)i + (size_t)k * (size_t)b->nv;
-    double h = b->o.step;
+    size_t at = (size_t)i + (size_t)k * (size_t)b->scene->nv;
+    double h = b->h;
     if (d->held[i]) return d->held[i] == 2 && in_q && i == k ? -1 / h : 0;
     if (!in_q) return d->x[at] - h * d->v[at];
     return -h * (d->q[at] + (i == k ? d->stiff[i] : 0));
@@ -339,12 +339,12 @@ static double side(const perp_bodies *b, const step_slopes *d, int i, int k, int
  * unique. */
 static int bend_tendons(perp_bodies *b, const step_slopes *d, int k, const double *v)
 {
-    double h = b->o.step, *held = d->right + b->nv;
-    for (int i = 0; i < b->joints.ntendon; i++) {
-        const perp__strand *s = &b->joints.strand[i];
+    double h = b->h, *held = d->right + b->scene->nv;
+    for (int i = 0; i < b->joints->ntendon; i++) {
+        const perp__strand *s = &b->joints->strand[i];
         const pulled *t = &d->tendon[i];
         double length = 0, rate = 0;
-        memset(d->change, 0, (size_t)b->nv * sizeof *d->change);
+        memset(d->change, 0, (size_t)b->scene->nv * sizeof *d->change);
         if (s->path && !perp__path_bend(b, s, k, d->change)) return 0;
         for (int m = 0; m < s->n; m++) {
             rate += d->change[m] * v[s->at[m]];
@@ -362,15 +362,15 @@ static int bend_tendons(perp_bodies *b, const step_slopes *d, int k, const doubl
 static void solve_step(const perp_bodies *b, const step_slopes *d, double *column)
 {
     perp__lu_solve(d->n, d->A, d->n, d->swap, d->right);
-    memcpy(column, d->right, (size_t)b->nv * sizeof *column);
+    memcpy(column, d->right, (size_t)b->scene->nv * sizeof *column);
 }
 
 /* By the control of an actuator: 0 where it changes no force. */
 static void push_by_control(const perp_bodies *b, const step_slopes *d, int i)
 {
-    const perp_actuator *a = &b->joints.actuator[i];
-    const perp__strand *s = a->tendon ? &b->joints.strand[a->tendon - 1] : NULL;
-    double push = b->o.step * a->gear * a->gain;
+    const perp_actuator *a = &b->joints->actuator[i];
+    const perp__strand *s = a->tendon ? &b->joints->strand[a->tendon - 1] : NULL;
+    double push = b->h * a->gear * a->gain;
     if (is_at_bound(b, i) || is_clamped(b, i)) return;
     for (int m = 0; m < (s ? s->n : 1); m++) {
         int at = s ? s->at[m] : b->link[a->body].v;
@@ -382,15 +382,15 @@ static void push_by_control(const perp_bodies *b, const step_slopes *d, int i)
 static int solve_steps(perp_bodies *b, const step_slopes *d, const double *v, double *dq,
                        double *dv, double *du)
 {
-    size_t nv = (size_t)b->nv, size = (size_t)d->n * sizeof *d->right;
+    size_t nv = (size_t)b->scene->nv, size = (size_t)d->n * sizeof *d->right;
     for (int in_q = 0; in_q < 2; in_q++)
-        for (int k = 0; k < b->nv && (in_q ? dq : dv); k++) {
+        for (int k = 0; k < b->scene->nv && (in_q ? dq : dv); k++) {
             memset(d->right, 0, size);
-            for (int i = 0; i < b->nv; i++) d->right[i] = side(b, d, i, k, in_q);
+            for (int i = 0; i < b->scene->nv; i++) d->right[i] = side(b, d, i, k, in_q);
             if (in_q && !bend_tendons(b, d, k, v)) return 0;
             solve_step(b, d, (in_q ? dq : dv) + (size_t)k * nv);
         }
-    for (int i = 0; i < b->joints.nu && du; i++) {
+    for (int i = 0; i < b->joints->nu && du; i++) {
         memset(d->right, 0, size);
         push_by_control(b, d, i);
         solve_step(b, d, du + (size_t)i * nv);
@@ -400,10 +400,10 @@ static int solve_steps(perp_bodies *b, const step_slopes *d, const double *v, do
 
 static int take_slopes(const perp_bodies *b, perp__arena *arena, step_slopes *d)
 {
-    size_t nv = (size_t)b->nv, nt = (size_t)b->joints.ntendon, n = nv + nt;
+    size_t nv = (size_t)b->scene->nv, nt = (size_t)b->joints->ntendon, n = nv + nt;
     PERP_TAKE(arena, d->q, 3 * nv * nv + n * n + 6 * nv + nt + 1);
     PERP_TAKE(arena, d->held, 2 * nv + nt + 1);
-    PERP_TAKE(arena, d->s, (size_t)b->n);
+    PERP_TAKE(arena, d->s, (size_t)b->scene->n);
     PERP_TAKE(arena, d->tendon, nt + 1);
     if (arena->failed) return 0;
     d->v = d->q + nv * nv, d->x = d->v + nv * nv, d->A = d->x + nv * nv;
@@ -418,11 +418,11 @@ static int take_slopes(const perp_bodies *b, perp__arena *arena, step_slopes *d)
 static perp_status differentiate_step(perp_bodies *b, step_slopes *d, double *dq, double *dv,
                                       double *du)
 {
-    size_t nv = (size_t)b->nv;
+    size_t nv = (size_t)b->scene->nv;
     double *end = d->tau + nv;
     perp_status status = PERP_ERR_NO_SOLUTION;
     memcpy(end, b->v, nv * sizeof *end);
-    memcpy(b->v, b->last + b->nq, nv * sizeof *b->v);
+    memcpy(b->v, b->last + b->scene->nq, nv * sizeof *b->v);
     perp__bodies_place(b, b->last);
     perp__tendons_place(b);
     take_sides(b, d, end);

@@ -63,8 +63,8 @@ static void place_joint(perp__link *l, const double *q)
 void perp__bodies_place(perp_bodies *b, const double *q)
 {
     b->is_placed = q == b->here;
-    b->work += b->cost.place;
-    for (int i = 1; i < b->n; i++) {
+    b->work += b->scene->cost.place;
+    for (int i = 1; i < b->scene->n; i++) {
         perp__link *l = &b->link[i];
         const perp__link *p = &b->link[l->is.parent];
         place_joint(l, q + l->q);
@@ -84,7 +84,7 @@ static void half_turns(const double *turn, double *by)
 
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q)
 {
-    for (int i = 1; i < b->n; i++) {
+    for (int i = 1; i < b->scene->n; i++) {
         const perp__link *l = &b->link[i];
         double turn[3], by[4], *at = q + l->q;
         const double *w = v + l->v;
@@ -108,8 +108,8 @@ void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *
 
 void perp__bodies_velocities(perp_bodies *b, const double *v)
 {
-    b->work += b->cost.velocities;
-    for (int i = 1; i < b->n; i++) {
+    b->work += b->scene->cost.velocities;
+    for (int i = 1; i < b->scene->n; i++) {
         perp__link *l = &b->link[i];
         motion_down(l, b->link[l->is.parent].end, l->end);
         add_joint(l, v, l->end);
@@ -137,8 +137,8 @@ static void carry(perp__link *l, const perp__link *p, const double *v)
 
 void perp__bodies_carry(perp_bodies *b, const double *v)
 {
-    b->work += b->cost.carry;
-    for (int i = 1; i < b->n; i++) carry(&b->link[i], &b->link[b->link[i].is.parent], v);
+    b->work += b->scene->cost.carry;
+    for (int i = 1; i < b->scene->n; i++) carry(&b->link[i], &b->link[b->link[i].is.parent], v);
 }
 
 /* A body's acceleration from that of its parent. */
@@ -162,16 +162,16 @@ static void take_off(perp__link *l, const double *outside)
 void perp__bodies_inverse(perp_bodies *b, const double *a, const double *force, double *tau)
 {
     perp__link *world = &b->link[0];
-    b->work += b->cost.inverse;
-    for (int i = 0; i < 3; i++) world->acc[3 + i] = -b->o.gravity[i];
-    for (int i = 1; i < b->n; i++) {
+    b->work += b->scene->cost.inverse;
+    for (int i = 0; i < 3; i++) world->acc[3 + i] = -b->gravity[i];
+    for (int i = 1; i < b->scene->n; i++) {
         perp__link *l = &b->link[i];
         accelerate(l, &b->link[l->is.parent], a);
         apply(&l->own, l->acc, l->force);
         for (int k = 0; k < 6; k++) l->force[k] += l->whirl[k];
         if (force) take_off(l, force + 6 * i);
     }
-    for (int i = b->n - 1; i > 0; i--) {
+    for (int i = b->scene->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++)
             tau[l->v + k] = along(l, k, l->force) + (a ? l->is.armature * a[l->v + k] : 0);
@@ -199,17 +199,17 @@ static void unit_force(const perp__link *l, int k, double *f)
 
 void perp__bodies_mass(perp_bodies *b, double *M)
 {
-    b->work += b->cost.mass;
-    for (int i = 0; i < b->n; i++) b->link[i].whole = b->link[i].own;
-    for (int i = b->n - 1; i > 0; i--) {
+    b->work += b->scene->cost.mass;
+    for (int i = 0; i < b->scene->n; i++) b->link[i].whole = b->link[i].own;
+    for (int i = b->scene->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         if (l->is.parent) inertia_up(l, &b->link[l->is.parent].whole);
         for (int k = 0; k < l->nv; k++) {
             double f[6], moment[3], force[3];
-            double *row = M + b->mass_row[l->v + k];
+            double *row = M + b->scene->mass_row[l->v + k];
             unit_force(l, k, f);
             for (int j = 0; j <= k; j++)
-                row[b->above[l->v + j]] = along(l, j, f) + (j == k ? l->is.armature : 0);
+                row[b->scene->above[l->v + j]] = along(l, j, f) + (j == k ? l->is.armature : 0);
             if (!l->is.parent) continue;
             perp__rotate3(l->R, f, moment); /* in world axes, in which those above it move, too */
             perp__rotate3(l->R, f + 3, force);
@@ -220,7 +220,7 @@ void perp__bodies_mass(perp_bodies *b, double *M)
                 perp__cross3(from, force, about);
                 perp__move3(about, 1, moment, about);
                 for (int j = 0; j < up->nv; j++)
-                    row[b->above[up->v + j]] =
+                    row[b->scene->above[up->v + j]] =
                         perp__dot3(up->world[j], up->is_shift[j] ? force : about);
             }
         }
@@ -229,11 +229,11 @@ void perp__bodies_mass(perp_bodies *b, double *M)
 
 void perp__bodies_full_mass(perp_bodies *b, double *M)
 {
-    size_t nv = (size_t)b->nv;
+    size_t nv = (size_t)b->scene->nv;
     memset(M, 0, nv * nv * sizeof *M);
     perp__bodies_mass(b, b->again);
-    for (int k = 0; k < b->nv; k++)
-        for (int j = k; j >= 0; j = b->parent_of[j])
+    for (int k = 0; k < b->scene->nv; k++)
+        for (int j = k; j >= 0; j = b->scene->parent_of[j])
             M[(size_t)k + (size_t)j * nv] = M[(size_t)j + (size_t)k * nv] =
                 b->again[perp__mass_entry(b, k, j)];
 }
@@ -241,17 +241,18 @@ void perp__bodies_full_mass(perp_bodies *b, double *M)
 int perp__bodies_factor(perp_bodies *b, double *M, double *D)
 {
     const int *parent = b->up;
-    b->work += b->cost.factor;
-    for (int k = b->nv - 1; k >= 0; k--) {
-        double *row = M + b->mass_row[k];
-        D[k] = perp__joints_hold(b, k) ? (double)INFINITY : row[b->above[k]];
+    b->work += b->scene->cost.factor;
+    for (int k = b->scene->nv - 1; k >= 0; k--) {
+        double *row = M + b->scene->mass_row[k];
+        D[k] = perp__joints_hold(b, k) ? (double)INFINITY : row[b->scene->above[k]];
         b->over[k] = 1 / D[k];
         if (isinf(D[k])) continue;
         if (!(D[k] > 0)) return 0;
         for (int i = parent[k]; i >= 0; i = parent[i]) {
-            double a = row[b->above[i]] * b->over[k], *of = M + b->mass_row[i];
-            for (int j = i; j >= 0; j = parent[j]) of[b->above[j]] -= row[b->above[j]] * a;
-            row[b->above[i]] = a;
+            double a = row[b->scene->above[i]] * b->over[k], *of = M + b->scene->mass_row[i];
+            for (int j = i; j >= 0; j = parent[j])
+                of[b->scene->above[j]] -= row[b->scene->above[j]] * a;
+            row[b->scene->above[i]] = a;
         }
     }
     return 1;
@@ -259,8 +260,8 @@ int perp__bodies_factor(perp_bodies *b, double *M, double *D)
 
 void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x)
 {
-    b->work += b->cost.solve;
-    for (int k = 0; k < b->nv; k++) {
+    b->work += b->scene->cost.solve;
+    for (int k = 0; k < b->scene->nv; k++) {
         x[k] /= D[k];
         for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
             x[k] -= L[perp__mass_entry(b, k, j)] * x[j];
@@ -269,8 +270,8 @@ void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, d
 
 void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x)
 {
-    b->work += b->cost.solve;
-    for (int k = b->nv - 1; k >= 0; k--)
+    b->work += b->scene->cost.solve;
+    for (int k = b->scene->nv - 1; k >= 0; k--)
         for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
             x[j] -= L[perp__mass_entry(b, k, j)] * x[k];
     perp__bodies_solve_down(b, L, D, x);

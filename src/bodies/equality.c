@@ -28,12 +28,12 @@ static const int rows_of[] = {PERP_EQUALITY_LIST(ROWS)};
 static const char *fault_of(const perp_bodies *b, const perp_equality *e)
 {
     if (e->kind < 0 || e->kind >= PERP_EQUALITY_COUNT) return "its kind is none";
-    int is_tendon = e->kind == PERP_EQUALITY_TENDON, ntendon = b->joints.ntendon;
+    int is_tendon = e->kind == PERP_EQUALITY_TENDON, ntendon = b->joints->ntendon;
     if (is_tendon &&
         (e->body[0] < 1 || e->body[0] > ntendon || e->body[1] < 0 || e->body[1] > ntendon))
         return "there is no such tendon";
     for (int side = 0; side < 2 && !is_tendon; side++)
-        if (e->body[side] < 0 || e->body[side] >= b->n) return "there is no such body";
+        if (e->body[side] < 0 || e->body[side] >= b->scene->n) return "there is no such body";
     if (e->body[0] == e->body[1])
         return is_tendon ? "two different tendons are expected"
                          : "two different bodies are expected";
@@ -55,19 +55,24 @@ static int take_rotation(double q[4])
 
 perp_status perp_bodies_add_equality(perp_bodies *b, const perp_equality *equality, perp_diag *diag)
 {
-    if (!b || !equality) return PERP_ERR_ARG;
-    perp__equalities *all = &b->equal;
+    if (!b || !equality || !perp__scene_grows(b->scene, diag)) return PERP_ERR_ARG;
+    perp__equalities *all = b->equal;
+    perp__scene *s = b->scene;
     perp_equality own = *equality;
     const char *fault = fault_of(b, &own);
     if (!fault && !take_rotation(own.rotation)) fault = "its rotation is no quaternion";
     if (fault)
         return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
-                            "equality %d of bodies %d and %d: %s\n", all->n, own.body[0],
+                            "equality %d of bodies %d and %d: %s\n", s->nequality, own.body[0],
                             own.body[1], fault);
-    if (!perp__grow(&all->is, &all->c, all->n + 1, sizeof *all->is))
+    if (!perp__arena_grow(&s->arena, &s->equality, &s->cequality, s->nequality + 1,
+                          sizeof *s->equality))
         return perp__out_of_memory(diag, "bodies");
-    all->is[all->n++] = own;
+    s->equality[s->nequality++] = own;
     all->rows += rows_of[own.kind];
+    perp__scene_note(s, own.point[0], 6, (int)own.kind);
+    perp__scene_note(s, own.rotation, 4, own.body[0]);
+    perp__scene_note(s, own.polynomial, 5, own.body[1]);
     return PERP_OK;
 }
 
@@ -117,28 +122,29 @@ static double coupled_tendons(const perp_bodies *b, const perp_equality *e, doub
 static void state_tendon(perp_bodies *b, const perp_equality *e, int row)
 {
     double slope, length, wanted = coupled_tendons(b, e, &slope, &length),
-                          *G = b->equal.G + (size_t)row * (size_t)b->nv;
+                          *G = b->equal->G + (size_t)row * (size_t)b->scene->nv;
     perp__tendon_pull(b, e->body[0], 1, G);
     if (e->body[1]) perp__tendon_pull(b, e->body[1], -slope, G);
-    b->equal.error[row] = length - wanted;
-    b->equal.size[row] = fabs(length) + fabs(wanted);
+    b->equal->error[row] = length - wanted;
+    b->equal->size[row] = fabs(length) + fabs(wanted);
 }
 
 static void state_joint(perp_bodies *b, const perp_equality *e, int row)
 {
-    double slope, wanted = coupled(b, e, &slope), *G = b->equal.G + (size_t)row * (size_t)b->nv,
+    double slope, wanted = coupled(b, e, &slope),
+                  *G = b->equal->G + (size_t)row * (size_t)b->scene->nv,
                   x = b->here[b->link[e->body[0]].q];
     G[b->link[e->body[0]].v] = 1;
     if (e->body[1]) G[b->link[e->body[1]].v] = -slope;
-    b->equal.error[row] = x - wanted;
-    b->equal.size[row] = fabs(x) + fabs(wanted);
+    b->equal->error[row] = x - wanted;
+    b->equal->size[row] = fabs(x) + fabs(wanted);
 }
 
 /* Rows of a body's motion, at a point or (is_turn) of its angular velocity. */
 static void add_motion(perp_bodies *b, int body, const double *point, int is_turn, double sign,
                        int row)
 {
-    size_t nv = (size_t)b->nv;
+    size_t nv = (size_t)b->scene->nv;
     for (int i = body; i; i = b->link[i].is.parent) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++) {
@@ -149,7 +155,7 @@ static void add_motion(perp_bodies *b, int body, const double *point, int is_tur
             else
                 perp__point_motion(l, k, point, move);
             for (int d = 0; d < 3; d++)
-                b->equal.G[(size_t)(row + d) * nv + (size_t)(l->v + k)] += sign * move[d];
+                b->equal->G[(size_t)(row + d) * nv + (size_t)(l->v + k)] += sign * move[d];
         }
     }
 }
@@ -163,16 +169,16 @@ static void state_points(perp_bodies *b, const perp_equality *e, int row)
     }
     double length = perp__length3(p[0]) + perp__length3(p[1]);
     for (int d = 0; d < 3; d++) {
-        b->equal.error[row + d] = p[1][d] - p[0][d];
-        b->equal.size[row + d] = length;
+        b->equal->error[row + d] = p[1][d] - p[0][d];
+        b->equal->size[row + d] = length;
     }
     if (e->kind != PERP_EQUALITY_WELD) return;
     for (int side = 0; side < 2; side++)
         add_motion(b, e->body[side], NULL, 1, side ? 1 : -1, row + 3);
     turn_ahead(b, e, turn);
     for (int d = 0; d < 3; d++) {
-        b->equal.error[row + 3 + d] = turn[d];
-        b->equal.size[row + 3 + d] = 1;
+        b->equal->error[row + 3 + d] = turn[d];
+        b->equal->size[row + 3 + d] = 1;
     }
 }
 
@@ -180,8 +186,8 @@ static void state_points(perp_bodies *b, const perp_equality *e, int row)
 
 static int allocate(perp_bodies *b)
 {
-    perp__equalities *e = &b->equal;
-    size_t rows = (size_t)e->rows, nv = (size_t)b->nv;
+    perp__equalities *e = b->equal;
+    size_t rows = (size_t)e->rows, nv = (size_t)b->scene->nv;
     if (e->crows == e->rows) return 1;
     perp__equality_clear(b);
     double *all = calloc(rows * (2 * nv + rows + 6), sizeof *all);
@@ -204,7 +210,7 @@ static int allocate(perp_bodies *b)
 static double product(const perp_bodies *b, const double *x, const double *y)
 {
     double sum = 0;
-    for (int k = 0; k < b->nv; k++) sum += x[k] * y[k] * b->over[k];
+    for (int k = 0; k < b->scene->nv; k++) sum += x[k] * y[k] * b->over[k];
     return sum;
 }
 
@@ -212,11 +218,11 @@ static double product(const perp_bodies *b, const double *x, const double *y)
  * by. */
 static void set_units(perp_bodies *b)
 {
-    perp__equalities *all = &b->equal;
-    size_t nv = (size_t)b->nv;
-    for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind])
-        for (int half = 0; half < rows_of[all->is[i].kind]; half += 3) {
-            int n = rows_of[all->is[i].kind] < 3 ? 1 : 3;
+    perp__equalities *all = b->equal;
+    size_t nv = (size_t)b->scene->nv;
+    for (int i = 0, row = 0; i < b->scene->nequality; row += rows_of[b->scene->equality[i++].kind])
+        for (int half = 0; half < rows_of[b->scene->equality[i].kind]; half += 3) {
+            int n = rows_of[b->scene->equality[i].kind] < 3 ? 1 : 3;
             double most = 0;
             for (int d = 0; d < n; d++) {
                 const double *Y = all->Y + (size_t)(row + half + d) * nv;
@@ -234,8 +240,8 @@ static void set_units(perp_bodies *b)
 static void factorise(perp_bodies *b)
 {
     const double LEAST = 1e-11; /* of its own unit */
-    perp__equalities *e = &b->equal;
-    size_t n = (size_t)e->rows, nv = (size_t)b->nv;
+    perp__equalities *e = b->equal;
+    size_t n = (size_t)e->rows, nv = (size_t)b->scene->nv;
     double *F = e->factor;
     for (int i = 0; i < e->rows; i++) e->order[i] = i;
     for (e->rank = 0; e->rank < e->rows; e->rank++) {
@@ -272,25 +278,25 @@ static void factorise(perp_bodies *b)
 
 int perp__equality_state(perp_bodies *b)
 {
-    perp__equalities *e = &b->equal;
-    size_t rows = (size_t)e->rows, nv = (size_t)b->nv;
+    perp__equalities *e = b->equal;
+    size_t rows = (size_t)e->rows, nv = (size_t)b->scene->nv;
     e->rank = 0;
     if (!e->rows) return 1;
     if (!allocate(b)) return 0;
     memset(e->G, 0, rows * nv * sizeof *e->G);
     memset(e->impulse, 0, rows * sizeof *e->impulse);
     memset(e->compliance, 0, rows * sizeof *e->compliance);
-    for (int i = 0, row = 0; i < e->n; row += rows_of[e->is[i++].kind])
-        if (e->is[i].kind == PERP_EQUALITY_JOINT)
-            state_joint(b, &e->is[i], row);
-        else if (e->is[i].kind == PERP_EQUALITY_TENDON)
-            state_tendon(b, &e->is[i], row);
+    for (int i = 0, row = 0; i < b->scene->nequality; row += rows_of[b->scene->equality[i++].kind])
+        if (b->scene->equality[i].kind == PERP_EQUALITY_JOINT)
+            state_joint(b, &b->scene->equality[i], row);
+        else if (b->scene->equality[i].kind == PERP_EQUALITY_TENDON)
+            state_tendon(b, &b->scene->equality[i], row);
         else
-            state_points(b, &e->is[i], row);
-    if (e->soft && !b->c.is_still) perp__tendons_state(b, e->rows - e->soft);
+            state_points(b, &b->scene->equality[i], row);
+    if (e->soft && !b->c->is_still) perp__tendons_state(b, e->rows - e->soft);
     memcpy(e->Y, e->G, rows * nv * sizeof *e->G);
     for (size_t i = 0; i < rows; i++)
-        for (int k = b->nv - 1; k >= 0; k--) {
+        for (int k = b->scene->nv - 1; k >= 0; k--) {
             double y = e->Y[i * nv + (size_t)k];
             for (int j = y == 0 || isinf(b->D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
                 e->Y[i * nv + (size_t)j] -= b->M[perp__mass_entry(b, k, j)] * y;
@@ -318,14 +324,14 @@ static void solve(const perp__equalities *e, double *x)
 
 void perp__equality_project(perp_bodies *b, double *v)
 {
-    perp__equalities *e = &b->equal;
-    size_t nv = (size_t)b->nv;
+    perp__equalities *e = b->equal;
+    size_t nv = (size_t)b->scene->nv;
     double *x = e->unit; /* its use is over */
     for (int pass = 0; pass < 2 && e->rank; pass++) {
         for (int i = 0; i < e->rank; i++) {
             const double *G = e->G + (size_t)e->order[i] * nv;
             int row = e->order[i];
-            x[i] = -e->error[row] / b->o.step - e->compliance[row] * e->impulse[row];
+            x[i] = -e->error[row] / b->h - e->compliance[row] * e->impulse[row];
             for (size_t k = 0; k < nv; k++) x[i] -= G[k] * v[k];
         }
         solve(e, x);
@@ -342,25 +348,25 @@ void perp__equality_project(perp_bodies *b, double *v)
 
 void perp__equality_begun(perp_bodies *b)
 {
-    for (int i = 0; i < b->equal.rows; i++) b->equal.begun[i] = b->equal.impulse[i];
+    for (int i = 0; i < b->equal->rows; i++) b->equal->begun[i] = b->equal->impulse[i];
 }
 
 void perp__equality_begin(perp_bodies *b)
 {
-    for (int i = 0; i < b->equal.rows; i++) b->equal.impulse[i] = b->equal.begun[i];
+    for (int i = 0; i < b->equal->rows; i++) b->equal->impulse[i] = b->equal->begun[i];
 }
 
 /* Of one contact: Z = inv(F) Y of the kept rows times its own. */
 static void reduce(const perp_bodies *b, const perp__contact_rows *rows, double *Z)
 {
-    const perp__equalities *e = &b->equal;
+    const perp__equalities *e = b->equal;
     size_t n = (size_t)e->rows;
     for (int r = 0; r < e->rank; r++) {
-        const double *Y = e->Y + (size_t)e->order[r] * (size_t)b->nv,
+        const double *Y = e->Y + (size_t)e->order[r] * (size_t)b->scene->nv,
                      *F = e->factor + (size_t)r * n;
         double sum[3] = {0};
         for (int k = 0; k < rows->n; k++) {
-            const perp__entry *entry = &b->c.entry[rows->first + k];
+            const perp__entry *entry = &b->c->entry[rows->first + k];
             double y = Y[entry->at], over = b->over[entry->at];
             for (int d = 0; d < 3 && y != 0; d++) sum[d] += y * entry->Y[d] * over;
         }
@@ -372,11 +378,11 @@ static void reduce(const perp_bodies *b, const perp__contact_rows *rows, double 
 
 int perp__equality_reduce(perp_bodies *b)
 {
-    perp__equalities *e = &b->equal;
+    perp__equalities *e = b->equal;
     if (!e->rank) return 1;
-    if (!perp__grow(&e->Z, &e->cZ, 3 * e->rank * b->c.n + 1, sizeof *e->Z)) return 0;
-    for (int i = 0; i < b->c.n; i++)
-        reduce(b, &b->c.rows[i], e->Z + 3 * (size_t)e->rank * (size_t)i);
+    if (!perp__grow(&e->Z, &e->cZ, 3 * e->rank * b->c->n + 1, sizeof *e->Z)) return 0;
+    for (int i = 0; i < b->c->n; i++)
+        reduce(b, &b->c->rows[i], e->Z + 3 * (size_t)e->rank * (size_t)i);
     return 1;
 }
 
@@ -385,7 +391,7 @@ int perp__equality_reduce(perp_bodies *b)
 static void load_points(perp_bodies *b, const perp_equality *e, const double *impulse,
                         double (*size)[2])
 {
-    double force[3], turn[3] = {0}, p[3], from[3], moment[3], h = b->o.step;
+    double force[3], turn[3] = {0}, p[3], from[3], moment[3], h = b->h;
     for (int d = 0; d < 3; d++) force[d] = impulse[d] / h;
     for (int d = 0; d < 3 && e->kind == PERP_EQUALITY_WELD; d++) turn[d] = impulse[3 + d] / h;
     for (int side = 0; side < 2; side++) {
@@ -404,10 +410,11 @@ static void load_points(perp_bodies *b, const perp_equality *e, const double *im
 
 void perp__equality_load(perp_bodies *b, double (*size)[2])
 {
-    perp__equalities *all = &b->equal;
-    for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind]) {
-        const perp_equality *e = &all->is[i];
-        double slope, length, force = all->impulse[row] / b->o.step;
+    perp__equalities *all = b->equal;
+    for (int i = 0, row = 0; i < b->scene->nequality;
+         row += rows_of[b->scene->equality[i++].kind]) {
+        const perp_equality *e = &b->scene->equality[i];
+        double slope, length, force = all->impulse[row] / b->h;
         if (e->kind == PERP_EQUALITY_TENDON) {
             coupled_tendons(b, e, &slope, &length);
             perp__tendon_judge_drive(b, e->body[0], force, fabs(force));
@@ -423,8 +430,8 @@ void perp__equality_load(perp_bodies *b, double (*size)[2])
         for (int side = 0; side < 2; side++) {
             double part = (side ? -slope : 1) * force;
             if (!e->body[side]) continue;
-            b->joints.force[b->link[e->body[side]].v] += part;
-            b->joints.size[b->link[e->body[side]].v] += fabs(part);
+            b->joints->force[b->link[e->body[side]].v] += part;
+            b->joints->size[b->link[e->body[side]].v] += fabs(part);
         }
     }
 }
@@ -440,10 +447,11 @@ static void shrink(double force, double slope, double bound, double *low, double
 
 void perp__equality_share(perp_bodies *b)
 {
-    perp__equalities *all = &b->equal;
-    perp__joints *j = &b->joints;
-    for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind]) {
-        const perp_equality *e = &all->is[i];
+    perp__equalities *all = b->equal;
+    perp__joints *j = b->joints;
+    for (int i = 0, row = 0; i < b->scene->nequality;
+         row += rows_of[b->scene->equality[i++].kind]) {
+        const perp_equality *e = &b->scene->equality[i];
         if (e->kind != PERP_EQUALITY_JOINT || !e->body[1]) continue;
         int x = b->link[e->body[0]].v, y = b->link[e->body[1]].v;
         double slope, low = -(double)INFINITY, high = (double)INFINITY;
@@ -455,7 +463,7 @@ void perp__equality_share(perp_bodies *b)
         if (!(low <= high)) continue; /* no share does: they become rows */
         j->hold[x] -= force;
         j->hold[y] += slope * force;
-        all->impulse[row] += b->o.step * force;
+        all->impulse[row] += b->h * force;
     }
 }
 
@@ -478,10 +486,10 @@ static double relative(const perp_bodies *b, const perp_equality *e, int is_turn
 
 static double largest(const perp_bodies *b, const double *u, int n, double speed, int row)
 {
-    double worst = 0, h = b->o.step;
+    double worst = 0, h = b->h;
     for (int d = 0; d < n; d++) {
-        double off = fabs(u[d] + b->equal.error[row + d] / h),
-               size = speed + fabs(b->equal.error[row + d] / h) + b->equal.size[row + d] / h;
+        double off = fabs(u[d] + b->equal->error[row + d] / h),
+               size = speed + fabs(b->equal->error[row + d] / h) + b->equal->size[row + d] / h;
         if (isnan(off)) return INFINITY;
         if (off > 0) worst = fmax(worst, off / size);
     }
@@ -490,11 +498,11 @@ static double largest(const perp_bodies *b, const double *u, int n, double speed
 
 double perp__equality_difference(perp_bodies *b, const double *v)
 {
-    perp__equalities *all = &b->equal;
     double worst = 0, u[3], slope;
-    if (all->n) perp__bodies_velocities(b, v);
-    for (int i = 0, row = 0; i < all->n; row += rows_of[all->is[i++].kind]) {
-        const perp_equality *e = &all->is[i];
+    if (b->scene->nequality) perp__bodies_velocities(b, v);
+    for (int i = 0, row = 0; i < b->scene->nequality;
+         row += rows_of[b->scene->equality[i++].kind]) {
+        const perp_equality *e = &b->scene->equality[i];
         if (e->kind == PERP_EQUALITY_TENDON) {
             coupled_tendons(b, e, &slope, &u[1]);
             double x = perp__tendon_rate(b, e->body[0], v),
@@ -522,16 +530,15 @@ double perp__equality_difference(perp_bodies *b, const double *v)
 
 void perp__equality_clear(perp_bodies *b)
 {
-    free(b->equal.G);
-    free(b->equal.order);
-    b->equal.G = NULL;
-    b->equal.order = NULL;
-    b->equal.crows = 0;
+    free(b->equal->G);
+    free(b->equal->order);
+    b->equal->G = NULL;
+    b->equal->order = NULL;
+    b->equal->crows = 0;
 }
 
 void perp__equality_destroy(perp_bodies *b)
 {
     perp__equality_clear(b);
-    free(b->equal.is);
-    free(b->equal.Z);
+    free(b->equal->Z);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const perp_contact_material usual = {.type = 1, .affinity = 1, .dimension = 6};
 
@@ -17,6 +18,7 @@ static const perp_contact_material *rule_of(const perp_bodies *b, int shape)
 
 void perp__bodies_look_again(perp_bodies *b)
 {
+    b->settings = 0;
     if (!b->is_ahead) return;
     perp_contact *touch = b->touch;
     int capacity = b->ctouch;
@@ -25,18 +27,27 @@ void perp__bodies_look_again(perp_bodies *b)
     b->is_ahead = 0;
 }
 
+int perp__filter_rules(perp_bodies *b)
+{
+    if (b->filter.rule) return 1;
+    b->filter.rule = malloc((size_t)b->scene->nshape * sizeof *b->filter.rule);
+    if (b->filter.rule) perp__filter_usual(b);
+    return b->filter.rule != NULL;
+}
+
+void perp__filter_usual(perp_bodies *b)
+{
+    for (int i = 0; i < b->scene->nshape && b->filter.rule; i++) b->filter.rule[i] = usual;
+}
+
 perp_status perp_bodies_set_contact_material(perp_bodies *b, int shape,
                                              const perp_contact_material *rule)
 {
-    if (!b || !rule || shape < 0 || shape >= b->nshape ||
+    if (!b || !rule || shape < 0 || shape >= b->scene->nshape ||
         (rule->dimension != 1 && rule->dimension != 3 && rule->dimension != 4 &&
          rule->dimension != 6))
         return PERP_ERR_ARG;
-    if (!b->filter.rule) {
-        b->filter.rule = malloc((size_t)b->nshape * sizeof *b->filter.rule);
-        if (!b->filter.rule) return PERP_ERR_MEMORY;
-        for (int i = 0; i < b->nshape; i++) b->filter.rule[i] = usual;
-    }
+    if (!perp__filter_rules(b)) return PERP_ERR_MEMORY;
     b->filter.rule[shape] = *rule;
     perp__bodies_look_again(b);
     return PERP_OK;
@@ -87,6 +98,24 @@ static int make_room(perp__pair_index *index, const void *list, size_t size, int
     return 1;
 }
 
+/* The index of all n pairs of a list, made anew; 0: memory is out. */
+static int index_all(perp__pair_index *index, const void *list, size_t size, int n)
+{
+    if (index->size) memset(index->place, 0, (size_t)index->size * sizeof *index->place);
+    for (int k = 0; k < n; k++) {
+        if (!make_room(index, list, size, k)) return 0;
+        *place_of(index, list, size, entry(list, k, size)) = k + 1;
+    }
+    return 1;
+}
+
+int perp__filter_index(perp_bodies *b)
+{
+    perp__filter *f = &b->filter;
+    return index_all(&f->of_pair, f->pair, sizeof *f->pair, f->npair) &&
+           index_all(&f->of_apart, f->apart, sizeof *f->apart, f->napart);
+}
+
 static perp__named_pair *named(const perp_bodies *b, int i, int j)
 {
     int k = find_pair(&b->filter.of_pair, b->filter.pair, sizeof *b->filter.pair, i, j);
@@ -95,9 +124,10 @@ static perp__named_pair *named(const perp_bodies *b, int i, int j)
 
 perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double mu)
 {
-    if (!b || shape0 < 0 || shape1 < 0 || shape0 >= b->nshape || shape1 >= b->nshape ||
-        !(mu >= 0) || !isfinite(mu) || b->shape[shape0].body == b->shape[shape1].body ||
-        (perp__is_ground(&b->shape[shape0]) && perp__is_ground(&b->shape[shape1])))
+    if (!b || shape0 < 0 || shape1 < 0 || shape0 >= b->scene->nshape ||
+        shape1 >= b->scene->nshape || !(mu >= 0) || !isfinite(mu) ||
+        b->scene->shape[shape0].body == b->scene->shape[shape1].body ||
+        (perp__is_ground(&b->scene->shape[shape0]) && perp__is_ground(&b->scene->shape[shape1])))
         return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     perp__named_pair *old = named(b, shape0, shape1);
@@ -133,7 +163,8 @@ static int are_apart(const perp_bodies *b, int x, int y)
 
 perp_status perp_bodies_exclude_contacts(perp_bodies *b, int body0, int body1)
 {
-    if (!b || body0 < 0 || body1 < 0 || body0 >= b->n || body1 >= b->n) return PERP_ERR_ARG;
+    if (!b || body0 < 0 || body1 < 0 || body0 >= b->scene->n || body1 >= b->scene->n)
+        return PERP_ERR_ARG;
     perp__filter *f = &b->filter;
     perp__bodies_look_again(b);
     if (are_apart(b, body0, body1)) return PERP_OK;
@@ -179,6 +210,7 @@ int perp__bodies_exclude(perp_bodies *b, const perp_contact *t)
     int i = t->shape[0], j = t->shape[1];
     if (is_excluded(b, i, j)) return 1;
     if (!perp__grow(&f->excluded, &f->cexcluded, f->nexcluded + 1, sizeof *f->excluded)) return 0;
+    b->settings = 0;
     f->excluded[f->nexcluded++] = (perp__excluded_pair){{i < j ? i : j, i < j ? j : i}, -t->gap};
     qsort(f->excluded, (size_t)f->nexcluded, sizeof *f->excluded, by_numbers);
     return 1;
@@ -198,8 +230,8 @@ int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
     if (named(b, i, j)) return 1;
     const perp_contact_material *p = rule_of(b, i), *q = rule_of(b, j);
     if (!(p->type & q->affinity) && !(q->type & p->affinity)) return 0;
-    if (are_apart(b, b->shape[i].body, b->shape[j].body)) return 0;
-    int x = root_of(b, b->shape[i].body), y = root_of(b, b->shape[j].body);
+    if (are_apart(b, b->scene->shape[i].body, b->scene->shape[j].body)) return 0;
+    int x = root_of(b, b->scene->shape[i].body), y = root_of(b, b->scene->shape[j].body);
     if (x == y) return 0;
     int px = x ? root_of(b, b->link[x].is.parent) : -1,
         py = y ? root_of(b, b->link[y].is.parent) : -1;
@@ -211,14 +243,32 @@ void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3])
     static const int least[3] = {3, 4, 6}; /* the dimensions that have them */
     const perp__named_pair *pair = named(b, i, j);
     const perp_contact_material *p = rule_of(b, i), *q = rule_of(b, j);
-    const perp_shape *x = &b->shape[i], *y = &b->shape[j];
+    const perp__coefficients *x = &b->surface[i], *y = &b->surface[j];
     if (p->priority < q->priority) p = q, x = y;
     if (p->priority > q->priority) q = p, y = x;
     int dimension = p->dimension > q->dimension ? p->dimension : q->dimension;
-    const double larger[3] = {fmax(x->mu, y->mu),
-                              fmax(x->torsional_friction, y->torsional_friction),
-                              fmax(x->rolling_friction, y->rolling_friction)};
-    for (int k = 0; k < 3; k++) mu[k] = pair ? pair->mu[k] : dimension >= least[k] ? larger[k] : 0;
+    for (int k = 0; k < 3; k++) {
+        double larger = dimension >= least[k] ? fmax(x->mu[k], y->mu[k]) : 0;
+        mu[k] = pair ? pair->mu[k] : larger;
+    }
+}
+
+int perp__filter_copy(perp_bodies *b, const perp__filter *from)
+{
+    perp__filter *f = &b->filter;
+    size_t nshape = (size_t)b->scene->nshape;
+    if (from->rule && !(f->rule = malloc(nshape * sizeof *f->rule))) return 0;
+    if (!perp__grow(&f->pair, &f->cpair, from->npair, sizeof *f->pair) ||
+        !perp__grow(&f->apart, &f->capart, from->napart, sizeof *f->apart) ||
+        !perp__grow(&f->excluded, &f->cexcluded, from->nexcluded, sizeof *f->excluded))
+        return 0;
+    if (from->rule) memcpy(f->rule, from->rule, nshape * sizeof *f->rule);
+    f->npair = from->npair, f->napart = from->napart, f->nexcluded = from->nexcluded;
+    if (f->npair) memcpy(f->pair, from->pair, (size_t)f->npair * sizeof *f->pair);
+    if (f->napart) memcpy(f->apart, from->apart, (size_t)f->napart * sizeof *f->apart);
+    if (f->nexcluded)
+        memcpy(f->excluded, from->excluded, (size_t)f->nexcluded * sizeof *f->excluded);
+    return perp__filter_index(b);
 }
 
 void perp__filter_destroy(perp_bodies *b)

@@ -4,6 +4,7 @@
 #ifndef PERP_SRC_JOINTS_H
 #define PERP_SRC_JOINTS_H
 
+#include "base/pass.h"
 #include "perp/joints.h"
 
 typedef enum perp__law_kind { PERP__LIMIT, PERP__DRY, PERP__DRIVE } perp__law_kind;
@@ -87,8 +88,9 @@ typedef struct perp__joints {
     perp_actuator *actuator;
     double *control, *drive; /* nu; drive: the force of the last step */
     double *act;             /* 2 nu: activations; where a step in parts began */
+    double *start;           /* 2 nu: of a reset; controls, activations */
     perp__pull *pull;        /* nu: of the step in hand */
-    int nu, cactuator, ccontrol, cdrive, cact, cpull;
+    int nu, cactuator, ccontrol, cdrive, cact, cstart, cpull;
     perp_tendon *tendon;
     perp__strand *strand; /* ntendon */
     int ntendon, ctendon, cstrand;
@@ -99,13 +101,13 @@ typedef struct perp__joints {
     double *implicit, *push; /* nv: on the diagonal of M; forces that the step does not change */
     double *loose;           /* nv: velocities without contacts */
     /* nv: from halfway (0) to the end of the step (1), where a joint's forces are taken */
-    double * late;
+    double *late;
     double *force, *size; /* nv: of joints at the end of the step, and the sum of their |terms| */
     double *hold;         /* nv: forces of dry friction that holds, by inverse dynamics */
     perp__law *row;
     int nrow, crow;
     /* 3 of each velocity: its limits, dry friction; 1 of each actuator; 5 of each tendon */
-    double * kept;
+    double *kept;
     int ckept;
     perp__guess *guess; /* of each velocity's dry friction, of each actuator */
     int cguess;
@@ -115,8 +117,7 @@ typedef struct perp__joints {
  * `soft` of them are compliant, G v + error/h + compliance impulse = 0: the laws of tendons that
  * are linear in length and rate. An inactive row is 0. */
 typedef struct perp__equalities {
-    perp_equality *is;
-    int n, c, rows, soft, rank, crows;
+    int rows, soft, rank, crows;
     double *G, *Y;           /* rows x nv, row by row; Y = inv(L)' G' */
     double *error, *impulse; /* rows */
     double *begun;           /* rows: impulses without contacts */
@@ -176,6 +177,16 @@ void perp__joints_judge(perp_bodies *b, const double *v);
 /* Impulses, and pieces by the velocities at the end, kept for the next step. */
 void perp__joints_keep(perp_bodies *b, const double *v);
 void perp__joints_destroy(perp_bodies *b);
+/* Room for velocities and bodies; then laws, actuators and tendons are those of another system. 0:
+ * memory is out. */
+int perp__joints_create(perp_bodies *b);
+int perp__joints_copy(perp_bodies *b, const perp_bodies *from);
+/* What is settings, what is state of them. Balls whose limits were read have their rows; 0: memory
+ * is out. */
+void perp__joints_pass_settings(perp_bodies *b, perp__pass *pass);
+void perp__joints_pass(perp_bodies *b, perp__pass *pass);
+int perp__joints_turns(perp_bodies *b);
+int perp__strand_copy(perp_bodies *b, const perp__strand *from, perp__strand *to);
 
 /* actuators.c. What is wrong with an actuator beside what it is of; NULL: nothing. */
 const char *perp__drive_fault(const perp_actuator *a);

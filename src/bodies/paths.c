@@ -233,7 +233,7 @@ static void site_in_world(const perp_bodies *b, const perp_path_point *at, doubl
 /* The row of its derivative: by how much its pieces lengthen per unit of each velocity. */
 static void derive(perp_bodies *b, perp__strand *s)
 {
-    double *row = b->joints.dense;
+    double *row = b->joints->dense;
     for (int i = 0; i < s->n; i++) row[s->at[i]] = 0;
     for (int i = 0; i < s->npiece; i++) {
         const perp__piece_of_path *piece = &s->piece[i];
@@ -347,8 +347,8 @@ static const char *point_fault(const perp_bodies *b, const perp_path_point *x)
 {
     if (x->kind == PERP_PATH_PULLEY)
         return x->divisor > 0 && isfinite(x->divisor) ? NULL : "a pulley's divisor is > 0";
-    if (x->body < 0 || x->body >= b->n ||
-        (x->has_side && (x->side_body < 0 || x->side_body >= b->n)))
+    if (x->body < 0 || x->body >= b->scene->n ||
+        (x->has_side && (x->side_body < 0 || x->side_body >= b->scene->n)))
         return "there is no such body on its path";
     for (int k = 0; k < 3; k++)
         if (!isfinite(x->position[k] + (x->has_side ? x->side[k] : 0)))
@@ -382,10 +382,10 @@ const char *perp__path_fault(const perp_bodies *b, const perp_path_point *path, 
 int perp__path_velocities(const perp_bodies *b, const perp_path_point *path, int n, int *mark)
 {
     int count = 0;
-    memset(mark, 0, (size_t)b->nv * sizeof *mark);
+    memset(mark, 0, (size_t)b->scene->nv * sizeof *mark);
     for (int i = 0; i < n; i++)
         for (int k = b->link[path[i].body].tip;
-             path[i].kind != PERP_PATH_PULLEY && k >= 0 && !mark[k]; k = b->parent_of[k]) {
+             path[i].kind != PERP_PATH_PULLEY && k >= 0 && !mark[k]; k = b->scene->parent_of[k]) {
             mark[k] = 1;
             count++;
         }

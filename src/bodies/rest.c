@@ -12,6 +12,7 @@
 #include "solve/fc.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,12 @@ enum {
 
 static int *index_of(const perp_bodies *b, int which)
 {
-    return b->rest.index + (size_t)which * (size_t)(b->c.n + 1);
+    return b->rest->index + (size_t)which * (size_t)(b->c->n + 1);
 }
 
 static double *number_of(const perp_bodies *b, int first)
 {
-    return b->rest.value + (size_t)first * (size_t)b->c.n;
+    return b->rest->value + (size_t)first * (size_t)b->c->n;
 }
 
 /* The columns of W's blocks by rows; these blocks; of Newton's matrix. */
@@ -56,34 +57,35 @@ static double *kept_blocks(const perp_bodies *b)
 
 static double *matrix_of(const perp_bodies *b)
 {
-    return kept_blocks(b) + 9 * (size_t)index_of(b, START)[b->c.n];
+    return kept_blocks(b) + 9 * (size_t)index_of(b, START)[b->c->n];
 }
 
 static const perp__law *law_of(const perp_bodies *b, int i)
 {
-    return i < b->ntouch ? NULL : &b->joints.row[i - b->ntouch];
+    return i < b->ntouch ? NULL : &b->joints->row[i - b->ntouch];
 }
 
-static int make_room(perp_bodies *b)
+static int make_factors_room(perp__rest *rest, int n)
 {
-    perp__rest *rest = &b->rest;
-    int n = b->c.n, nb = b->c.nblock;
-    if (n > rest->room) {
-        perp__block_lu_destroy(rest->lu);
-        rest->lu = perp__block_lu_create(2 * n);
-        rest->room = rest->lu ? 2 * n : 0;
-    }
-    return rest->room &&
-           perp__grow(&rest->index, &rest->cindex, INDICES * (n + 1) + 2 * nb,
+    if (n <= rest->room) return 1;
+    perp__block_lu_destroy(rest->lu);
+    rest->lu = perp__block_lu_create(2 * n);
+    rest->room = rest->lu ? 2 * n : 0;
+    return rest->room > 0;
+}
+
+static int make_arrays_room(perp__rest *rest, int n, int nb)
+{
+    return perp__grow(&rest->index, &rest->cindex, INDICES * (n + 1) + 2 * nb,
                       sizeof *rest->index) &&
            perp__grow(&rest->value, &rest->cvalue, NUMBERS * n + 18 * nb, sizeof *rest->value);
 }
 
 void perp__rest_clear(perp_bodies *b)
 {
-    perp__block_lu_destroy(b->rest.lu);
-    free(b->rest.index);
-    free(b->rest.value);
+    perp__block_lu_destroy(b->rest->lu);
+    free(b->rest->index);
+    free(b->rest->value);
 }
 
 /* Are the contacts those of the step before? */
@@ -102,14 +104,14 @@ static int is_same(const perp_bodies *b)
 /* One contact is solved in closed form. */
 static int may_rest(const perp_bodies *b)
 {
-    return !b->c.is_still && !b->c.nmoment && b->c.n > 1 && is_same(b);
+    return !b->c->is_still && !b->c->nmoment && b->c->n > 1 && is_same(b);
 }
 
 /* Is what is kept of these rows of joints? */
 static int is_kept(const perp_bodies *b)
 {
-    if (b->rest.n != b->c.n) return 0;
-    for (int i = b->ntouch; i < b->c.n; i++)
+    if (b->rest->n != b->c->n) return 0;
+    for (int i = b->ntouch; i < b->c->n; i++)
         if (index_of(b, KEPT)[i] != law_of(b, i)->kept) return 0;
     return 1;
 }
@@ -164,13 +166,13 @@ static int find_data(perp_bodies *b)
     const int *from = index_of(b, FROM), *order = index_of(b, ORDER);
     double *mean = number_of(b, MEAN), *root = number_of(b, ROOT), *data = number_of(b, DATA),
            *link = number_of(b, LINK), *most = number_of(b, PATH);
-    for (int i = 0; i < b->c.n; i++) {
-        mean[i] = mean_diagonal(b->c.block + 9 * (size_t)i);
+    for (int i = 0; i < b->c->n; i++) {
+        mean[i] = mean_diagonal(b->c->block + 9 * (size_t)i);
         if (!(mean[i] > DBL_MIN)) return 0;
         root[i] = sqrt(mean[i]);
         most[i] = data[i] = own_data(b, i) / root[i];
     }
-    for (int k = 0; k < b->c.n; k++) {
+    for (int k = 0; k < b->c->n; k++) {
         int i = order[k], j = from[i];
         if (j < 0) continue;
         double *block = link + 9 * (size_t)i;
@@ -186,13 +188,13 @@ static void find_normal_data(perp_bodies *b)
     const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE),
                  *root = number_of(b, ROOT), *link = number_of(b, LINK);
     double *data = number_of(b, NORMAL), *most = number_of(b, PATH);
-    for (int i = 0; i < b->c.n; i++)
+    for (int i = 0; i < b->c->n; i++)
         most[i] = data[i] = r[3 * i] > 0 ? fabs(q[3 * i]) / root[i] : 0;
-    for (int k = 0; k < b->c.n; k++) {
+    for (int k = 0; k < b->c->n; k++) {
         int i = order[k], j = from[i];
         if (j >= 0) carry(b, i, j, normal_coupling(b, j, link + 9 * (size_t)i), data);
     }
-    for (int i = 0; i < b->c.n; i++) data[i] = perp__larger(data[i], fabs(q[3 * i]) / root[i]);
+    for (int i = 0; i < b->c->n; i++) data[i] = perp__larger(data[i], fabs(q[3 * i]) / root[i]);
 }
 
 static void add_terms(const double *w, int row_step, int step, const double *r, double *row)
@@ -207,10 +209,10 @@ static void sum_terms(const perp_bodies *b)
     const double *q = perp__contact_value(b, PERP__Q), *r = perp__contact_value(b, PERP__IMPULSE);
     const int *from = index_of(b, FROM);
     double *row = number_of(b, ROW);
-    for (int k = 0; k < 3 * b->c.n; k++) row[k] = fabs(q[k]);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int k = 0; k < 3 * b->c->n; k++) row[k] = fabs(q[k]);
+    for (int i = 0; i < b->c->n; i++) {
         const double *link = number_of(b, LINK) + 9 * (size_t)i;
-        add_terms(b->c.block + 9 * (size_t)i, 3, 1, r + 3 * i, row + 3 * i);
+        add_terms(b->c->block + 9 * (size_t)i, 3, 1, r + 3 * i, row + 3 * i);
         if (from[i] < 0) continue;
         add_terms(link, 3, 1, r + 3 * from[i], row + 3 * i);
         add_terms(link, 1, 3, r + 3 * i, row + 3 * from[i]);
@@ -224,7 +226,7 @@ static double velocity_of(const perp_bodies *b, int i, double *u)
     const perp__law *law = law_of(b, i);
     if (!law || law->kind == PERP__LIMIT) return terms;
     double given = law->compliance * law->impulse;
-    u[0] = b->c.block[9 * (size_t)i] *
+    u[0] = b->c->block[9 * (size_t)i] *
            (perp__contact_value(b, PERP__IMPULSE)[3 * i] - law->bound); /* it stands alone */
     u[1] += given;
     return terms + fabs(given);
@@ -239,18 +241,18 @@ static double judge(perp_bodies *b)
                  *r = perp__contact_value(b, PERP__IMPULSE);
     double *u = perp__contact_value(b, PERP__U);
     double worst = 0;
-    b->work += 3.0 * b->c.nentry + 27.0 * b->c.n; /* u, its |terms| */
+    b->work += 3.0 * b->c->nentry + 27.0 * b->c->n; /* u, its |terms| */
     sum_terms(b);
-    for (int i = 0; i < b->c.n; i++) {
-        const double *w = b->c.block + 9 * (size_t)i;
+    for (int i = 0; i < b->c->n; i++) {
+        const double *w = b->c->block + 9 * (size_t)i;
         double terms = velocity_of(b, i, u + 3 * i);
         perp__fc_scale s = perp__fc_scale_of(3, mu[i], row + 3 * i, q + 3 * i, normal[i] * root[i],
                                              data[i] * root[i]);
-        double rounding = (b->c.rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
-        if (perp__fc_is_rough(&s, rounding, rounding, b->o.tol)) return INFINITY;
+        double rounding = (b->c->rows[i].n + 2) * (DBL_EPSILON / 2) * terms;
+        if (perp__fc_is_rough(&s, rounding, rounding, b->scene->o.tol)) return INFINITY;
         double size = perp__larger(fabs(w[0]), perp__larger(fabs(w[4]), fabs(w[8])));
-        worst = perp__worse(
-            worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, &s, size, b->o.tol));
+        worst = perp__worse(worst, perp__fc_contact_error(3, mu[i], r + 3 * i, u + 3 * i, &s, size,
+                                                          b->scene->o.tol));
     }
     return worst;
 }
@@ -287,8 +289,9 @@ static int factor_here(perp_bodies *b)
     const int *start = index_of(b, START), *col = columns_of(b);
     const double *W = kept_blocks(b), *mean = number_of(b, MEAN);
     double *J = matrix_of(b);
-    int *piece = index_of(b, PIECE), is_ordered = b->rest.n > 0;
-    for (int i = 0; i < b->c.n; i++) {
+    int *piece = index_of(b, PIECE), is_ordered = b->rest->n > 0 && b->rest->is_made;
+    if (!make_factors_room(b->rest, b->c->n)) return 0;
+    for (int i = 0; i < b->c->n; i++) {
         double F[3], A[9], B[9];
         int closed = map(b, i, kept_own(b, i), F, A, B);
         is_ordered &= closed == (piece[i] != PERP__OPEN);
@@ -300,12 +303,28 @@ static int factor_here(perp_bodies *b)
             for (int e = 0; e < 9 && col[k] == i; e++) to[e] += A[e] + SHIFT * B[e];
         }
     }
-    b->rest.n = 0; /* no matrix, where memory is out */
-    if (!is_ordered && !perp__block_lu_order(b->rest.lu, b->c.n, start, col, piece, NULL)) return 0;
-    perp__block_lu_factor(b->rest.lu, start, col, J, PERP_TOL_SINGULAR);
-    b->work += 27.0 * start[b->c.n] + perp__block_lu_work(b->rest.lu);
-    b->rest.n = b->c.n;
+    b->rest->n = 0; /* no matrix, where memory is out */
+    if (!is_ordered && !perp__block_lu_order(b->rest->lu, b->c->n, start, col, piece, NULL))
+        return 0;
+    perp__block_lu_factor(b->rest->lu, start, col, J, PERP_TOL_SINGULAR);
+    b->work += 27.0 * start[b->c->n] + perp__block_lu_work(b->rest->lu);
+    b->rest->n = b->c->n;
+    b->rest->is_made = 1;
     return 1;
+}
+
+/* The factors of what was kept, where they are not there; 0: memory is out. */
+static int have_factors(perp_bodies *b)
+{
+    perp__rest *rest = b->rest;
+    const int *start = index_of(b, START), *col = columns_of(b);
+    if (rest->is_made) return 1;
+    if (!make_factors_room(rest, b->c->n) ||
+        !perp__block_lu_order(rest->lu, b->c->n, start, col, index_of(b, PIECE), NULL))
+        return 0;
+    perp__block_lu_factor(rest->lu, start, col, matrix_of(b), PERP_TOL_SINGULAR);
+    perp__block_lu_work(rest->lu); /* it was counted before */
+    return rest->is_made = 1;
 }
 
 /* In CHANGE -F, of what opens the whole step. Does each contact do what the matrix has it do? */
@@ -314,9 +333,9 @@ static int take_map(perp_bodies *b)
     const int *piece = index_of(b, PIECE);
     double A[9], B[9];
     int is_same_piece = 1;
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->c->n; i++) {
         double *F = number_of(b, CHANGE) + 3 * i;
-        int closed = map(b, i, b->c.block + 9 * (size_t)i, F, A, B);
+        int closed = map(b, i, b->c->block + 9 * (size_t)i, F, A, B);
         is_same_piece &= perp__fc_piece(closed, A) == piece[i];
         for (int d = 0; d < 3; d++) F[d] = -F[d];
     }
@@ -328,7 +347,7 @@ static void let_go(perp_bodies *b)
 {
     const int *start = index_of(b, START), *col = columns_of(b), *piece = index_of(b, PIECE);
     double *change = number_of(b, CHANGE);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->c->n; i++) {
         if (piece[i] == PERP__OPEN) continue;
         for (int k = start[i]; k < start[i + 1]; k++) {
             const double *J = matrix_of(b) + 9 * (size_t)k, *x = change + 3 * (size_t)col[k];
@@ -344,9 +363,9 @@ static void correct(perp_bodies *b)
 {
     double *change = number_of(b, CHANGE), *r = perp__contact_value(b, PERP__IMPULSE);
     let_go(b);
-    perp__block_lu_solve(b->rest.lu, change);
-    b->work += perp__block_lu_work(b->rest.lu);
-    for (int i = 0; i < b->c.n; i++) {
+    perp__block_lu_solve(b->rest->lu, change);
+    b->work += perp__block_lu_work(b->rest->lu);
+    for (int i = 0; i < b->c->n; i++) {
         for (int d = 0; d < 3; d++) r[3 * i + d] += change[3 * i + d];
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i], r + 3 * i);
     }
@@ -364,13 +383,13 @@ static int fail(perp__rest *rest)
 static void store(const perp_bodies *b, int to)
 {
     memcpy(number_of(b, to), perp__contact_value(b, PERP__IMPULSE),
-           3 * (size_t)b->c.n * sizeof(double));
+           3 * (size_t)b->c->n * sizeof(double));
 }
 
 static void take_back(const perp_bodies *b, int from)
 {
     memcpy(perp__contact_value(b, PERP__IMPULSE), number_of(b, from),
-           3 * (size_t)b->c.n * sizeof(double));
+           3 * (size_t)b->c->n * sizeof(double));
 }
 
 static double try_impulses(perp_bodies *b)
@@ -391,8 +410,8 @@ static int search(perp_bodies *b, double *error, int *iterations)
     int left = ANEW, is_good = 0;
     for (int pass = 0;; pass++) {
         *error = try_impulses(b);
-        int was_good = is_good, is_near = *error <= CLOSE * b->o.tol;
-        if (is_near && (*error <= EXACT * b->o.tol || *error > 0.5 * last)) return 1;
+        int was_good = is_good, is_near = *error <= CLOSE * b->scene->o.tol;
+        if (is_near && (*error <= EXACT * b->scene->o.tol || *error > 0.5 * last)) return 1;
         if (is_near) {
             is_good = 1;
             store(b, GOOD);
@@ -400,6 +419,7 @@ static int search(perp_bodies *b, double *error, int *iterations)
         if (pass == MOST || (was_good && !is_near)) break;
         int is_changed = !take_map(b);
         if (is_changed ? left-- == 0 || !factor_here(b) : !(*error < before)) break;
+        if (!have_factors(b)) break;
         correct(b);
         before = is_changed ? (double)INFINITY : *error, last = *error;
         ++*iterations;
@@ -407,20 +427,20 @@ static int search(perp_bodies *b, double *error, int *iterations)
     if (!is_good) return 0;
     take_back(b, GOOD);
     *error = try_impulses(b);
-    return *error <= CLOSE * b->o.tol;
+    return *error <= CLOSE * b->scene->o.tol;
 }
 
 int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
 {
-    perp__rest *rest = &b->rest;
+    perp__rest *rest = b->rest;
     double error;
-    if (b->c.is_still) return 0;
+    if (b->c->is_still) return 0;
     if (!may_rest(b)) return rest->n = 0;
     if (rest->wait) return rest->wait--, 0;
     if (!is_kept(b)) return 0;
     if (!perp__bodies_state_own_blocks(b) || !find_data(b)) return 0;
     store(b, FIRST);
-    for (int i = 0; i < b->c.n; i++)
+    for (int i = 0; i < b->c->n; i++)
         perp__fc_snap(3, perp__contact_value(b, PERP__MU)[i],
                       perp__contact_value(b, PERP__IMPULSE) + 3 * i);
     find_normal_data(b);
@@ -439,14 +459,14 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
 /* The blocks by rows, columns rising, as stated: `at` is the index. */
 static void sort_blocks(const perp_bodies *b, int *start, int *col, int *at)
 {
-    int n = b->c.n;
+    int n = b->c->n;
     memset(start, 0, (size_t)(n + 1) * sizeof *start);
-    for (int k = 0; k < b->c.nblock; k++) start[b->c.row[k] + 1]++;
+    for (int k = 0; k < b->c->nblock; k++) start[b->c->row[k] + 1]++;
     for (int i = 0; i < n; i++) start[i + 1] += start[i];
-    for (int k = 0; k < b->c.nblock; k++) {
-        int place = start[b->c.row[k]]++;
+    for (int k = 0; k < b->c->nblock; k++) {
+        int place = start[b->c->row[k]]++;
         at[place] = k;
-        col[place] = b->c.column[k];
+        col[place] = b->c->column[k];
     }
     for (int i = n; i > 0; i--) start[i] = start[i - 1];
     start[0] = 0;
@@ -462,7 +482,7 @@ static int strongest(const perp_bodies *b, int i, const int *start, const int *c
     for (int k = start[i]; k < start[i + 1]; k++) {
         double row[3] = {0};
         if (from[col[k]] < -1 || col[k] == i) continue;
-        add_terms(b->c.block + 9 * (size_t)at[k], 3, 1, r + 3 * col[k], row);
+        add_terms(b->c->block + 9 * (size_t)at[k], 3, 1, r + 3 * col[k], row);
         double terms = perp__larger(row[0], perp__larger(row[1], row[2]));
         if (terms > most) most = terms, best = col[k];
     }
@@ -472,7 +492,7 @@ static int strongest(const perp_bodies *b, int i, const int *start, const int *c
 /* A tree over the contacts that blocks join, from the one with the most data on: ORDER, FROM. */
 static void plant(const perp_bodies *b, const int *start, const int *col, const int *at)
 {
-    int n = b->c.n, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
+    int n = b->c->n, end = 0, *from = index_of(b, FROM), *order = index_of(b, ORDER);
     const double *data = number_of(b, DATA);
     enum { QUEUED = -2, UNSEEN = -3 };
     for (int i = 0; i < n; i++) from[i] = UNSEEN;
@@ -497,11 +517,11 @@ static void plant(const perp_bodies *b, const int *start, const int *col, const 
 static int take_diagonals(const perp_bodies *b)
 {
     double *mean = number_of(b, MEAN), *data = number_of(b, DATA);
-    for (int i = 0; i < b->c.n; i++) mean[i] = 0;
-    for (int k = 0; k < b->c.nblock; k++)
-        if (b->c.row[k] == b->c.column[k])
-            mean[b->c.row[k]] = mean_diagonal(b->c.block + 9 * (size_t)k);
-    for (int i = 0; i < b->c.n; i++) {
+    for (int i = 0; i < b->c->n; i++) mean[i] = 0;
+    for (int k = 0; k < b->c->nblock; k++)
+        if (b->c->row[k] == b->c->column[k])
+            mean[b->c->row[k]] = mean_diagonal(b->c->block + 9 * (size_t)k);
+    for (int i = 0; i < b->c->n; i++) {
         if (!(mean[i] > DBL_MIN)) return 0;
         data[i] = own_data(b, i) / sqrt(mean[i]);
     }
@@ -510,15 +530,57 @@ static int take_diagonals(const perp_bodies *b)
 
 void perp__rest_keep(perp_bodies *b)
 {
-    perp__rest *rest = &b->rest;
+    perp__rest *rest = b->rest;
     if (!may_rest(b) || rest->wait) return;
     rest->n = 0;
-    if (!make_room(b) || !take_diagonals(b)) return;
-    int *start = index_of(b, START), *col = columns_of(b), *at = col + b->c.nblock;
+    if (!make_factors_room(rest, b->c->n) || !make_arrays_room(rest, b->c->n, b->c->nblock) ||
+        !take_diagonals(b))
+        return;
+    int *start = index_of(b, START), *col = columns_of(b), *at = col + b->c->nblock;
     sort_blocks(b, start, col, at);
     plant(b, start, col, at);
-    for (int k = 0; k < b->c.nblock; k++)
-        memcpy(kept_blocks(b) + 9 * (size_t)k, b->c.block + 9 * (size_t)at[k], 9 * sizeof(double));
-    for (int i = b->ntouch; i < b->c.n; i++) index_of(b, KEPT)[i] = law_of(b, i)->kept;
+    for (int k = 0; k < b->c->nblock; k++)
+        memcpy(kept_blocks(b) + 9 * (size_t)k, b->c->block + 9 * (size_t)at[k], 9 * sizeof(double));
+    for (int i = 0; i < b->c->n; i++)
+        index_of(b, KEPT)[i] = i < b->ntouch ? -1 : law_of(b, i)->kept;
     factor_here(b);
+}
+
+/* Snapshots ------------------------------------------------------------------------------------ */
+
+/* Do the begins of n rows, as bytes, rise from 0 to nb? */
+static int do_rise(const unsigned char *at, int n, int nb)
+{
+    int last = 0, next = 0;
+    for (int i = 0; i <= n; i++, last = next) {
+        memcpy(&next, at + (size_t)i * sizeof next, sizeof next);
+        if (next < last || (i == 0 && next) || next > nb) return 0;
+    }
+    return next == nb;
+}
+
+static void pass_kept(perp__rest *rest, perp__pass *pass, int n, int nb)
+{
+    static const int least[INDICES] = {[FROM] = -1, [PIECE] = INT_MIN, [KEPT] = -1};
+    const int most[INDICES] = {nb, n - 1, n - 1, INT_MAX, INT_MAX};
+    int *index = rest->index;
+    double *kept = rest->value + (size_t)NUMBERS * (size_t)n;
+    if (pass->mode == PERP__LOOK && !do_rise(pass->at, n, nb)) pass->is_bad = 1;
+    for (int which = 0; which < INDICES; which++, index += n + 1)
+        perp__pass_ints(pass, index, (size_t)(n + (which == START)), least[which], most[which]);
+    perp__pass_ints(pass, index, (size_t)nb, 0, n - 1);
+    perp__pass_doubles(pass, kept, 18 * (size_t)nb);
+}
+
+/* Factors are made again where they are needed: from the same numbers in the same order. */
+void perp__rest_pass(perp_bodies *b, perp__pass *pass)
+{
+    perp__rest *rest = b->rest;
+    int n = perp__pass_count(pass, rest->n, 5 * sizeof(int));
+    int nb = perp__pass_count(pass, rest->n ? rest->index[rest->n] : 0, 18 * sizeof(double));
+    perp__pass_ints(pass, &rest->wait, 1, 0, INT_MAX);
+    perp__pass_ints(pass, &rest->given, 1, 0, INT_MAX);
+    if (pass->mode == PERP__LOOK && n && !make_arrays_room(rest, n, nb)) pass->is_full = 1;
+    if (pass->mode == PERP__LOAD) rest->n = n;
+    if (n && !pass->is_full) pass_kept(rest, pass, n, nb);
 }

@@ -15,13 +15,13 @@
 static void stop_held(perp_bodies *b)
 {
     int stops = 0;
-    for (int k = 0; k < b->nv; k++) {
-        int above = b->parent_of[k];
+    for (int k = 0; k < b->scene->nv; k++) {
+        int above = b->scene->parent_of[k];
         b->up[k] = above < 0 ? -1 : perp__joints_hold(b, above) ? b->up[above] : above;
         stops |= perp__joints_hold(b, k) && b->v[k] != 0;
     }
-    for (int k = 0; k < b->nv && stops; k++)
-        for (int j = k; j >= 0; j = b->parent_of[j]) {
+    for (int k = 0; k < b->scene->nv && stops; k++)
+        for (int j = k; j >= 0; j = b->scene->parent_of[j]) {
             double m = b->M[perp__mass_entry(b, k, j)];
             if (perp__joints_hold(b, k)) b->next[j] += m * b->v[k];
             if (j < k && perp__joints_hold(b, j)) b->next[k] += m * b->v[j];
@@ -31,18 +31,18 @@ static void stop_held(perp_bodies *b)
 /* Velocities at the end of the step without contacts. Returns 0: M is not positive. */
 static int move_freely(perp_bodies *b)
 {
-    double h = b->o.step;
+    double h = b->h;
     perp__bodies_mass(b, b->M);
     perp__joints_begin(b);
-    for (int k = 0; k < b->nv; k++) {
-        double implicit = b->joints.implicit[k];
+    for (int k = 0; k < b->scene->nv; k++) {
+        double implicit = b->joints->implicit[k];
         b->M[perp__mass_entry(b, k, k)] += implicit;
-        b->next[k] = h * (b->joints.push[k] - b->bias[k]) - implicit * b->v[k];
+        b->next[k] = h * (b->joints->push[k] - b->bias[k]) - implicit * b->v[k];
     }
     stop_held(b);
     if (!perp__bodies_factor(b, b->M, b->D)) return 0;
     perp__bodies_solve(b, b->M, b->D, b->next);
-    for (int k = 0; k < b->nv; k++) b->drift[k] = isinf(b->D[k]) ? 0 : b->next[k] + b->v[k];
+    for (int k = 0; k < b->scene->nv; k++) b->drift[k] = isinf(b->D[k]) ? 0 : b->next[k] + b->v[k];
     return 1;
 }
 
@@ -50,37 +50,37 @@ static int move_freely(perp_bodies *b)
  * it, by the present factors. */
 static void bend(perp_bodies *b)
 {
-    for (int k = 0; k < b->nv; k++) {
+    for (int k = 0; k < b->scene->nv; k++) {
         b->bias[k] += b->row[k];
-        b->row[k] *= -b->o.step;
+        b->row[k] *= -b->h;
     }
     perp__bodies_solve(b, b->M, b->D, b->row);
-    for (int k = 0; k < b->nv; k++) b->drift[k] += b->row[k];
+    for (int k = 0; k < b->scene->nv; k++) b->drift[k] += b->row[k];
 }
 
 static perp_fc friction_problem(const perp_bodies *b)
 {
     return (perp_fc){.dimension = 3,
-                     .nc = b->c.n,
+                     .nc = b->c->n,
                      .q = perp__contact_value(b, PERP__Q),
                      .mu = perp__contact_value(b, PERP__MU),
-                     .block = b->c.block,
-                     .row = b->c.row,
-                     .col = b->c.column,
-                     .nb = b->c.nblock};
+                     .block = b->c->block,
+                     .row = b->c->row,
+                     .col = b->c->column,
+                     .nb = b->c->nblock};
 }
 
 static int make_solver(perp_bodies *b, const perp_fc *problem)
 {
-    if (b->solver && problem->nc <= b->c.solver_room) return 1;
+    if (b->solver && problem->nc <= b->c->solver_room) return 1;
     perp_fc_options o = perp_fc_options_default();
     perp_fc shape = {.dimension = 3, .nc = 2 * problem->nc, .nb = 4 * problem->nc * problem->nc};
-    o.tol = b->o.tol;
+    o.tol = b->scene->o.tol;
     o.aim = PERP__CLOSER;
     o.warm_start = 1;
     perp_fc_solver_destroy(b->solver);
     b->solver = NULL;
-    b->c.solver_room = shape.nc;
+    b->c->solver_room = shape.nc;
     return perp_fc_solver_create(PERP_FC_AUTO, &shape, &o, &b->solver) == PERP_OK;
 }
 
@@ -88,25 +88,25 @@ void perp__bodies_take_impulses(perp_bodies *b)
 {
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
     int first_moment = perp__first_moment(b);
-    b->work += 3.0 * b->c.nentry;
-    memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
-    for (int i = 0; i < b->c.n; i++) {
-        const perp__contact_rows *row = &b->c.rows[i];
+    b->work += 3.0 * b->c->nentry;
+    memset(b->row, 0, (size_t)b->scene->nv * sizeof *b->row);
+    for (int i = 0; i < b->c->n; i++) {
+        const perp__contact_rows *row = &b->c->rows[i];
         if (i >= first_moment) {
             perp__moment_take(b, i - first_moment);
         } else if (i >= b->ntouch) {
-            perp__law *law = &b->joints.row[i - b->ntouch];
+            perp__law *law = &b->joints->row[i - b->ntouch];
             law->impulse = impulse[3 * i + (law->kind != PERP__LIMIT)];
         } else {
             memcpy(b->touch[i].impulse, impulse + 3 * i, sizeof b->touch[i].impulse);
         }
         for (int k = 0; k < row->n; k++) {
-            const perp__entry *e = &b->c.entry[row->first + k];
+            const perp__entry *e = &b->c->entry[row->first + k];
             b->row[e->at] += perp__dot3(e->Y, impulse + 3 * i);
         }
     }
     perp__bodies_solve_down(b, b->M, b->D, b->row);
-    for (int k = 0; k < b->nv; k++) b->next[k] = b->joints.loose[k] + b->row[k];
+    for (int k = 0; k < b->scene->nv; k++) b->next[k] = b->joints->loose[k] + b->row[k];
     perp__equality_begin(b);
     perp__equality_project(b, b->next);
 }
@@ -117,10 +117,10 @@ static int is_blocked(const perp_bodies *b)
 {
     const double *q = perp__contact_value(b, PERP__Q);
     for (int i = 0; i < b->ntouch; i++) {
-        const perp__contact_rows *row = &b->c.rows[i];
+        const perp__contact_rows *row = &b->c->rows[i];
         int moves = 0;
         for (int k = 0; k < row->n && !moves; k++) {
-            const perp__entry *e = &b->c.entry[row->first + k];
+            const perp__entry *e = &b->c->entry[row->first + k];
             moves = e->J[0] != 0 || e->J[1] != 0 || e->J[2] != 0;
         }
         if (!moves && q[3 * i] < 0) return 1;
@@ -133,7 +133,7 @@ static int is_blocked(const perp_bodies *b)
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
     enum { BRIEF = 30, STILL = 300, MANY = 3000 };
-    if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
+    if (!perp__bodies_state_contacts(b, b->joints->loose)) return PERP_ERR_MEMORY;
     if (perp__joints_pieces(b) && is_blocked(b)) {
         info->outcome = PERP_LIMIT;
         info->contact_error = 1;
@@ -144,7 +144,7 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
     perp_fc problem = friction_problem(b);
     perp_fc_info solved = {.size = sizeof solved};
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
-    perp_fc_solver_set_max_iter(b->solver, b->c.is_still            ? STILL
+    perp_fc_solver_set_max_iter(b->solver, b->c->is_still           ? STILL
                                            : perp__joints_pieces(b) ? BRIEF
                                            : b->is_patient          ? 0
                                                                     : MANY);
@@ -164,13 +164,14 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
  * others do. */
 perp_status perp__bodies_act(perp_bodies *b, perp_bodies_info *info)
 {
-    size_t nv = (size_t)b->nv;
+    size_t nv = (size_t)b->scene->nv;
     perp__equality_project(b, b->next);
-    memcpy(b->joints.loose, b->next, nv * sizeof *b->next);
+    memcpy(b->joints->loose, b->next, nv * sizeof *b->next);
     perp__equality_begun(b);
     if (!perp__joints_state(b, b->next) || !perp__moments_state(b)) return PERP_ERR_MEMORY;
-    b->c.n = perp__first_moment(b) + b->c.nmoment;
-    for (int added = b->c.n; added && info->outcome == PERP_SOLVED;) {
+    b->c->n = perp__first_moment(b) + b->c->nmoment;
+    b->c->nblock = 0;
+    for (int added = b->c->n; added && info->outcome == PERP_SOLVED;) {
         perp_status status = touch_and_go(b, info);
         if (status != PERP_OK) return status;
         added = perp__joints_add_limits(b, b->next);
@@ -188,7 +189,7 @@ static double relative_velocity(const perp_bodies *b, const perp_contact *t, dou
     double terms = 0;
     memset(u, 0, 3 * sizeof *u);
     for (int side = 0; side < 2; side++) {
-        int body = b->shape[t->shape[side]].body;
+        int body = b->scene->shape[t->shape[side]].body;
         const perp__link *l = &b->link[body];
         double from[3], local[3], move[3];
         if (!body) continue;
@@ -209,7 +210,7 @@ static const double ROUNDING = 1e-14;
 /* The same of a joint's row. b->scale is that of Newton's law. */
 static double law_difference(const perp_bodies *b, int i)
 {
-    const perp__law *law = &b->joints.row[i - b->ntouch];
+    const perp__law *law = &b->joints->row[i - b->ntouch];
     int d = 3 * i + (law->kind != PERP__LIMIT);
     double moves = law->tendon ? perp__tendon_rate(b, law->tendon, b->next) : b->next[law->at],
            move = law->J * moves,
@@ -218,7 +219,7 @@ static double law_difference(const perp_bodies *b, int i)
     if (isnan(off)) return INFINITY;
     double terms =
         law->tendon ? perp__tendon_terms(b, law->tendon) : b->scale[law->at] * b->over[law->at];
-    if (off <= ROUNDING * b->o.step * terms) return 0;
+    if (off <= ROUNDING * b->h * terms) return 0;
     return off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move));
 }
 
@@ -230,15 +231,15 @@ static double contact_difference(perp_bodies *b)
                  *shift = perp__contact_value(b, PERP__SHIFT);
     double worst = 0, *scale = perp__contact_value(b, PERP__SCALE);
     const double *impulse = perp__contact_value(b, PERP__IMPULSE);
-    for (int i = 0; i < 3 * b->c.n; i++) scale[i] = fabs(q[i]) + 2 * fabs(shift[i]);
-    for (int k = 0; k < b->c.nblock; k++) {
-        const double *W = b->c.block + 9 * (size_t)k, *r = impulse + 3 * b->c.column[k];
+    for (int i = 0; i < 3 * b->c->n; i++) scale[i] = fabs(q[i]) + 2 * fabs(shift[i]);
+    for (int k = 0; k < b->c->nblock; k++) {
+        const double *W = b->c->block + 9 * (size_t)k, *r = impulse + 3 * b->c->column[k];
         for (int d = 0; d < 3; d++)
-            scale[3 * b->c.row[k] + d] +=
+            scale[3 * b->c->row[k] + d] +=
                 fabs(W[3 * d] * r[0]) + fabs(W[3 * d + 1] * r[1]) + fabs(W[3 * d + 2] * r[2]);
     }
     perp__bodies_velocities(b, b->next);
-    b->work += 9.0 * b->c.nblock + 57.0 * b->ntouch; /* the scales, motions of two bodies */
+    b->work += 9.0 * b->c->nblock + 57.0 * b->ntouch; /* the scales, motions of two bodies */
     for (int i = 0; i < b->ntouch; i++) {
         const perp_contact *t = &b->touch[i];
         const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
@@ -250,7 +251,7 @@ static double contact_difference(perp_bodies *b)
             if (off > rounding) worst = fmax(worst, off / most);
         }
     }
-    for (int i = 0; i < b->joints.nrow; i++) worst = fmax(worst, law_difference(b, b->ntouch + i));
+    for (int i = 0; i < b->joints->nrow; i++) worst = fmax(worst, law_difference(b, b->ntouch + i));
     return fmax(worst, perp__moments_difference(b));
 }
 
@@ -261,14 +262,14 @@ static void load_bodies(perp_bodies *b)
     for (int i = 0; i < b->ntouch; i++) {
         const perp_contact *t = &b->touch[i];
         double force[3] = {0}, from[3], moment[3];
-        perp__move3(force, t->impulse[0] / b->o.step, t->normal, force);
+        perp__move3(force, t->impulse[0] / b->h, t->normal, force);
         for (int k = 0; k < 2; k++)
-            perp__move3(force, t->impulse[1 + k] / b->o.step, t->tangent[k], force);
+            perp__move3(force, t->impulse[1 + k] / b->h, t->tangent[k], force);
         double turn[3] = {0};
         for (int k = 0; k < 3 && (t->torsional_friction > 0 || t->rolling_friction > 0); k++)
-            perp__move3(turn, t->moment[k] / b->o.step, k ? t->tangent[k - 1] : t->normal, turn);
+            perp__move3(turn, t->moment[k] / b->h, k ? t->tangent[k - 1] : t->normal, turn);
         for (int side = 0; side < 2; side++) {
-            int body = b->shape[t->shape[side]].body;
+            int body = b->scene->shape[t->shape[side]].body;
             double *load = b->load + 6 * body;
             if (!body) continue;
             perp__move3(t->point, -1, b->link[body].p, from);
@@ -297,10 +298,9 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
 {
     for (int i = 0; i < b->ntouch; i++) {
         const perp_contact *t = &b->touch[i];
-        double force = perp__length3(t->impulse) / b->o.step,
-               turn = perp__length3(t->moment) / b->o.step;
+        double force = perp__length3(t->impulse) / b->h, turn = perp__length3(t->moment) / b->h;
         for (int side = 0; side < 2; side++) {
-            int body = b->shape[t->shape[side]].body;
+            int body = b->scene->shape[t->shape[side]].body;
             double from[3];
             if (!body) continue;
             perp__move3(t->point, -1, b->link[body].p, from);
@@ -313,16 +313,17 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
 /* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
 static void scale_rows(perp_bodies *b)
 {
-    double(*size)[2] = b->size, fall = perp__length3(b->o.gravity), rate = 1 / b->o.step;
+    double(*size)[2] = b->size, fall = perp__length3(b->gravity), rate = 1 / b->h;
     contact_sizes(b, size);
     perp__pushes_size(b, size);
-    for (int i = 1; i < b->n; i++) term_sizes(b, i, rate, fall, size[i]);
-    for (int i = b->n - 1; i > 0; i--) {
+    for (int i = 1; i < b->scene->n; i++) term_sizes(b, i, rate, fall, size[i]);
+    for (int i = b->scene->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++) {
             int at = l->v + k;
             double momentum = (fabs(b->next[at]) + fabs(b->v[at])) * rate;
-            b->scale[at] = size[i][l->is_shift[k]] + b->joints.size[at] + l->is.armature * momentum;
+            b->scale[at] =
+                size[i][l->is_shift[k]] + b->joints->size[at] + l->is.armature * momentum;
         }
         if (!l->is.parent) continue;
         size[l->is.parent][0] += size[i][0] + perp__length3(l->r) * size[i][1];
@@ -336,22 +337,22 @@ static void scale_rows(perp_bodies *b)
 static double newton_difference(perp_bodies *b)
 {
     double worst = 0;
-    for (int k = 0; k < b->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->o.step;
-    for (int k = 0; k < b->nv && perp__is_midpoint(b); k++)
+    for (int k = 0; k < b->scene->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->h;
+    for (int k = 0; k < b->scene->nv && perp__is_midpoint(b); k++)
         b->mean[k] = 0.5 * (b->v[k] + b->next[k]);
     if (perp__is_midpoint(b)) perp__bodies_carry(b, b->mean);
     load_bodies(b);
-    memset(b->size, 0, (size_t)b->n * sizeof *b->size);
+    memset(b->size, 0, (size_t)b->scene->n * sizeof *b->size);
     perp__joints_judge(b, b->next);
     perp__equality_load(b, b->size);
     perp__bodies_inverse(b, b->acc, b->load, b->row);
     scale_rows(b);
-    for (int k = 0; k < b->nv; k++) {
-        double off = b->row[k] - b->joints.force[k];
+    for (int k = 0; k < b->scene->nv; k++) {
+        double off = b->row[k] - b->joints->force[k];
         if (isnan(off)) return INFINITY;
         b->row[k] = 0;
         if (perp__joints_hold(b, k)) {
-            b->joints.hold[k] = off;
+            b->joints->hold[k] = off;
             continue;
         }
         b->row[k] = off;
@@ -364,8 +365,8 @@ static double newton_difference(perp_bodies *b)
 
 static int is_verified(const perp_bodies *b, const perp_bodies_info *info)
 {
-    return info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
-           info->newton_error <= b->o.tol;
+    return info->outcome == PERP_SOLVED && info->contact_error <= b->scene->o.tol &&
+           info->newton_error <= b->scene->o.tol;
 }
 
 /* By how much Newton's law alone is off. */
@@ -384,13 +385,13 @@ static perp_status refuse(const perp_bodies *b, perp_bodies_info *info, perp_dia
         diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
         "step %ld, t = %g s: not verified: %d contacts hold to %.2g, Newton's law to "
         "%.2g, %.2g is asked for\n",
-        b->steps + 1, b->time, b->ntouch, info->contact_error, info->newton_error, b->o.tol);
+        b->steps + 1, b->time, b->ntouch, info->contact_error, info->newton_error, b->scene->o.tol);
 }
 
 /* An answer from the velocities in `drift`, judged; by how much Newton's law alone is off. */
 static perp_status answer(perp_bodies *b, double *off, perp_bodies_info *info)
 {
-    memcpy(b->next, b->drift, (size_t)b->nv * sizeof *b->next);
+    memcpy(b->next, b->drift, (size_t)b->scene->nv * sizeof *b->next);
     perp_status status = perp__equality_state(b) ? perp__bodies_act(b, info) : PERP_ERR_MEMORY;
     if (status == PERP_OK) *off = judge(b, info);
     return status;
@@ -404,7 +405,7 @@ static int is_to_repeat(const perp_bodies *b, double off, double before,
 {
     const double NOTHING = 1e-6;
     return perp__is_midpoint(b) && info->outcome == PERP_SOLVED &&
-           off > (b->c.n ? PERP__CLOSER : NOTHING) * b->o.tol && off < 0.5 * before;
+           off > (b->c->n ? PERP__CLOSER : NOTHING) * b->scene->o.tol && off < 0.5 * before;
 }
 
 /* With each law of a joint on one of its pieces, then with those as rows that the answer
@@ -416,7 +417,7 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
     perp__joints_place(b);
     perp__bodies_inverse(b, NULL, perp__pushes(b), b->bias);
     perp__joints_guess(b);
-    b->c.is_again = 0;
+    b->c->is_again = 0;
     for (int amended = 1, again = 0; amended || again;) {
         info->outcome = PERP_SOLVED;
         if (again)
@@ -426,7 +427,7 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
         perp_status status = answer(b, &off, info);
         if (status != PERP_OK) return status;
         amended = info->outcome == PERP_SOLVED ? perp__joints_amend(b, b->next, 0) : 0;
-        again = b->c.is_again = !amended && is_to_repeat(b, off, before, info);
+        again = b->c->is_again = !amended && is_to_repeat(b, off, before, info);
         before = again ? off : (double)INFINITY;
         if (!amended && !again && !is_verified(b, info))
             amended = perp__joints_amend(b, b->next, 1);
@@ -469,15 +470,15 @@ static void put_here(perp_bodies *b, double half)
 {
     b->half = half;
     if (!perp__is_midpoint(b)) return;
-    memcpy(b->here, b->q, (size_t)b->nq * sizeof *b->q);
+    memcpy(b->here, b->q, (size_t)b->scene->nq * sizeof *b->q);
     perp__bodies_move(b, b->v, half, b->here);
 }
 
 /* Velocities halfway, as if they changed as in the last step. */
 static void guess_mean(perp_bodies *b)
 {
-    const double *last = b->is_stepped ? b->last + b->nq : b->v;
-    for (int k = 0; k < b->nv && perp__is_midpoint(b); k++)
+    const double *last = b->is_stepped ? b->last + b->scene->nq : b->v;
+    for (int k = 0; k < b->scene->nv && perp__is_midpoint(b); k++)
         b->mean[k] = b->v[k] + 0.5 * (b->v[k] - last[k]);
 }
 
@@ -507,33 +508,43 @@ static perp_status look_from(perp_bodies *b, perp_bodies_info *info, perp_diag *
 {
     int shape[2], clear = 1;
     keep_touches(b);
-    if (perp__is_midpoint(b)) clear = perp__way_is_clear(b, 0.5 * b->o.step, &b->impact, shape);
+    if (perp__is_midpoint(b)) clear = perp__way_is_clear(b, 0.5 * b->h, &b->impact, shape);
     if (clear < 0) return perp__out_of_memory(diag, "bodies");
     b->impact *= 2; /* half of the step goes there */
     if (!clear) return refuse_crossing(b, shape, info, diag);
-    put_here(b, 0.5 * b->o.step);
+    put_here(b, 0.5 * b->h);
     perp__bodies_place(b, b->here);
     return perp__bodies_find_touches(b) ? PERP_OK : perp__out_of_memory(diag, "bodies");
+}
+
+/* The contacts that the last step found ahead. */
+static perp_status find_again(perp_bodies *b, perp_diag *diag)
+{
+    double work = b->work; /* it was counted then */
+    perp__bodies_place(b, b->here);
+    int ok = perp__bodies_find_touches(b);
+    b->work = work;
+    return ok ? PERP_OK : perp__out_of_memory(diag, "bodies");
 }
 
 /* To the end of the step, or of a part of it. Its end looks as far ahead as a whole one reaches. */
 static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
-    size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
-    double h = b->o.step;
+    size_t nq = (size_t)b->scene->nq, nv = (size_t)b->scene->nv;
+    double h = b->h;
     double moved_for = 0;
     int worst;
     memcpy(b->last, b->q, nq * sizeof *b->q);
     memcpy(b->last + nq, b->v, nv * sizeof *b->v);
     perp__joints_keep(b, b->next);
-    perp__bodies_move(b, perp__is_midpoint(b) ? b->mean : b->next, b->o.step, b->q);
+    perp__bodies_move(b, perp__is_midpoint(b) ? b->mean : b->next, b->h, b->q);
     memcpy(b->v, b->next, nv * sizeof *b->v);
-    b->o.step = b->whole;
+    b->h = b->scene->o.step;
     int pair[2], clear = 1;
     double at;
     keep_touches(b);
-    if (perp__is_midpoint(b)) clear = perp__way_is_clear(b, 0.5 * b->whole, &at, pair);
-    put_here(b, clear > 0 ? 0.5 * b->whole : 0);
+    if (perp__is_midpoint(b)) clear = perp__way_is_clear(b, 0.5 * b->scene->o.step, &at, pair);
+    put_here(b, clear > 0 ? 0.5 * b->scene->o.step : 0);
     perp_status status = clear < 0
                              ? PERP_ERR_MEMORY
                              : perp__bodies_look_ahead(b, &info->penetration, &moved_for, &worst);
@@ -544,7 +555,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     else if (status != PERP_OK)
         status = perp__out_of_memory(diag, "bodies");
     b->is_stepped = status == PERP_OK;
-    b->is_ahead = status == PERP_OK && clear;
+    b->is_ahead = b->is_found = status == PERP_OK && clear;
     if (status == PERP_OK) {
         perp__activations_move(b, h);
         return status;
@@ -554,7 +565,7 @@ static perp_status go_on(perp_bodies *b, perp_bodies_info *info, perp_diag *diag
     return status;
 }
 
-/* From where the state is by b->o.step. */
+/* From where the state is by b->h. */
 static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED, .substeps = 1};
@@ -562,6 +573,8 @@ static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *
     b->is_crossed = 0;
     if (!b->is_ahead)
         status = look_from(b, info, diag);
+    else if (!b->is_found)
+        status = find_again(b, diag);
     else if (!b->is_placed)
         perp__bodies_place(b, b->here);
     if (status != PERP_OK) return status;
@@ -592,7 +605,7 @@ static void stretch_impulses(perp_bodies *b, double parts)
             b->before[i].impulse[d] *= parts;
             b->before[i].moment[d] *= parts;
         }
-    for (int k = 0; k < perp__joints_kept(b); k++) b->joints.kept[k] *= parts;
+    for (int k = 0; k < perp__joints_kept(b); k++) b->joints->kept[k] *= parts;
 }
 
 /* A part of the step, up to each impact that it would miss; *last: the length of the last piece. */
@@ -603,14 +616,15 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
     const double LEAST = 1e-9; /* of the step */
     double left = length, piece = length;
     int again = 0;
-    for (int n = 0; left > LEAST * b->whole; n++) {
+    for (int n = 0; left > LEAST * b->scene->o.step; n++) {
         perp_bodies_info info;
-        if (perp__is_midpoint(b) && piece != b->whole) b->is_ahead = 0; /* another half way */
-        b->o.step = piece;
+        if (perp__is_midpoint(b) && piece != b->scene->o.step)
+            b->is_ahead = 0; /* another half way */
+        b->h = piece;
         perp_status status = make_part(b, &info, diag);
         all->iterations += info.iterations;
         if (status == PERP_ERR_NO_SOLUTION && b->is_crossed && n < MOST_PIECES &&
-            b->impact > LEAST * b->whole) {
+            b->impact > LEAST * b->scene->o.step) {
             perp_diag_clear(diag);
             piece =
                 again++ ? fmin(b->impact, 0.5 * piece) : b->impact; /* it moves with the piece */
@@ -630,8 +644,8 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
 /* The step in parts, each verified; where one is not the state is what it was. */
 static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info, perp_diag *diag)
 {
-    size_t nq = (size_t)b->nq, nv = (size_t)b->nv;
-    double last = b->whole;
+    size_t nq = (size_t)b->scene->nq, nv = (size_t)b->scene->nv;
+    double last = b->scene->o.step;
     perp_status status = PERP_OK;
     memcpy(b->begun, b->q, nq * sizeof *b->q);
     memcpy(b->begun + nq, b->v, nv * sizeof *b->v);
@@ -639,11 +653,11 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
     info->step = b->steps + 1;
     info->substeps = 0;
     for (int k = 0; k < parts && status == PERP_OK; k++)
-        status = make_pieces(b, b->whole / parts, &last, info, diag);
-    b->o.step = b->whole;
+        status = make_pieces(b, b->scene->o.step / parts, &last, info, diag);
+    b->h = b->scene->o.step;
     if (info->substeps != 1) b->is_stepped = 0;
     if (status == PERP_OK) {
-        if (info->substeps > 1) stretch_impulses(b, b->whole / last);
+        if (info->substeps > 1) stretch_impulses(b, b->scene->o.step / last);
         return status;
     }
     b->is_ahead = 0;
@@ -681,6 +695,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     }
     if (status != PERP_OK) return status;
     if (again.step) perp_diag_clear(diag);
-    info->time = b->time = (double)++b->steps * b->o.step;
+    b->steps++;
+    info->time = b->time = b->origin + (double)(b->steps - b->since) * b->h;
     return status;
 }

@@ -100,12 +100,12 @@ int perp__correction_is_small(const perp_bodies *b, double h, double penetration
     const double *v = perp__is_midpoint(b) ? b->mean : b->v;
     int body = 0, is_moved = 1;
     pose from, to;
-    for (int i = 1; i < b->n && is_moved; i++) is_moved = is_as_moved(b, &b->link[i], v, h);
-    for (int i = 0; i < b->nshape && !is_moved; i++) {
-        const perp__form *form = &b->form[i];
-        if (!b->shape[i].body) continue;
-        if (b->shape[i].body != body) {
-            body = b->shape[i].body;
+    for (int i = 1; i < b->scene->n && is_moved; i++) is_moved = is_as_moved(b, &b->link[i], v, h);
+    for (int i = 0; i < b->scene->nshape && !is_moved; i++) {
+        const perp__form *form = &b->scene->form[i];
+        if (!b->scene->shape[i].body) continue;
+        if (b->scene->shape[i].body != body) {
+            body = b->scene->shape[i].body;
             pose_after(b, body, b->last, v, h, &from);
             pose_after(b, body, b->q, NULL, 0, &to);
         }
@@ -119,7 +119,7 @@ int perp__correction_is_small(const perp_bodies *b, double h, double penetration
 
 void perp__motions(perp_bodies *b, const double *v, double h)
 {
-    for (int i = 1; i < b->n; i++) {
+    for (int i = 1; i < b->scene->n; i++) {
         const perp__link *l = &b->link[i], *above = &b->link[l->is.parent];
         const perp__motion *p = &b->motion[l->is.parent];
         perp__motion *m = &b->motion[i];
@@ -147,9 +147,9 @@ void perp__motions(perp_bodies *b, const double *v, double h)
 
 double perp__travel(const perp_bodies *b, int shape, double h)
 {
-    const perp__motion *m = &b->motion[b->shape[shape].body];
-    const perp__form *form = &b->form[shape];
-    if (!b->shape[shape].body) return 0; /* a plane has no end */
+    const perp__motion *m = &b->motion[b->scene->shape[shape].body];
+    const perp__form *form = &b->scene->form[shape];
+    if (!b->scene->shape[shape].body) return 0; /* a plane has no end */
     return h * (perp__length3(m->v) + h * m->acc + m->spin * (form->far + form->extent));
 }
 
@@ -157,9 +157,9 @@ double perp__travel(const perp_bodies *b, int shape, double h)
 static double curvature(const perp_bodies *b, int shape, const perp__placed *placed,
                         const double *n, double h)
 {
-    const perp_shape *s = &b->shape[shape];
+    const perp_shape *s = &b->scene->shape[shape];
     const perp__motion *m = &b->motion[s->body];
-    const perp__form *form = &b->form[shape];
+    const perp__form *form = &b->scene->form[shape];
     double across[3];
     if (!s->body) return 0;
     perp__cross3(m->w, n, across);
@@ -207,11 +207,11 @@ typedef struct instant {
 static void place_after(const perp_bodies *b, const perp__path *path, int shape, double t,
                         perp__placed *placed)
 {
-    const perp_shape *s = &b->shape[shape];
+    const perp_shape *s = &b->scene->shape[shape];
     pose at;
     pose_after(b, s->body, path->q, path->v, t, &at);
     placed->shape = s;
-    perp__multiply3(at.R, b->form[shape].R, placed->R);
+    perp__multiply3(at.R, b->scene->form[shape].R, placed->R);
     perp__place3(at.R, at.p, s->position, placed->p);
 }
 
@@ -346,7 +346,7 @@ static int sweep_field(sweep *s, double *at)
     place_after(b, s->path, s->shape[1], 0, &other);
     const perp_field *f = field.shape->field;
     if (!perp__field_cells(&field, &other, s->path->h * s->speed, from, to, &lowest)) return 1;
-    double depth = 2 * b->form[s->shape[1]].extent + f->cell[0] + f->cell[1];
+    double depth = 2 * b->scene->form[s->shape[1]].extent + f->cell[0] + f->cell[1];
     for (int j = from[1]; j <= to[1]; j++)
         for (int i = from[0]; i <= to[0]; i++)
             for (int which = 0; which < 2; which++) {
@@ -367,13 +367,14 @@ static int sweep_field(sweep *s, double *at)
 int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, double tol,
                 const double *n, double *at)
 {
-    const int swap = b->shape[j].kind == PERP_SHAPE_FIELD || b->shape[j].kind == PERP_SHAPE_PLANE;
+    const int swap =
+        b->scene->shape[j].kind == PERP_SHAPE_FIELD || b->scene->shape[j].kind == PERP_SHAPE_PLANE;
     const double back[3] = {n ? -n[0] : 0, n ? -n[1] : 0, n ? -n[2] : 0};
     sweep s = {.b = b, .path = path, .tol = tol, .is_brief = at == NULL};
-    s.least = fmin(b->form[i].least, b->form[j].least);
+    s.least = fmin(b->scene->form[i].least, b->scene->form[j].least);
     s.shape[0] = swap ? j : i, s.shape[1] = swap ? i : j;
     s.speed = (perp__travel(b, i, path->h) + perp__travel(b, j, path->h)) / path->h;
-    if (b->shape[s.shape[0]].kind == PERP_SHAPE_FIELD) return sweep_field(&s, at);
+    if (b->scene->shape[s.shape[0]].kind == PERP_SHAPE_FIELD) return sweep_field(&s, at);
     return sweep_convex(&s, n && swap ? back : n, at);
 }
 
@@ -406,14 +407,15 @@ static const perp_contact *touch_of(const perp_bodies *b, const int *shape, int 
 double perp__room(const perp_bodies *b, const perp__shape_pair *pair)
 {
     const int *s = pair->shape;
-    return fmax(0, pair->gap) + 2 * PERP__CROSSED * fmin(b->form[s[0]].least, b->form[s[1]].least);
+    return fmax(0, pair->gap) +
+           2 * PERP__CROSSED * fmin(b->scene->form[s[0]].least, b->scene->form[s[1]].least);
 }
 
 /* A bound of the way of any point, from the velocities alone. */
 static double way_of_all(const perp_bodies *b, const double *v, double h)
 {
-    double shift = 0, spin = 0, size = b->span;
-    for (int i = 1; i < b->n; i++) {
+    double shift = 0, spin = 0, size = b->scene->span;
+    for (int i = 1; i < b->scene->n; i++) {
         const perp__link *l = &b->link[i];
         if (l->is.joint == PERP_JOINT_SLIDE) size += fabs(b->here[l->q]);
         if (l->is.joint == PERP_JOINT_FREE && l->is.parent) size += perp__length3(b->here + l->q);
@@ -432,7 +434,7 @@ static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *sh
         const perp_contact *t = touch_of(b, pair->shape, &k);
         const int i = t ? t->shape[0] : pair->shape[0], j = t ? t->shape[1] : pair->shape[1];
         double way = perp__travel(b, i, path->h) + perp__travel(b, j, path->h), when,
-               tol = PERP__CROSSED * fmin(b->form[i].least, b->form[j].least);
+               tol = PERP__CROSSED * fmin(b->scene->form[i].least, b->scene->form[j].least);
         if (way <= perp__room(b, pair)) continue;
         if (!t && (perp__bodies_are_far(b, i, j, way) || !perp__bodies_may_touch(b, i, j)))
             continue;
@@ -446,7 +448,7 @@ static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *sh
 int perp__step_is_clear(perp_bodies *b, double *at, int *shape)
 {
     const int halfway = perp__is_midpoint(b); /* contacts are not those of the begin */
-    const perp__path path = perp__path_of(b, b->q, halfway ? b->mean : b->next, b->o.step);
+    const perp__path path = perp__path_of(b, b->q, halfway ? b->mean : b->next, b->h);
     double way = way_of_all(b, path.v, path.h);
     if (halfway) way += way_of_all(b, b->v, b->half);
     if (2 * way <= b->room) return 1;
@@ -459,7 +461,7 @@ int perp__step_is_clear(perp_bodies *b, double *at, int *shape)
 int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape)
 {
     const perp__path path = perp__path_of(b, b->q, b->v, h);
-    if (2 * way_of_all(b, path.v, h) <= b->thin) return 1; /* no shape is so thin */
+    if (2 * way_of_all(b, path.v, h) <= b->scene->thin) return 1; /* no shape is so thin */
     b->ntouch = 0;
     return perp__bodies_near_pairs(b, path.q, path.v, h) ? are_clear(b, &path, at, shape) : -1;
 }

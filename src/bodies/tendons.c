@@ -14,7 +14,7 @@
 static const char *joints_fault(const perp_bodies *b, const perp_tendon *t)
 {
     for (int i = 0; i < t->n; i++) {
-        if (t->body[i] < 1 || t->body[i] >= b->n || !perp__is_single(&b->link[t->body[i]]))
+        if (t->body[i] < 1 || t->body[i] >= b->scene->n || !perp__is_single(&b->link[t->body[i]]))
             return "a tendon is of hinges and slides";
         if (t->coefficient[i] == 0 || !isfinite(t->coefficient[i]))
             return "a coefficient is finite and not 0";
@@ -39,7 +39,7 @@ static const char *fault_of(const perp_bodies *b, const perp_tendon *t)
 static int take_joints(perp_bodies *b, const perp_tendon *t, perp__strand *s)
 {
     s->n = t->n;
-    PERP_TAKE(&b->arena, s->at, t->n);
+    PERP_TAKE(&b->scene->arena, s->at, t->n);
     PERP_TAKE(&b->arena, s->c, t->n);
     if (!s->at || !s->c) return 0;
     for (int i = 0; i < t->n; i++) s->at[i] = b->link[t->body[i]].v, s->c[i] = t->coefficient[i];
@@ -49,29 +49,56 @@ static int take_joints(perp_bodies *b, const perp_tendon *t, perp__strand *s)
 static int take_path(perp_bodies *b, const perp_tendon *t, perp__strand *s)
 {
     perp_path_point *path;
-    int *mark = b->joints.mark, n = perp__path_velocities(b, t->path, t->npath, mark);
-    PERP_TAKE(&b->arena, path, t->npath);
+    int *mark = b->joints->mark, n = perp__path_velocities(b, t->path, t->npath, mark);
+    PERP_TAKE(&b->scene->arena, path, t->npath);
+    PERP_TAKE(&b->scene->arena, s->at, n + 1);
     PERP_TAKE(&b->arena, s->piece, t->npath);
-    PERP_TAKE(&b->arena, s->at, n + 1);
     PERP_TAKE(&b->arena, s->c, n + 1);
     if (!path || !s->piece || !s->at || !s->c) return 0;
     for (int i = 0; i < t->npath; i++) {
         path[i] = t->path[i];
         if (!perp__quaternion_normalise(path[i].rotation)) path[i].rotation[0] = 1;
     }
-    for (int k = 0; k < b->nv; k++)
+    for (int k = 0; k < b->scene->nv; k++)
         if (mark[k]) s->at[s->n++] = k;
     s->path = path;
     s->npath = t->npath;
     return 1;
 }
 
+int perp__strand_copy(perp_bodies *b, const perp__strand *from, perp__strand *to)
+{
+    *to = *from;
+    PERP_TAKE(&b->arena, to->c, from->n + 1);
+    if (from->path) PERP_TAKE(&b->arena, to->piece, from->npath);
+    if (!to->c || (from->path && !to->piece)) return 0;
+    memcpy(to->c, from->c, (size_t)from->n * sizeof *to->c);
+    return perp__strands_room(b);
+}
+
 int perp__strands_room(perp_bodies *b)
 {
-    perp__joints *j = &b->joints;
-    if (!j->mark) PERP_TAKE(&b->arena, j->mark, b->nv + 1);
-    if (!j->dense) PERP_TAKE(&b->arena, j->dense, b->nv + 1);
+    perp__joints *j = b->joints;
+    if (!j->mark) PERP_TAKE(&b->arena, j->mark, b->scene->nv + 1);
+    if (!j->dense) PERP_TAKE(&b->arena, j->dense, b->scene->nv + 1);
     return j->mark && j->dense;
+}
+
+/* What decides the steps. */
+static void note(perp__scene *scene, const perp_tendon *t, const perp__strand *s)
+{
+    const double number[] = {t->range.lower, t->range.upper, t->friction, t->stiffness,
+                             t->damping,     t->rest,        t->slack};
+    perp__scene_note(scene, number, (int)(sizeof number / sizeof *number), t->range.limited);
+    if (!s->path) perp__scene_note(scene, s->c, s->n, s->at[0]);
+    for (int i = 0; i < s->npath; i++) {
+        const perp_path_point *x = &s->path[i];
+        perp__scene_note(scene, x->position, 3, (int)x->kind);
+        perp__scene_note(scene, x->rotation, 4, x->body);
+        perp__scene_note(scene, &x->radius, 1, x->has_side);
+        perp__scene_note(scene, x->side, 3, x->side_body);
+        perp__scene_note(scene, &x->divisor, 1, 0);
+    }
 }
 
 static int take_strand(perp_bodies *b, const perp_tendon *t, perp__strand *s)
@@ -83,7 +110,8 @@ static int take_strand(perp_bodies *b, const perp_tendon *t, perp__strand *s)
 perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, perp_diag *diag)
 {
     if (!b || !tendon) return PERP_ERR_ARG;
-    perp__joints *j = &b->joints;
+    perp__joints *j = b->joints;
+    if (!perp__scene_grows(b->scene, diag)) return PERP_ERR_ARG;
     const char *fault = fault_of(b, tendon);
     if (!fault && perp__grow(&j->tendon, &j->ctendon, j->ntendon + 1, sizeof *j->tendon) &&
         perp__grow(&j->strand, &j->cstrand, j->ntendon + 1, sizeof *j->strand) &&
@@ -102,7 +130,8 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
     j->tendon[j->ntendon].body = NULL;
     j->tendon[j->ntendon].coefficient = NULL;
     if ((tendon->stiffness > 0 && tendon->slack == 0) || tendon->damping > 0)
-        b->equal.rows++, b->equal.soft++;
+        b->equal->rows++, b->equal->soft++;
+    note(b->scene, tendon, &j->strand[j->ntendon]);
     j->ntendon++;
     return PERP_OK;
 }
@@ -111,8 +140,8 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
 
 void perp__tendons_place(perp_bodies *b)
 {
-    for (int i = 0; i < b->joints.ntendon; i++)
-        if (b->joints.strand[i].path) perp__path_follow(b, &b->joints.strand[i]);
+    for (int i = 0; i < b->joints->ntendon; i++)
+        if (b->joints->strand[i].path) perp__path_follow(b, &b->joints->strand[i]);
 }
 
 /* Of joints: at q. */
@@ -120,18 +149,18 @@ static double length_at(const perp_bodies *b, const perp__strand *s, const doubl
 {
     double sum = 0;
     for (int i = 0; i < s->n && !s->path && !s->ball; i++)
-        sum += s->c[i] * q[b->link[b->body_of[s->at[i]]].q];
+        sum += s->c[i] * q[b->link[b->scene->body_of[s->at[i]]].q];
     return s->path || s->ball ? s->length : sum;
 }
 
 double perp__tendon_length(const perp_bodies *b, int tendon)
 {
-    return length_at(b, perp__strand_of(&b->joints, tendon), b->here);
+    return length_at(b, perp__strand_of(b->joints, tendon), b->here);
 }
 
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 {
-    const perp__strand *s = perp__strand_of(&b->joints, tendon);
+    const perp__strand *s = perp__strand_of(b->joints, tendon);
     double sum = 0;
     for (int i = 0; i < s->n; i++) sum += s->c[i] * v[s->at[i]];
     return sum;
@@ -139,8 +168,8 @@ double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 
 double perp_bodies_tendon_length(perp_bodies *b, int tendon)
 {
-    if (!b || tendon < 1 || tendon > b->joints.ntendon) return (double)NAN;
-    perp__strand *s = &b->joints.strand[tendon - 1];
+    if (!b || tendon < 1 || tendon > b->joints->ntendon) return (double)NAN;
+    perp__strand *s = &b->joints->strand[tendon - 1];
     if (s->path) {
         perp__bodies_place(b, b->q);
         perp__path_follow(b, s);
@@ -151,15 +180,15 @@ double perp_bodies_tendon_length(perp_bodies *b, int tendon)
 perp_status perp_bodies_tendon_jacobian(perp_bodies *b, int tendon, double *J)
 {
     if (!b || !J || isnan(perp_bodies_tendon_length(b, tendon))) return PERP_ERR_ARG;
-    const perp__strand *s = &b->joints.strand[tendon - 1];
-    memset(J, 0, (size_t)b->nv * sizeof *J);
+    const perp__strand *s = &b->joints->strand[tendon - 1];
+    memset(J, 0, (size_t)b->scene->nv * sizeof *J);
     for (int i = 0; i < s->n; i++) J[s->at[i]] = s->c[i];
     return PERP_OK;
 }
 
 void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau)
 {
-    const perp__strand *s = &b->joints.strand[tendon - 1];
+    const perp__strand *s = &b->joints->strand[tendon - 1];
     for (int i = 0; i < s->n; i++) tau[s->at[i]] += s->c[i] * force;
 }
 
@@ -168,20 +197,19 @@ void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *t
 /* With r = h force, force = wanted - slope G v: G v - wanted/slope + r/(h slope) = 0. */
 static void state_row(perp_bodies *b, int row, int tendon, double gear, double wanted, double slope)
 {
-    perp__equalities *e = &b->equal;
-    perp__tendon_pull(b, tendon, gear, e->G + (size_t)row * (size_t)b->nv);
-    e->error[row] = -b->o.step * wanted / slope;
+    perp__equalities *e = b->equal;
+    perp__tendon_pull(b, tendon, gear, e->G + (size_t)row * (size_t)b->scene->nv);
+    e->error[row] = -b->h * wanted / slope;
     e->size[row] = fabs(e->error[row]);
-    e->compliance[row] = 1 / (b->o.step * slope);
+    e->compliance[row] = 1 / (b->h * slope);
 }
 
 void perp__tendons_state(perp_bodies *b, int row)
 {
-    const perp__joints *j = &b->joints;
+    const perp__joints *j = b->joints;
     for (int i = 0; i < j->ntendon; i++) {
         const perp_tendon *t = &j->tendon[i];
-        double stiffness = t->slack > 0 ? 0 : t->stiffness,
-               slope = t->damping + b->o.step * stiffness;
+        double stiffness = t->slack > 0 ? 0 : t->stiffness, slope = t->damping + b->h * stiffness;
         if (slope > 0)
             state_row(b, row++, i + 1, 1, -stiffness * (perp__tendon_length(b, i + 1) - t->rest),
                       slope);
@@ -194,20 +222,20 @@ void perp__tendons_state(perp_bodies *b, int row)
 
 static perp__law law_of(const perp_bodies *b, int i, perp__law_kind kind, int kept)
 {
-    int at = b->joints.strand[i].at[0];
+    int at = b->joints->strand[i].at[0];
     return (perp__law){.kind = kind,
-                       .body = b->body_of[at],
+                       .body = b->scene->body_of[at],
                        .at = at,
                        .tendon = i + 1,
-                       .kept = 3 * b->nv + b->joints.nu + PERP__OF_TENDON * i + kept,
+                       .kept = 3 * b->scene->nv + b->joints->nu + PERP__OF_TENDON * i + kept,
                        .J = 1};
 }
 
 int perp__tendons_dry(perp_bodies *b)
 {
-    for (int i = 0; i < b->joints.ntendon; i++) {
+    for (int i = 0; i < b->joints->ntendon; i++) {
         perp__law row = law_of(b, i, PERP__DRY, 2);
-        row.bound = b->o.step * b->joints.tendon[i].friction;
+        row.bound = b->h * b->joints->tendon[i].friction;
         if (row.bound > 0 && !perp__joints_add_row(b, row)) return 0;
     }
     return 1;
@@ -218,13 +246,13 @@ int perp__tendons_dry(perp_bodies *b)
 static int add_bound(perp_bodies *b, int i, int kept, double J, double bound, double stiffness,
                      const double *v)
 {
-    double h = b->o.step;
+    double h = b->h;
     perp__law row = law_of(b, i, PERP__LIMIT, kept);
     row.J = J;
     row.shift = J * (perp__tendon_length(b, i + 1) - bound) / h;
     if (stiffness > 0) row.compliance = 1 / (h * h * stiffness);
     if (!(row.shift + J * perp__tendon_rate(b, i + 1, v) < 0) ||
-        perp__joints_is_stated(&b->joints, row.kept))
+        perp__joints_is_stated(b->joints, row.kept))
         return 0;
     return perp__joints_add_row(b, row) ? 1 : -1;
 }
@@ -233,10 +261,10 @@ static int add_bound(perp_bodies *b, int i, int kept, double J, double bound, do
 int perp__tendons_limits(perp_bodies *b, const double *v)
 {
     int added = 0;
-    for (int i = 0; i < b->joints.ntendon; i++) {
-        const perp_tendon *t = &b->joints.tendon[i];
+    for (int i = 0; i < b->joints->ntendon; i++) {
+        const perp_tendon *t = &b->joints->tendon[i];
         int has_limits = t->range.limited,
-            has_slack = t->slack > 0 && t->stiffness > 0 && !b->c.is_still;
+            has_slack = t->slack > 0 && t->stiffness > 0 && !b->c->is_still;
         for (int side = 0; side < 2; side++) {
             double J = side ? -1 : 1;
             int limit = has_limits
@@ -257,23 +285,23 @@ int perp__tendons_limits(perp_bodies *b, const double *v)
 /* Of joints it acts in them, through space on the bodies at the ends of its pieces. */
 static void judge_pull(perp_bodies *b, int tendon, double force, double size)
 {
-    const perp__strand *s = perp__strand_of(&b->joints, tendon);
+    const perp__strand *s = perp__strand_of(b->joints, tendon);
     if (s->path) {
         perp__path_load(b, s, force, size);
         return;
     }
     for (int k = 0; k < s->n; k++) {
-        b->joints.force[s->at[k]] += s->c[k] * force;
-        b->joints.size[s->at[k]] += fabs(s->c[k]) * size;
+        b->joints->force[s->at[k]] += s->c[k] * force;
+        b->joints->size[s->at[k]] += fabs(s->c[k]) * size;
     }
 }
 
 void perp__tendons_judge(perp_bodies *b, const double *v)
 {
-    for (int i = 0; i < b->joints.ntendon; i++) {
-        const perp_tendon *t = &b->joints.tendon[i];
+    for (int i = 0; i < b->joints->ntendon; i++) {
+        const perp_tendon *t = &b->joints->tendon[i];
         double stiffness = t->slack > 0 ? 0 : t->stiffness, rate = perp__tendon_rate(b, i + 1, v),
-               length = perp__tendon_length(b, i + 1) + b->o.step * rate;
+               length = perp__tendon_length(b, i + 1) + b->h * rate;
         judge_pull(b, i + 1, -stiffness * (length - t->rest) - t->damping * rate,
                    stiffness * (fabs(length) + fabs(t->rest)) + t->damping * fabs(rate));
     }
@@ -281,7 +309,7 @@ void perp__tendons_judge(perp_bodies *b, const double *v)
 
 double perp__tendon_terms(const perp_bodies *b, int tendon)
 {
-    const perp__strand *s = perp__strand_of(&b->joints, tendon);
+    const perp__strand *s = perp__strand_of(b->joints, tendon);
     double sum = 0;
     for (int i = 0; i < s->n; i++) sum += fabs(s->c[i]) * b->scale[s->at[i]] * b->over[s->at[i]];
     return sum;
@@ -293,8 +321,8 @@ void perp__law_judge(perp_bodies *b, const perp__law *law, double force)
         judge_pull(b, law->tendon, force, fabs(force));
         return;
     }
-    b->joints.force[law->at] += force;
-    b->joints.size[law->at] += fabs(force);
+    b->joints->force[law->at] += force;
+    b->joints->size[law->at] += fabs(force);
 }
 
 void perp__tendon_judge_drive(perp_bodies *b, int tendon, double force, double size)

@@ -212,13 +212,14 @@ static void put_tendons(perp__text *out, const perp__joints *j)
 perp_status perp_motion_create(const perp_bodies *b, perp_motion **motion)
 {
     if (!b || !motion) return PERP_ERR_ARG;
-    const char **name = malloc((size_t)b->n * sizeof *name);
-    for (int i = 0; i < b->n && name; i++) name[i] = i ? b->link[i].is.name : NULL;
-    *motion =
-        name ? perp__motion_make(b->shape, b->nshape, name, b->n, points_of(&b->joints)) : NULL;
+    const char **name = malloc((size_t)b->scene->n * sizeof *name);
+    for (int i = 0; i < b->scene->n && name; i++) name[i] = i ? b->link[i].is.name : NULL;
+    *motion = name ? perp__motion_make(b->scene->shape, b->scene->nshape, name, b->scene->n,
+                                       points_of(b->joints))
+                   : NULL;
     free(name);
     if (!*motion) return PERP_ERR_MEMORY;
-    put_tendons(&(*motion)->shapes, &b->joints);
+    put_tendons(&(*motion)->shapes, b->joints);
     if (!(*motion)->shapes.failed) return PERP_OK;
     perp_motion_destroy(*motion);
     *motion = NULL;
@@ -477,8 +478,8 @@ static int add_event(perp_motion *m, const perp_contact *touch, int n, double t)
 
 perp_status perp_motion_add(perp_motion *m, perp_bodies *b)
 {
-    if (!m || !b || b->n != m->nbody || b->nshape != m->nshape ||
-        points_of(&b->joints) != m->npoint)
+    if (!m || !b || b->scene->n != m->nbody || b->scene->nshape != m->nshape ||
+        points_of(b->joints) != m->npoint)
         return PERP_ERR_ARG;
     if (m->nframe && !(perp_bodies_time(b) > m->frame[m->nframe - 1].t)) return PERP_ERR_ARG;
     const perp_contact *touch;
@@ -489,13 +490,12 @@ perp_status perp_motion_add(perp_motion *m, perp_bodies *b)
     for (int i = 0; i < m->nbody; i++, pose += PERP__POSE)
         perp__motion_pose(pose, m->nframe > 1 ? pose - m->size : NULL, b->link[i].p, b->link[i].R);
     if (m->npoint) perp__tendons_place(b);
-    for (int i = 0; i < b->joints.ntendon; i++)
-        pose = perp__path_points(b, &b->joints.strand[i], pose);
+    for (int i = 0; i < b->joints->ntendon; i++)
+        pose = perp__path_points(b, &b->joints->strand[i], pose);
     if (m->steps == 1) return PERP_OK; /* forces are of steps */
     long step = m->frame[m->nframe - 1].step;
     int ok = add_event(m, touch, n, perp_bodies_time(b));
-    if (step % m->touch_every == 0 || step % m->every)
-        ok = ok && add_contacts(m, touch, n, b->o.step);
+    if (step % m->touch_every == 0 || step % m->every) ok = ok && add_contacts(m, touch, n, b->h);
     return ok ? PERP_OK : PERP_ERR_MEMORY;
 }
 

@@ -273,7 +273,7 @@ static perp_status begin(const perp_robot *robot, perp_bodies *b)
         if (robot->ref[i] != 0) q[perp_bodies_q_of(b, i + 1)] = robot->ref[i];
     perp_status status = perp_bodies_set(b, q, NULL);
     free(q);
-    return status;
+    return status == PERP_OK ? perp_bodies_set_start(b) : status;
 }
 
 perp_status perp_robot_create_bodies(const perp_robot *robot, const perp_bodies_options *options,

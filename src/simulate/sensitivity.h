@@ -13,7 +13,7 @@
 #ifndef PERP_SRC_SENSITIVITY_H
 #define PERP_SRC_SENSITIVITY_H
 
-#include "simulate/pass.h"
+#include "base/pass.h"
 #include "simulate/step.h"
 
 typedef struct perp__sensitivity perp__sensitivity;

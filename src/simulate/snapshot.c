@@ -9,54 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes ---------------------------------------------------------------------------------------- */
-
-void perp__pass_bytes(perp__pass *pass, void *data, size_t size)
-{
-    if (pass->mode == PERP__SAVE && data && size) memcpy(pass->at, data, size);
-    if (pass->mode == PERP__SAVE && !data) memset(pass->at, 0, size);
-    if (pass->mode == PERP__LOAD && data && size) memcpy(data, pass->at, size);
-    if (pass->mode != PERP__COUNT) pass->at += size;
-    pass->n += size;
-}
-
-void perp__pass_doubles(perp__pass *pass, double *x, size_t n)
-{
-    perp__pass_bytes(pass, x, n * sizeof *x);
-}
-
-void perp__pass_longs(perp__pass *pass, long *x, size_t n)
-{
-    perp__pass_bytes(pass, x, n * sizeof *x);
-}
-
-void perp__pass_ints(perp__pass *pass, int *x, size_t n, int lo, int hi)
-{
-    for (size_t i = 0; i < n && pass->mode == PERP__LOOK; i++) {
-        int value;
-        memcpy(&value, pass->at + i * sizeof value, sizeof value);
-        pass->is_bad |= value < lo || value > hi;
-    }
-    perp__pass_bytes(pass, x, n * sizeof *x);
-}
-
-void perp__pass_chars(perp__pass *pass, char *x, size_t n, int lo, int hi)
-{
-    for (size_t i = 0; i < n && pass->mode == PERP__LOOK; i++) {
-        int value = (signed char)pass->at[i];
-        pass->is_bad |= value < lo || value > hi;
-    }
-    perp__pass_bytes(pass, x, n);
-}
-
-int perp__pass_int(perp__pass *pass, int x, int lo, int hi)
-{
-    int value = x;
-    if (pass->mode == PERP__LOOK) memcpy(&value, pass->at, sizeof value);
-    perp__pass_ints(pass, &value, 1, lo, hi);
-    return value;
-}
-
 /* The list ------------------------------------------------------------------------------------- */
 
 static void pass_patience(perp__patience *p, int most, perp__pass *pass)

@@ -19,7 +19,7 @@
 #include "model/model.h"
 #include "model/scheme.h"
 #include "model/tape.h"
-#include "simulate/pass.h"
+#include "base/pass.h"
 #include "perp/simulate.h"
 
 /* The first symbols of the workspace. */

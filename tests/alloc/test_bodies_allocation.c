@@ -4,6 +4,7 @@
 #include "failing_malloc.h"
 #include "unit.h"
 
+#include "base/base.h"
 #include "perp/joints.h"
 #include "outcomes.h"
 
@@ -68,11 +69,47 @@ static perp_status story_of_joints(void *given, perp_diag *diag)
     return status;
 }
 
+/* Boxes that fall on each other and stand, from a snapshot: in the system itself, or in a copy of the first state. */
+static perp_status story_of_copies(void *given, perp_diag *diag)
+{
+    (void)given;
+    perp_body body[2] = {{.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {0.01, 0.01, 0.01}},
+                         {.joint = PERP_JOINT_BALL, .mass = 2, .inertia = {0.02, 0.02, 0.02}}};
+    const perp_shape shape[3] = {
+        {.kind = PERP_SHAPE_PLANE, .mu = 0.5},
+        {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5},
+        {.body = 2, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5}};
+    const perp_joint_law law = {.range = {1, 0, 0.5}};
+    const perp_actuator a = {.body = 2, .gear = 1, .gain = 1, .is_thruster = 1, .force = {0, 0, 1}};
+    perp_bodies *b = NULL, *copy = NULL;
+    body[0].position[2] = 0.099;
+    body[1].position[2] = 0.11;
+    perp_status status = perp_bodies_create(body, 2, shape, 3, NULL, &b, diag);
+    if (status == PERP_OK) status = perp_bodies_set_joint(b, 2, &law, diag);
+    if (status == PERP_OK) status = perp_bodies_add_actuator(b, &a, diag);
+    if (status == PERP_OK) status = perp_bodies_exclude_contacts(b, 1, 2);
+    if (status == PERP_OK) status = perp_bodies_add_pair(b, 0, 2, 0.3);
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, "pairs"); /* these have no diag */
+    if (status == PERP_OK) status = perp_bodies_clone(b, &copy, diag);
+    for (int i = 0; i < 10 && status == PERP_OK; i++) status = bodies_step(b, NULL, diag);
+    size_t size = status == PERP_OK ? perp_bodies_snapshot_size(b) : 0;
+    void *bytes = size ? malloc(size) : NULL;
+    if (status == PERP_OK && !bytes) status = perp__out_of_memory(diag, "the test");
+    if (status == PERP_OK) status = perp_bodies_snapshot(b, bytes, size);
+    if (status == PERP_OK) status = perp_bodies_restore(copy, bytes, size, diag);
+    for (int i = 0; i < 10 && status == PERP_OK; i++) status = bodies_step(copy, NULL, diag);
+    free(bytes);
+    perp_bodies_destroy(b);
+    perp_bodies_destroy(copy);
+    return status;
+}
+
 static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     assert_true(tell_each(whole_story, NULL, 1) > 21);
     assert_true(tell_each(story_of_joints, NULL, 1) > 21);
+    assert_true(tell_each(story_of_copies, NULL, 1) > 40);
 }
 
 static perp_status a_mesh_read(void *given, perp_diag *diag)

@@ -56,7 +56,7 @@ static int nseen;
 
 static void see_motion(const perp_bodies *b, const double *v, double h, double *q)
 {
-    size_t nq = (size_t)b->nq * sizeof *q, nv = (size_t)b->nv * sizeof *v;
+    size_t nq = (size_t)b->scene->nq * sizeof *q, nv = (size_t)b->scene->nv * sizeof *v;
     if (q == b->q) {
         if (memcmp(q, begin, nq) == 0) nseen = 0; /* what was tried before does not count */
         assert_true(nseen < SUBSTEPS);

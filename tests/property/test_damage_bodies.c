@@ -180,9 +180,9 @@ static double velocity(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    double *M = calloc((size_t)(b->nv * b->nv), sizeof *M);
+    double *M = calloc((size_t)(b->scene->nv * b->scene->nv), sizeof *M);
     perp__bodies_full_mass(b, M);
-    b->next[of->at] += by * b->scale[of->at] * H / M[of->at * (b->nv + 1)];
+    b->next[of->at] += by * b->scale[of->at] * H / M[of->at * (b->scene->nv + 1)];
     free(M);
     return judged(b, &info);
 }
@@ -228,7 +228,7 @@ static double moment(const void *d, double by)
 static int place_of_moment(const perp_bodies *b, int rolls)
 {
     int k = 0;
-    while (b->c.moment[k].rolls != rolls) k++;
+    while (b->c->moment[k].rolls != rolls) k++;
     return 3 * (perp__first_moment(b) + k);
 }
 
@@ -238,7 +238,7 @@ static double moment_within(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    const perp__moment *law = &b->c.moment[place_of_moment(b, of->at) / 3 - perp__first_moment(b)];
+    const perp__moment *law = &b->c->moment[place_of_moment(b, of->at) / 3 - perp__first_moment(b)];
     const double *S = perp__contact_value(b, PERP__SCALE) + place_of_moment(b, of->at);
     double *m = b->touch[0].moment + of->at, R = law->mu * b->touch[0].impulse[0],
            scale = fmin(fmax(S[1], S[2]) / law->own, PERP_FC_GROWTH * R);
@@ -253,7 +253,7 @@ static double moment_turned(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    const perp__moment *law = &b->c.moment[place_of_moment(b, of->at) / 3 - perp__first_moment(b)];
+    const perp__moment *law = &b->c->moment[place_of_moment(b, of->at) / 3 - perp__first_moment(b)];
     const double *S = perp__contact_value(b, PERP__SCALE) + place_of_moment(b, of->at);
     double *m = b->touch[0].moment + 1, x = m[0], R = law->mu * b->touch[0].impulse[0],
            scale = fmin(fmax(S[1], S[2]) / law->own, PERP_FC_GROWTH * R), angle = by * scale / R;
@@ -282,8 +282,8 @@ static double holding(const void *d, double by)
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
     assert_true(perp__joints_hold(b, of->at));
-    b->joints.law[b->body_of[of->at]].friction =
-        fabs(b->joints.hold[of->at]) - by * b->scale[of->at];
+    b->joints->law[b->scene->body_of[of->at]].friction =
+        fabs(b->joints->hold[of->at]) - by * b->scale[of->at];
     return judged(b, &info);
 }
 
@@ -292,8 +292,8 @@ static double row_velocity(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    assert_true(of->at < b->joints.nrow);
-    int i = b->ntouch + of->at, at = 3 * i + (b->joints.row[of->at].kind != PERP__LIMIT);
+    assert_true(of->at < b->joints->nrow);
+    int i = b->ntouch + of->at, at = 3 * i + (b->joints->row[of->at].kind != PERP__LIMIT);
     double *u = perp__contact_value(b, PERP__U), S = perp__contact_value(b, PERP__SCALE)[at];
     u[at] += by * S;
     return judged(b, &info);
@@ -304,8 +304,8 @@ static double row_impulse(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    assert_true(of->at < b->joints.nrow);
-    b->joints.row[of->at].impulse += by * b->scale[b->joints.row[of->at].at] * H;
+    assert_true(of->at < b->joints->nrow);
+    b->joints->row[of->at].impulse += by * b->scale[b->joints->row[of->at].at] * H;
     return judged(b, &info);
 }
 
@@ -314,8 +314,8 @@ static double drive_control(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    b->joints.control[of->at] += by * b->scale[0] / b->joints.actuator[of->at].gain;
-    b->joints.pull[of->at].line = perp__drive_line(b, of->at);
+    b->joints->control[of->at] += by * b->scale[0] / b->joints->actuator[of->at].gain;
+    b->joints->pull[of->at].line = perp__drive_line(b, of->at);
     return judged(b, &info);
 }
 
@@ -324,7 +324,7 @@ static double spring_rest(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    b->joints.law[1].rest += by * b->scale[0] / b->joints.law[1].stiffness;
+    b->joints->law[1].rest += by * b->scale[0] / b->joints->law[1].stiffness;
     return judged(b, &info);
 }
 
@@ -334,8 +334,8 @@ static double equality_place(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    double *error = b->equal.error + of->at;
-    *error += by * (b->equal.size[of->at] + 2 * fabs(*error));
+    double *error = b->equal->error + of->at;
+    *error += by * (b->equal->size[of->at] + 2 * fabs(*error));
     return judged(b, &info);
 }
 
@@ -345,11 +345,11 @@ static double equality_impulse(const void *d, double by)
     const damage *of = d;
     perp_bodies_info info = {.size = sizeof info};
     perp_bodies *b = at_an_answer(of->scene, &info);
-    const double *G_of = b->equal.G + (size_t)of->at * (size_t)b->nv;
+    const double *G_of = b->equal->G + (size_t)of->at * (size_t)b->scene->nv;
     double least = INFINITY;
-    for (int k = 0; k < b->nv; k++)
+    for (int k = 0; k < b->scene->nv; k++)
         if (fabs(G_of[k]) > 1e-9) least = fmin(least, b->scale[k] / fabs(G_of[k]));
-    b->equal.impulse[of->at] += by * least * H;
+    b->equal->impulse[of->at] += by * least * H;
     return judged(b, &info);
 }
 

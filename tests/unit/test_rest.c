@@ -29,13 +29,13 @@ static perp_fc problem_of(perp_bodies *b)
 {
     assert_true(perp__bodies_state_blocks(b));
     return (perp_fc){.dimension = 3,
-                     .nc = b->c.n,
+                     .nc = b->c->n,
                      .q = perp__contact_value(b, PERP__Q),
                      .mu = perp__contact_value(b, PERP__MU),
-                     .block = b->c.block,
-                     .row = b->c.row,
-                     .col = b->c.column,
-                     .nb = b->c.nblock};
+                     .block = b->c->block,
+                     .row = b->c->row,
+                     .col = b->c->column,
+                     .nb = b->c->nblock};
 }
 
 /* The full verdict on the impulses in hand. */
@@ -48,7 +48,7 @@ static double full_error(perp_bodies *b)
     perp_fc_info info = {.size = sizeof info};
     size_t bytes = 3 * (size_t)p.nc * sizeof(double);
     double *r = malloc(bytes);
-    o.tol = b->o.tol;
+    o.tol = b->scene->o.tol;
     o.warm_start = 1;
     assert_non_null(memcpy(r, perp__contact_value(b, PERP__IMPULSE), bytes));
     assert_int_equal(perp_fc_solver_create(PERP_FC_ALART_CURNIER, &shape, &o, &solver), PERP_OK);
@@ -73,19 +73,19 @@ static void step(perp_bodies *b, tally *t)
 {
     perp_diag diag = {0};
     perp_bodies_info info = {.size = sizeof info};
-    b->c.n = 0;
-    b->c.yield = -1; /* another value after something was moved apart */
+    b->c->n = 0;
+    b->c->yield = -1; /* another value after something was moved apart */
     if (bodies_step(b, &info, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     t->steps++;
-    if (b->c.n < 2 || b->c.nblock != b->c.n || b->c.yield >= 0 || info.substeps > 1) return;
+    if (b->c->n < 2 || b->c->nblock != b->c->n || b->c->yield >= 0 || info.substeps > 1) return;
     swap_touches(b);
     double error = full_error(b);
     swap_touches(b);
     t->rested++;
-    t->with_rows += b->joints.nrow > 0;
-    for (int i = 0; i < b->joints.nrow; i++) t->kind[b->joints.row[i].kind]++;
+    t->with_rows += b->joints->nrow > 0;
+    for (int i = 0; i < b->joints->nrow; i++) t->kind[b->joints->row[i].kind]++;
     t->error = fmax(t->error, info.contact_error);
-    assert_true(info.contact_error <= 1e-2 * b->o.tol);
+    assert_true(info.contact_error <= 1e-2 * b->scene->o.tol);
     assert_true(error <= 1.01 * info.contact_error + 1e-13); /* u is rounded otherwise there */
     if (info.contact_error > 1e-13) t->ratio = fmax(t->ratio, error / info.contact_error);
 }
@@ -106,19 +106,19 @@ static void run(perp_bodies *b, double turn, double move, int has_rows, int n, t
     double u[MOST] = {0}, begun[MOST] = {0};
     int nu = perp_bodies_nu(b);
     assert_true(nu <= MOST);
-    for (int i = 0; i < nu; i++) begun[i] = b->joints.control[i];
+    for (int i = 0; i < nu; i++) begun[i] = b->joints->control[i];
     for (int i = 0; i < n; i++) {
         if (i % 50 == 0) {
             double by = random_in(0, turn), about = random_in(0, 6.283);
-            b->o.gravity[0] = 9.81 * sin(by) * cos(about);
-            b->o.gravity[1] = 9.81 * sin(by) * sin(about);
-            b->o.gravity[2] = -9.81 * cos(by);
+            b->gravity[0] = 9.81 * sin(by) * cos(about);
+            b->gravity[1] = 9.81 * sin(by) * sin(about);
+            b->gravity[2] = -9.81 * cos(by);
         }
         if (i % 100 == 0) {
             for (int k = 0; k < nu; k++) u[k] = begun[k] + random_in(-move, move);
             perp_bodies_set_control(b, u);
         }
-        for (int k = 0; k < b->nv + nu && has_rows; k++) b->joints.guess[k].wait = 1;
+        for (int k = 0; k < b->scene->nv + nu && has_rows; k++) b->joints->guess[k].wait = 1;
         step(b, t);
     }
 }
@@ -149,9 +149,9 @@ static void what_contacts_hold_still_stays_on_its_piece(void **state)
         int any = 0;
         assert_int_equal(bodies_step(b, NULL, NULL), PERP_OK);
         perp_bodies_joint_forces(b, NULL, force, NULL);
-        for (int k = 0; k < b->nv; k++) {
-            any |= b->joints.guess[k].amended;
-            over = fmax(over, fabs(force[k]) - b->joints.law[b->body_of[k]].friction);
+        for (int k = 0; k < b->scene->nv; k++) {
+            any |= b->joints->guess[k].amended;
+            over = fmax(over, fabs(force[k]) - b->joints->law[b->scene->body_of[k]].friction);
             along = fmax(along, force[k] * b->v[k]);
         }
         amended += any;
