@@ -135,7 +135,7 @@ fuzz:
 VARIED ?= 200
 fuzz-corpora:
 	@cmake --preset fuzz >/dev/null
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target harnesses
 	@for corpus in fuzz/corpus/*; do echo "fuzz_$${corpus##*/}"; build/fuzz/fuzz_$${corpus##*/} -runs=0 $$corpus 2>build/fuzz/log || { tail -30 build/fuzz/log; exit 1; }; done
 	@$(MAKE) build
 	@for corpus in fuzz/corpus/*; do (ulimit -v 4000000; build/tests/fuzz_$${corpus##*/} --vary $(VARIED) $$corpus/*) || exit 1; done
