@@ -153,7 +153,7 @@ static int is_of_one(const perp_bodies *b, const perp_contact *t)
 static int exclude(perp_bodies *b, double nearly)
 {
     double most = 1;
-    int before = b->filter.nexcluded, is_said = 0;
+    int before = b->filter->nexcluded, is_said = 0;
     for (int pass = 0; pass < 2 && !is_said; pass++)
         for (int i = 0; i < b->ntouch; i++) {
             const perp_contact *t = &b->touch[i];
@@ -164,7 +164,7 @@ static int exclude(perp_bodies *b, double nearly)
             if (!pass || is_named || depth < nearly * most) continue;
             if (!perp__bodies_exclude(b, t)) return -1;
         }
-    return b->filter.nexcluded - before;
+    return b->filter->nexcluded - before;
 }
 
 /* How far a position has moved from another, or a joint or a body turned. */
@@ -211,7 +211,7 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     double off = 0;
     if (!b || !PERP__FITS(assembly)) return PERP_ERR_ARG;
     size_t bytes = (size_t)b->scene->nq * sizeof *b->q;
-    int before = b->filter.nexcluded;
+    int before = b->filter->nexcluded;
     double *start = b->begun, *within = b->last;
     memcpy(start, b->q, bytes);
     memcpy(b->here, b->q, bytes);
@@ -221,7 +221,7 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     if (status == PERP_OK && off > 0) status = make_room(b, within, &off);
     is.is_assembled = status == PERP_OK && off == 0;
     is.moved = is.is_assembled ? moved(b, start) : 0;
-    is.excluded = b->filter.nexcluded - before;
+    is.excluded = b->filter->nexcluded - before;
     perp_bodies_set(b, is.moved > 0 ? b->here : start, NULL);
     if (status != PERP_OK) return perp__out_of_memory(diag, "bodies");
     if (assembly) is.size = assembly->size, *assembly = is;

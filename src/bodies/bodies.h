@@ -204,7 +204,7 @@ struct perp_bodies {
     double gravity[3];
     double *tau;
     perp__coefficients *surface; /* of each shape */
-    perp__filter filter;
+    perp__filter *filter;
     double *start; /* q, v of a reset */
     /* State: what a snapshot has. With these, rest; act, drive, kept, guess, row of the joints. */
     double *q, *v;

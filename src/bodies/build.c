@@ -149,6 +149,7 @@ static void take_state(perp_bodies *b, perp__arena *a)
     PERP_TAKE(a, b->tau, nv + 1);
     PERP_TAKE(a, b->surface, b->scene->nshape + 1);
     PERP_TAKE(a, b->rest, 1);
+    PERP_TAKE(a, b->filter, 1);
     if (a->failed) return;
     b->here = is_midpoint ? b->q + 2 * nq : b->q;
     b->mean = is_midpoint ? b->v + nv : b->v;
@@ -433,7 +434,7 @@ void perp_bodies_destroy(perp_bodies *b)
     if (b->equal) perp__equality_destroy(b);
     if (b->rest) perp__rest_clear(b);
     if (b->c) destroy_problem(b->c);
-    perp__filter_destroy(b);
+    if (b->filter) perp__filter_destroy(b);
     free(b->touch);
     free(b->before);
     free(b->broad.pair);

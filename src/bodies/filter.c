@@ -13,7 +13,7 @@ static const perp_contact_material usual = {.type = 1, .affinity = 1, .dimension
 
 static const perp_contact_material *rule_of(const perp_bodies *b, int shape)
 {
-    return b->filter.rule ? &b->filter.rule[shape] : &usual;
+    return b->filter->rule ? &b->filter->rule[shape] : &usual;
 }
 
 void perp__bodies_look_again(perp_bodies *b)
@@ -29,15 +29,15 @@ void perp__bodies_look_again(perp_bodies *b)
 
 int perp__filter_rules(perp_bodies *b)
 {
-    if (b->filter.rule) return 1;
-    b->filter.rule = malloc((size_t)b->scene->nshape * sizeof *b->filter.rule);
-    if (b->filter.rule) perp__filter_usual(b);
-    return b->filter.rule != NULL;
+    if (b->filter->rule) return 1;
+    b->filter->rule = malloc((size_t)b->scene->nshape * sizeof *b->filter->rule);
+    if (b->filter->rule) perp__filter_usual(b);
+    return b->filter->rule != NULL;
 }
 
 void perp__filter_usual(perp_bodies *b)
 {
-    for (int i = 0; i < b->scene->nshape && b->filter.rule; i++) b->filter.rule[i] = usual;
+    for (int i = 0; i < b->scene->nshape && b->filter->rule; i++) b->filter->rule[i] = usual;
 }
 
 perp_status perp_bodies_set_contact_material(perp_bodies *b, int shape,
@@ -48,7 +48,7 @@ perp_status perp_bodies_set_contact_material(perp_bodies *b, int shape,
          rule->dimension != 6))
         return PERP_ERR_ARG;
     if (!perp__filter_rules(b)) return PERP_ERR_MEMORY;
-    b->filter.rule[shape] = *rule;
+    b->filter->rule[shape] = *rule;
     perp__bodies_look_again(b);
     return PERP_OK;
 }
@@ -111,15 +111,15 @@ static int index_all(perp__pair_index *index, const void *list, size_t size, int
 
 int perp__filter_index(perp_bodies *b)
 {
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     return index_all(&f->of_pair, f->pair, sizeof *f->pair, f->npair) &&
            index_all(&f->of_apart, f->apart, sizeof *f->apart, f->napart);
 }
 
 static perp__named_pair *named(const perp_bodies *b, int i, int j)
 {
-    int k = find_pair(&b->filter.of_pair, b->filter.pair, sizeof *b->filter.pair, i, j);
-    return k < 0 ? NULL : &b->filter.pair[k];
+    int k = find_pair(&b->filter->of_pair, b->filter->pair, sizeof *b->filter->pair, i, j);
+    return k < 0 ? NULL : &b->filter->pair[k];
 }
 
 perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double mu)
@@ -129,7 +129,7 @@ perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double 
         b->scene->shape[shape0].body == b->scene->shape[shape1].body ||
         (perp__is_ground(&b->scene->shape[shape0]) && perp__is_ground(&b->scene->shape[shape1])))
         return PERP_ERR_ARG;
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     perp__named_pair *old = named(b, shape0, shape1);
     perp__bodies_look_again(b);
     if (old) {
@@ -158,14 +158,14 @@ perp_status perp_bodies_set_pair_friction(perp_bodies *b, int shape0, int shape1
 
 static int are_apart(const perp_bodies *b, int x, int y)
 {
-    return find_pair(&b->filter.of_apart, b->filter.apart, sizeof *b->filter.apart, x, y) >= 0;
+    return find_pair(&b->filter->of_apart, b->filter->apart, sizeof *b->filter->apart, x, y) >= 0;
 }
 
 perp_status perp_bodies_exclude_contacts(perp_bodies *b, int body0, int body1)
 {
     if (!b || body0 < 0 || body1 < 0 || body0 >= b->scene->n || body1 >= b->scene->n)
         return PERP_ERR_ARG;
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     perp__bodies_look_again(b);
     if (are_apart(b, body0, body1)) return PERP_OK;
     if (!perp__grow(&f->apart, &f->capart, f->napart + 1, sizeof *f->apart) ||
@@ -200,13 +200,13 @@ static int by_numbers(const void *x, const void *y)
 static int is_excluded(const perp_bodies *b, int i, int j)
 {
     const int key[2] = {i < j ? i : j, i < j ? j : i};
-    return b->filter.nexcluded && bsearch(key, b->filter.excluded, (size_t)b->filter.nexcluded,
-                                          sizeof *b->filter.excluded, by_numbers);
+    return b->filter->nexcluded && bsearch(key, b->filter->excluded, (size_t)b->filter->nexcluded,
+                                           sizeof *b->filter->excluded, by_numbers);
 }
 
 int perp__bodies_exclude(perp_bodies *b, const perp_contact *t)
 {
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     int i = t->shape[0], j = t->shape[1];
     if (is_excluded(b, i, j)) return 1;
     if (!perp__grow(&f->excluded, &f->cexcluded, f->nexcluded + 1, sizeof *f->excluded)) return 0;
@@ -218,9 +218,9 @@ int perp__bodies_exclude(perp_bodies *b, const perp_contact *t)
 
 int perp_bodies_excluded_pair(const perp_bodies *b, int k, int shape[2], double *overlap)
 {
-    if (!b || k < 0 || k >= b->filter.nexcluded) return 0;
-    for (int i = 0; i < 2 && shape; i++) shape[i] = b->filter.excluded[k].shape[i];
-    if (overlap) *overlap = b->filter.excluded[k].penetration;
+    if (!b || k < 0 || k >= b->filter->nexcluded) return 0;
+    for (int i = 0; i < 2 && shape; i++) shape[i] = b->filter->excluded[k].shape[i];
+    if (overlap) *overlap = b->filter->excluded[k].penetration;
     return 1;
 }
 
@@ -255,7 +255,7 @@ void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3])
 
 int perp__filter_copy(perp_bodies *b, const perp__filter *from)
 {
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     size_t nshape = (size_t)b->scene->nshape;
     if (from->rule && !(f->rule = malloc(nshape * sizeof *f->rule))) return 0;
     if (!perp__grow(&f->pair, &f->cpair, from->npair, sizeof *f->pair) ||
@@ -273,10 +273,10 @@ int perp__filter_copy(perp_bodies *b, const perp__filter *from)
 
 void perp__filter_destroy(perp_bodies *b)
 {
-    free(b->filter.rule);
-    free(b->filter.pair);
-    free(b->filter.of_pair.place);
-    free(b->filter.apart);
-    free(b->filter.of_apart.place);
-    free(b->filter.excluded);
+    free(b->filter->rule);
+    free(b->filter->pair);
+    free(b->filter->of_pair.place);
+    free(b->filter->apart);
+    free(b->filter->of_apart.place);
+    free(b->filter->excluded);
 }

@@ -35,7 +35,7 @@ static void pass_body(perp_bodies *b, int i, perp__pass *pass)
 
 static void pass_materials(perp_bodies *b, perp__pass *pass)
 {
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     int n = perp__pass_int(pass, f->rule ? b->scene->nshape : 0, 0, b->scene->nshape);
     if (pass->mode == PERP__LOOK && n && n != b->scene->nshape) {
         pass->is_bad = 1;
@@ -59,7 +59,7 @@ static void pass_list(perp__pass *pass, void *list, int *n, int *capacity, size_
 
 static void pass_settings(perp_bodies *b, perp__pass *pass)
 {
-    perp__filter *f = &b->filter;
+    perp__filter *f = b->filter;
     perp__pass_doubles(pass, b->gravity, 3);
     for (int i = 1; i < b->scene->n; i++) pass_body(b, i, pass);
     perp__pass_bytes(pass, b->surface, (size_t)b->scene->nshape * sizeof *b->surface);
@@ -254,7 +254,7 @@ static int copy_settings(perp_bodies *b, const perp_bodies *from)
     memcpy(b->start, from->start, (size_t)(s->nq + s->nv) * sizeof *b->start);
     b->equal->rows = from->equal->rows;
     b->equal->soft = from->equal->soft;
-    return perp__joints_copy(b, from) && perp__filter_copy(b, &from->filter) &&
+    return perp__joints_copy(b, from) && perp__filter_copy(b, from->filter) &&
            perp__pushes_create(b);
 }
 
