@@ -41,6 +41,11 @@ static inline int perp__is_single(const perp__link *l)
     return l->is.joint == PERP_JOINT_HINGE || l->is.joint == PERP_JOINT_SLIDE;
 }
 
+/* Of a body's motion over a step: lengths of its velocity, and of its acceleration with what adds to it. */
+typedef struct perp__lengths {
+    double spin, speed, turn, push;
+} perp__lengths;
+
 /* A contact's rows of J, (normal, t1, t2), at the velocities that move it. */
 typedef struct perp__contact_rows {
     int n, first; /* how many entries; where they begin in `entry` */
@@ -247,7 +252,10 @@ struct perp_bodies {
     double *next, *bias, *load, *row, *scale, *M, *D,
         *over;         /* M: then its factors L, D of L' D L; 1/D */
     double *again;     /* room for another M */
-    double (*size)[2]; /* of a body: sums of |terms| of its torque and force */
+    double (*size)[2]; /* of a body: sums of |terms| of its torque and force by loads, */
+    double (*sum)[2];  /* and of all that hangs on it */
+    perp__lengths *lengths;
+    double *rounding; /* of a velocity's row of Newton's law (step.c) */
     perp__equalities *equal;
     perp__contact_problem *c;
     perp_fc_solver *solver;
@@ -429,6 +437,8 @@ int perp__way_is_clear(perp_bodies *b, double h, double *at, int *shape);
 /* Points of a shape may be moved by this times the penetration that is taken back: a contact acts
  * on a lever. */
 #define PERP__LEVER 10
+/* What a pose or a motion is known to, beside the sum of the terms that it is made of. */
+#define PERP__KINEMATIC_ROUNDING 1e-14
 /* Penetration that velocities remove. */
 double perp__bodies_little(const perp_bodies *b, const perp_contact *t);
 

@@ -178,6 +178,9 @@ static void take_work(perp_bodies *b, perp__arena *a)
     PERP_TAKE(a, b->row, nv + 1);
     PERP_TAKE(a, b->scale, nv + 1);
     PERP_TAKE(a, b->size, n);
+    PERP_TAKE(a, b->sum, n);
+    PERP_TAKE(a, b->lengths, n);
+    PERP_TAKE(a, b->rounding, nv + 1);
     PERP_TAKE(a, b->load, 6 * n);
     PERP_TAKE(a, b->M, b->scene->nmass + 1);
     PERP_TAKE(a, b->again, b->scene->nmass + 1);

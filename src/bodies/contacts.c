@@ -414,18 +414,32 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
     return most;
 }
 
+/* The gap of a contact. An overlap within what the poses are known to is none: else a contact that no
+ * velocity opens would be asked for one. */
+static double known_gap(const perp_bodies *b, const perp_contact *t)
+{
+    double size = perp__length3(t->point);
+    if (!(t->gap < 0)) return t->gap;
+    for (int side = 0; side < 2; side++) {
+        const perp__form *form = &b->scene->form[t->shape[side]];
+        size += perp__length3(b->link[b->scene->shape[t->shape[side]].body].p) + form->far;
+        if (isfinite(form->extent)) size += form->extent;
+    }
+    return -t->gap <= PERP__KINEMATIC_ROUNDING * size ? 0 : t->gap;
+}
+
 static void state_touch(perp_bodies *b, int i, const double *free_speed)
 {
     perp_contact *t = &b->touch[i];
     double *q = perp__contact_value(b, PERP__Q) + 3 * i,
            *shift = perp__contact_value(b, PERP__SHIFT) + 3 * i,
-           before = add_speed(b, i, free_speed, q),
+           before = add_speed(b, i, free_speed, q), gap = known_gap(b, t),
            e = fmax(b->surface[t->shape[0]].restitution, b->surface[t->shape[1]].restitution);
     int rebounds = !b->c->is_still && e > 0 && before < -b->scene->o.restitution_threshold &&
-                   t->gap + b->h * q[0] < 0;
+                   gap + b->h * q[0] < 0;
     /* what overlaps by more is moved apart where the step has ended: within it no velocity is needed */
-    int is_deep = -t->gap > perp__bodies_little(b, t) && !b->c->is_still;
-    shift[0] = rebounds ? e * before : is_deep ? 0 : t->gap / b->h;
+    int is_deep = -gap > perp__bodies_little(b, t) && !b->c->is_still;
+    shift[0] = rebounds ? e * before : is_deep ? 0 : gap / b->h;
     q[0] += shift[0];
     if (b->c->is_still) return;
     perp__contact_value(b, PERP__MU)[i] = t->mu;

@@ -126,7 +126,9 @@ static void state_tendon(perp_bodies *b, const perp_equality *e, int row)
     perp__tendon_pull(b, e->body[0], 1, G);
     if (e->body[1]) perp__tendon_pull(b, e->body[1], -slope, G);
     b->equal->error[row] = length - wanted;
-    b->equal->size[row] = fabs(length) + fabs(wanted);
+    b->equal->size[row] = perp__tendon_length_terms(b, e->body[0]) + fabs(wanted);
+    if (e->body[1])
+        b->equal->size[row] += fabs(slope) * perp__tendon_length_terms(b, e->body[1]);
 }
 
 static void state_joint(perp_bodies *b, const perp_equality *e, int row)
@@ -508,7 +510,9 @@ double perp__equality_difference(perp_bodies *b, const double *v)
             double x = perp__tendon_rate(b, e->body[0], v),
                    y = e->body[1] ? slope * perp__tendon_rate(b, e->body[1], v) : 0;
             u[0] = x - y;
-            worst = fmax(worst, largest(b, u, 1, fabs(x) + fabs(y), row));
+            double terms = perp__tendon_rate_terms(b, e->body[0], v);
+            if (e->body[1]) terms += fabs(slope) * perp__tendon_rate_terms(b, e->body[1], v);
+            worst = fmax(worst, largest(b, u, 1, terms, row));
             continue;
         }
         if (e->kind == PERP_EQUALITY_JOINT) {

@@ -221,6 +221,9 @@ void perp__tendons_place(perp_bodies *b);
  * `force` long. */
 double perp__tendon_length(const perp_bodies *b, int tendon);
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v);
+/* The sums of the |terms| that its length and its rate are made of. */
+double perp__tendon_length_terms(const perp_bodies *b, int tendon);
+double perp__tendon_rate_terms(const perp_bodies *b, int tendon, const double *v);
 void perp__tendon_pull(const perp_bodies *b, int tendon, double force, double *tau);
 /* Rows of the equalities that give way: springs of tendons, and their actuators that are within
  * their bounds. */

@@ -79,7 +79,7 @@ static double law_error(const perp_bodies *b, const perp__moment *m, const doubl
 
 double perp__moments_difference(const perp_bodies *b)
 {
-    const double ROUNDING = 1e-14, *speed = perp__contact_value(b, PERP__U),
+    const double *speed = perp__contact_value(b, PERP__U),
                  *scale = perp__contact_value(b, PERP__SCALE);
     double worst = 0;
     for (int k = 0; k < b->c->nmoment; k++) {
@@ -87,7 +87,7 @@ double perp__moments_difference(const perp_bodies *b)
         const perp_contact *t = &b->touch[m->touch];
         const double *axis[2] = {m->rolls ? t->tangent[0] : t->normal, t->tangent[1]},
                      *u = speed + place_of(b, k) + 1, *S = scale + place_of(b, k);
-        double turn[3], w[2] = {0}, rounding = ROUNDING * relative_turn(b, t, turn),
+        double turn[3], w[2] = {0}, rounding = PERP__KINEMATIC_ROUNDING * relative_turn(b, t, turn),
                         most = fmax(S[0], fmax(S[1], S[2]));
         for (int d = 0; d < 1 + m->rolls; d++) {
             w[d] = perp__dot3(axis[d], turn);

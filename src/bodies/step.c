@@ -204,9 +204,6 @@ static double relative_velocity(const perp_bodies *b, const perp_contact *t, dou
     return terms;
 }
 
-/* Beside what the |terms| of its Newton's law would move a velocity: a difference that is rounding, also where they cancel to 0. */
-static const double ROUNDING = 1e-14;
-
 /* The same of a joint's row. b->scale is that of Newton's law. */
 static double law_difference(const perp_bodies *b, int i)
 {
@@ -219,7 +216,7 @@ static double law_difference(const perp_bodies *b, int i)
     if (isnan(off)) return INFINITY;
     double terms =
         law->tendon ? perp__tendon_terms(b, law->tendon) : b->scale[law->at] * b->over[law->at];
-    if (off <= ROUNDING * b->h * terms) return 0;
+    if (off <= PERP__KINEMATIC_ROUNDING * b->h * terms) return 0;
     return off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move));
 }
 
@@ -244,7 +241,7 @@ static double contact_difference(perp_bodies *b)
         const perp_contact *t = &b->touch[i];
         const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
         double move[3], most = fmax(scale[3 * i], fmax(scale[3 * i + 1], scale[3 * i + 2]));
-        double rounding = ROUNDING * relative_velocity(b, t, move);
+        double rounding = PERP__KINEMATIC_ROUNDING * relative_velocity(b, t, move);
         for (int d = 0; d < 3; d++) {
             double off = fabs(perp__dot3(direction[d], move) + shift[3 * i + d] - u[3 * i + d]);
             if (isnan(off)) return INFINITY;
@@ -281,17 +278,40 @@ static void load_bodies(perp_bodies *b)
     }
 }
 
-/* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum at both ends, forces of the motion,
- * gravity; and those of contacts. rate: steps a second, fall: the length of gravity. */
-static void term_sizes(const perp_bodies *b, int i, double rate, double fall, double size[2])
+/* The motion of a body over the step, by lengths. rate: steps a second, fall: the length of gravity. */
+static perp__lengths net_lengths(const perp__link *l, double rate, double fall)
 {
-    const perp__link *l = &b->link[i];
-    double m = l->own.m, h = l->lever, I = l->own.I[0] + l->own.I[1] + l->own.I[2],
-           spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3),
-           turn = 2 * spin * rate + perp__length3(l->acc),
-           push = 2 * speed * rate + perp__length3(l->acc + 3) + 2 * spin * speed + fall;
-    size[0] += I * turn + h * push + spin * (I * spin + 2 * h * speed);
-    size[1] += m * push + h * turn + spin * (m * speed + h * spin);
+    double spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3);
+    return (perp__lengths){spin, speed, 2 * spin * rate + perp__length3(l->acc),
+                           2 * speed * rate + perp__length3(l->acc + 3) + 2 * spin * speed + fall};
+}
+
+/* The same as the sum of the |terms| that the joints on the way to it add, from that of its parent: what
+ * cancels on the way is rounded, too. */
+static perp__lengths summed_lengths(const perp_bodies *b, const perp__link *l, perp__lengths x)
+{
+    double reach = perp__length3(l->r), rate = 1 / b->h, spin = 0, speed = 0, turn = 0, push = 0;
+    for (int k = 0; k < l->nv; k++) {
+        double before = fabs(b->v[l->v + k]), after = fabs(b->next[l->v + k]);
+        *(l->is_shift[k] ? &speed : &spin) += fmax(before, after);
+        *(l->is_shift[k] ? &push : &turn) += (before + after) * rate;
+    }
+    x.push += reach * x.turn + push;
+    x.turn += turn;
+    x.speed += reach * x.spin + speed;
+    x.spin += spin;
+    x.turn += x.spin * spin;
+    x.push += 2 * x.spin * x.speed + x.spin * speed + x.speed * spin;
+    return x;
+}
+
+/* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum at
+ * both ends, forces of the motion, gravity. */
+static void term_sizes(const perp__link *l, const perp__lengths *x, double size[2])
+{
+    double m = l->own.m, h = l->lever, I = l->own.I[0] + l->own.I[1] + l->own.I[2];
+    size[0] += I * x->turn + h * x->push + x->spin * (I * x->spin + 2 * h * x->speed);
+    size[1] += m * x->push + h * x->turn + x->spin * (m * x->speed + h * x->spin);
 }
 
 static void contact_sizes(const perp_bodies *b, double (*size)[2])
@@ -310,25 +330,57 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
     }
 }
 
-/* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
-static void scale_rows(perp_bodies *b)
+/* Of each velocity's row the sum of its |terms|, with bodies that move by b->lengths under the loads in
+ * b->size. */
+static void sum_rows(perp_bodies *b, double *row)
 {
-    double(*size)[2] = b->size, fall = perp__length3(b->gravity), rate = 1 / b->h;
-    contact_sizes(b, size);
-    perp__pushes_size(b, size);
-    for (int i = 1; i < b->scene->n; i++) term_sizes(b, i, rate, fall, size[i]);
+    double(*sum)[2] = b->sum, rate = 1 / b->h;
+    memcpy(sum, b->size, (size_t)b->scene->n * sizeof *sum);
+    for (int i = 1; i < b->scene->n; i++) term_sizes(&b->link[i], &b->lengths[i], sum[i]);
     for (int i = b->scene->n - 1; i > 0; i--) {
         const perp__link *l = &b->link[i];
         for (int k = 0; k < l->nv; k++) {
             int at = l->v + k;
             double momentum = (fabs(b->next[at]) + fabs(b->v[at])) * rate;
-            b->scale[at] =
-                size[i][l->is_shift[k]] + b->joints->size[at] + l->is.armature * momentum;
+            row[at] = sum[i][l->is_shift[k]] + b->joints->size[at] + l->is.armature * momentum;
         }
         if (!l->is.parent) continue;
-        size[l->is.parent][0] += size[i][0] + perp__length3(l->r) * size[i][1];
-        size[l->is.parent][1] += size[i][1];
+        sum[l->is.parent][0] += sum[i][0] + perp__length3(l->r) * sum[i][1];
+        sum[l->is.parent][1] += sum[i][1];
     }
+}
+
+/* In b->scale: what each row of Newton's law is judged beside. */
+static void scale_rows(perp_bodies *b)
+{
+    double fall = perp__length3(b->gravity);
+    contact_sizes(b, b->size);
+    perp__pushes_size(b, b->size);
+    for (int i = 1; i < b->scene->n; i++)
+        b->lengths[i] = net_lengths(&b->link[i], 1 / b->h, fall);
+    sum_rows(b, b->scale);
+}
+
+/* In b->rounding: by what rounding may move each row. */
+static void round_rows(perp_bodies *b)
+{
+    b->lengths[0] = (perp__lengths){.push = perp__length3(b->gravity)};
+    for (int i = 1; i < b->scene->n; i++)
+        b->lengths[i] = summed_lengths(b, &b->link[i], b->lengths[b->link[i].is.parent]);
+    sum_rows(b, b->rounding);
+    for (int k = 0; k < b->scene->nv; k++) b->rounding[k] *= PERP__KINEMATIC_ROUNDING;
+}
+
+/* The largest of b->row beside b->scale: as it is, or what of it is beyond rounding. What has come to rest
+ * ends in numbers that have no digits. */
+static double worst_row(const perp_bodies *b, int beyond_rounding)
+{
+    double worst = 0;
+    for (int k = 0; k < b->scene->nv; k++) {
+        double off = fabs(b->row[k]) - (beyond_rounding ? b->rounding[k] : 0);
+        if (off > DBL_MIN) worst = fmax(worst, off / b->scale[k]);
+    }
+    return worst;
 }
 
 /* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|; in
@@ -356,8 +408,11 @@ static double newton_difference(perp_bodies *b)
             continue;
         }
         b->row[k] = off;
-        if (fabs(off) > DBL_MIN) /* what has come to rest ends in numbers that have no digits */
-            worst = fmax(worst, fabs(off) / b->scale[k]);
+    }
+    worst = worst_row(b, 0);
+    if (worst > b->scene->o.tol) { /* first what is cheap and sure */
+        round_rows(b);
+        worst = worst_row(b, 1);
     }
     perp__equality_share(b);
     return fmax(worst, perp__joints_excess(b));

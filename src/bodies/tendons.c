@@ -158,6 +158,24 @@ double perp__tendon_length(const perp_bodies *b, int tendon)
     return length_at(b, perp__strand_of(b->joints, tendon), b->here);
 }
 
+double perp__tendon_length_terms(const perp_bodies *b, int tendon)
+{
+    const perp__strand *s = perp__strand_of(b->joints, tendon);
+    double sum = 0;
+    if (s->path || s->ball) return fabs(s->length);
+    for (int i = 0; i < s->n; i++)
+        sum += fabs(s->c[i] * b->here[b->link[b->scene->body_of[s->at[i]]].q]);
+    return sum;
+}
+
+double perp__tendon_rate_terms(const perp_bodies *b, int tendon, const double *v)
+{
+    const perp__strand *s = perp__strand_of(b->joints, tendon);
+    double sum = 0;
+    for (int i = 0; i < s->n; i++) sum += fabs(s->c[i] * v[s->at[i]]);
+    return sum;
+}
+
 double perp__tendon_rate(const perp_bodies *b, int tendon, const double *v)
 {
     const perp__strand *s = perp__strand_of(b->joints, tendon);
