@@ -22,15 +22,6 @@ static double past(double x, double size, const perp_range *is, double *most)
     return off;
 }
 
-/* The |terms| of a tendon's length. */
-static double terms_of(const perp_bodies *b, const perp__strand *s)
-{
-    double sum = 0;
-    for (int k = 0; k < s->n && !s->path; k++)
-        sum += fabs(s->c[k] * b->here[b->link[b->scene->body_of[s->at[k]]].q]);
-    return s->path ? s->length : sum;
-}
-
 /* How far from a start it is: each beside what is none; what is most, in `is`, if it is not
  * NULL. */
 static double limits_off(const perp_bodies *b, perp_assembly *is)
@@ -46,7 +37,7 @@ static double limits_off(const perp_bodies *b, perp_assembly *is)
     }
     for (int i = 0; i < b->joints->ntendon; i++) {
         const perp_tendon *t = &b->joints->tendon[i];
-        double off = past(perp__tendon_length(b, i + 1), terms_of(b, &b->joints->strand[i]),
+        double off = past(perp__tendon_length(b, i + 1), perp__tendon_length_terms(b, i + 1),
                           &t->range, &most);
         if (is && off > is->limit) is->limit = off, is->body = 0, is->tendon = i + 1;
     }
