@@ -41,7 +41,8 @@ static inline int perp__is_single(const perp__link *l)
     return l->is.joint == PERP_JOINT_HINGE || l->is.joint == PERP_JOINT_SLIDE;
 }
 
-/* Of a body's motion over a step: lengths of its velocity, and of its acceleration with what adds to it. */
+/* Of a body's motion over a step: lengths of its velocity, and of its acceleration with what adds
+ * to it. */
 typedef struct perp__lengths {
     double spin, speed, turn, push;
 } perp__lengths;

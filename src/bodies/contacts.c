@@ -414,8 +414,8 @@ double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, do
     return most;
 }
 
-/* The gap of a contact. An overlap within what the poses are known to is none: else a contact that no
- * velocity opens would be asked for one. */
+/* The gap of a contact. A penetration within what the poses are known to is none: else a contact
+ * that no velocity opens would be asked for one. */
 static double known_gap(const perp_bodies *b, const perp_contact *t)
 {
     double size = perp__length3(t->point);

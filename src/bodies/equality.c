@@ -127,8 +127,7 @@ static void state_tendon(perp_bodies *b, const perp_equality *e, int row)
     if (e->body[1]) perp__tendon_pull(b, e->body[1], -slope, G);
     b->equal->error[row] = length - wanted;
     b->equal->size[row] = perp__tendon_length_terms(b, e->body[0]) + fabs(wanted);
-    if (e->body[1])
-        b->equal->size[row] += fabs(slope) * perp__tendon_length_terms(b, e->body[1]);
+    if (e->body[1]) b->equal->size[row] += fabs(slope) * perp__tendon_length_terms(b, e->body[1]);
 }
 
 static void state_joint(perp_bodies *b, const perp_equality *e, int row)

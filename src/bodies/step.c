@@ -278,7 +278,8 @@ static void load_bodies(perp_bodies *b)
     }
 }
 
-/* The motion of a body over the step, by lengths. rate: steps a second, fall: the length of gravity. */
+/* The motion of a body over the step, by lengths. rate: steps a second, fall: the length of
+ * gravity. */
 static perp__lengths net_lengths(const perp__link *l, double rate, double fall)
 {
     double spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3);
@@ -286,8 +287,8 @@ static perp__lengths net_lengths(const perp__link *l, double rate, double fall)
                            2 * speed * rate + perp__length3(l->acc + 3) + 2 * spin * speed + fall};
 }
 
-/* The same as the sum of the |terms| that the joints on the way to it add, from that of its parent: what
- * cancels on the way is rounded, too. */
+/* The same as the sum of the |terms| that the joints on the way to it add, from that of its parent:
+ * what cancels on the way is rounded, too. */
 static perp__lengths summed_lengths(const perp_bodies *b, const perp__link *l, perp__lengths x)
 {
     double reach = perp__length3(l->r), rate = 1 / b->h, spin = 0, speed = 0, turn = 0, push = 0;
@@ -305,8 +306,8 @@ static perp__lengths summed_lengths(const perp_bodies *b, const perp__link *l, p
     return x;
 }
 
-/* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum at
- * both ends, forces of the motion, gravity. */
+/* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum
+ * at both ends, forces of the motion, gravity. */
 static void term_sizes(const perp__link *l, const perp__lengths *x, double size[2])
 {
     double m = l->own.m, h = l->lever, I = l->own.I[0] + l->own.I[1] + l->own.I[2];
@@ -330,8 +331,8 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
     }
 }
 
-/* Of each velocity's row the sum of its |terms|, with bodies that move by b->lengths under the loads in
- * b->size. */
+/* Of each velocity's row the sum of its |terms|, with bodies that move by b->lengths under the loads
+ * in b->size. */
 static void sum_rows(perp_bodies *b, double *row)
 {
     double(*sum)[2] = b->sum, rate = 1 / b->h;
@@ -356,8 +357,7 @@ static void scale_rows(perp_bodies *b)
     double fall = perp__length3(b->gravity);
     contact_sizes(b, b->size);
     perp__pushes_size(b, b->size);
-    for (int i = 1; i < b->scene->n; i++)
-        b->lengths[i] = net_lengths(&b->link[i], 1 / b->h, fall);
+    for (int i = 1; i < b->scene->n; i++) b->lengths[i] = net_lengths(&b->link[i], 1 / b->h, fall);
     sum_rows(b, b->scale);
 }
 
@@ -371,8 +371,8 @@ static void round_rows(perp_bodies *b)
     for (int k = 0; k < b->scene->nv; k++) b->rounding[k] *= PERP__KINEMATIC_ROUNDING;
 }
 
-/* The largest of b->row beside b->scale: as it is, or what of it is beyond rounding. What has come to rest
- * ends in numbers that have no digits. */
+/* The largest of b->row beside b->scale: as it is, or what of it is beyond rounding. What has come to
+ * rest ends in numbers that have no digits. */
 static double worst_row(const perp_bodies *b, int beyond_rounding)
 {
     double worst = 0;

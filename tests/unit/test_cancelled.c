@@ -150,10 +150,9 @@ static void a_tendon_of_many_joints_is_held(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_fall_whose_last_link_is_balanced),
-        cmocka_unit_test(a_drawer_slides_flush_with_a_wall),
-        cmocka_unit_test(a_puck_lies_on_its_table),
-        cmocka_unit_test(a_tendon_of_many_joints_is_held)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chains_fall_whose_last_link_is_balanced),
+                                       cmocka_unit_test(a_drawer_slides_flush_with_a_wall),
+                                       cmocka_unit_test(a_puck_lies_on_its_table),
+                                       cmocka_unit_test(a_tendon_of_many_joints_is_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
