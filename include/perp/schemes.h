@@ -21,7 +21,7 @@
     ROW(X, BACKWARD_EULER, "backward-euler", 1, 1, (1), (1), 0,                                    \
         "everything at the end of the step; order 1, damps")                                       \
     ROW(X, THETA, "theta", 1, 1, (1), (1), 1,                                                      \
-        "equations of motion weighted by theta; order 2 for smooth motion at 1/2")                 \
+        "equations of motion weighted by theta; order 2 at 1/2 where no rate reads a var")         \
     ROW(X, MOREAU, "moreau", 1, 0, (1), (1), 1,                                                    \
         "theta; the name for laws of impact at velocity level under a guard")                      \
     ROW(X, RADAU3, "radau3", 1, 1, (1.0 / 3, 1), (0.75, 0.25), 0,                                  \
