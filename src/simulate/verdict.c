@@ -508,6 +508,14 @@ static double box_residual(const double *ws, const int *out)
     return lo <= hi ? fabs(a - clamp(a - e, lo, hi)) : lo - hi;
 }
 
+/* A force beside its bound: each on the scale of its own value. What it is made of, m v/h among it,
+ * enters by its rounding alone. */
+static perp__amount force_amount(judge *j, const int *out)
+{
+    perp__amount x = amount(j, out);
+    return (perp__amount){x.value, fabs(x.value), x.rounding + PERP_ROUNDING * x.scale};
+}
+
 static void judge_box(judge *j, int i, const int *out)
 {
     perp__step *s = j->s;
@@ -515,9 +523,11 @@ static void judge_box(judge *j, int i, const int *out)
     double r = box_residual(s->ws, out), error = 0, breach = 0;
     int side = e > 0 ? 0 : e < 0 ? 2 : a <= lo ? 0 : a >= hi ? 2 : 1;
     if (!(a >= lo && a <= hi && (e == 0 || (e > 0 ? a == lo : a == hi)))) {
-        perp__amount A = amount(j, out), E = amount(j, out + 1);
-        perp__amount above = perp__amount_difference(A, amount(j, out + 2)),
-                     below = perp__amount_difference(amount(j, out + 3), A);
+        int is_friction = s->model->pair[i].contact >= 0;
+        perp__amount (*of)(judge *, const int *) = is_friction ? force_amount : amount;
+        perp__amount A = of(j, out), E = amount(j, out + 1);
+        perp__amount above = perp__amount_difference(A, of(j, out + 2)),
+                     below = perp__amount_difference(of(j, out + 3), A);
         error = perp__error_box(above, below, E);
         breach = error; /* e on the wrong side of 0 is one, too */
         side = perp__error_zero(E) > s->tol        ? (e > 0 ? 0 : 2)
@@ -544,8 +554,8 @@ static void judge_cone(judge *j, int i, const int *out)
     const double *ws = j->s->ws;
     int is_open = ws[out[0]] == 0 && ws[out[1]] == 0 && ws[out[4]] == 0;
     if (is_open && isfinite(ws[out[2]]) && isfinite(ws[out[3]])) return; /* nothing to compare */
-    perp__amount f[2] = {amount(j, out), amount(j, out + 1)},
-                 v[2] = {amount(j, out + 2), amount(j, out + 3)}, bound = amount(j, out + 4);
+    perp__amount f[2] = {force_amount(j, out), force_amount(j, out + 1)},
+                 v[2] = {amount(j, out + 2), amount(j, out + 3)}, bound = force_amount(j, out + 4);
     note(j, j->s->layout->marks.equation[j->s->layout->cone[i].equation],
          perp__error_friction(f, v, bound), perp__error_negative(bound), fmax(0, -bound.value));
 }

@@ -327,9 +327,42 @@ static void a_scale_excuses_no_condition_that_is_broken(void **state)
     }
 }
 
+/* A force beside its bound is judged on its own scale, however large m v/h is beside it: blocks that
+ * slide, stop and stick run at every ratio, by lines, by facets and by exact cones. */
+static void friction_runs_beside_any_momentum(void **state)
+{
+    (void)state;
+    static const char *const laws[] = {
+        "var f, g\nm*der(v) = f + F\nm*der(w) = g\nfriction(f = f, v = v, bound = mu*N)\n"
+        "friction(f = g, v = w, bound = mu*N)\n",
+        "var f, g\nm*der(v) = f + F\nm*der(w) = g\n"
+        "friction(f = [f, g], v = [v, w], bound = mu*N, facets = 8)\n",
+        "var f, g\nm*der(v) = f + F\nm*der(w) = g\n"
+        "friction(f = [f, g], v = [v, w], bound = mu*N, facets = exact)\n"};
+    uint64_t s = 5;
+    for (int k = 0; k < 300; k++) {
+        char text[1000], message[400];
+        double x[6];
+        long steps;
+        for (int i = 0; i < 6; i++) {
+            s = s * 6364136223846793005u + 1442695040888963407u;
+            x[i] = (double)(s >> 11) / 9007199254740992.0;
+        }
+        double m = pow(10, 6 * x[0] - 3), N = pow(10, 7 * x[1] - 4), h = pow(10, -1 - 5 * x[2]),
+               v = (x[3] - 0.5) * pow(10, 4 * x[4] - 2), F = (2 * x[5] - 1) * 1.2 * N;
+        snprintf(text, sizeof text,
+                 "param m = %.17g, N = %.17g, mu = 0.6, F = %.17g\nstate v = %.17g, w = %.17g\n"
+                 "%ssimulate { to %.17g step %.17g method backward-euler }\n",
+                 m, N, F, v, 0.3 * v, laws[k % 3], 20 * h, h);
+        if (status_of(text, &steps, message) != PERP_OK) fail_msg("%s\n%s", text, message);
+        assert_int_equal(steps, 20);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(friction_runs_beside_any_momentum),
         cmocka_unit_test(walls_crush_a_block_whatever_stands_beside),
         cmocka_unit_test(a_large_constant_beside_falling_balls_changes_no_bit),
         cmocka_unit_test(a_force_on_a_dam_hides_no_row_without_solution),
