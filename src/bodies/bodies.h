@@ -45,6 +45,7 @@ static inline int perp__is_single(const perp__link *l)
  * to it. */
 typedef struct perp__lengths {
     double spin, speed, turn, push;
+    int links; /* on the longest way from the world through it to a tip */
 } perp__lengths;
 
 /* A contact's rows of J, (normal, t1, t2), at the velocities that move it. */

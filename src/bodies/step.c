@@ -2,6 +2,7 @@
  * is judged from the bodies' own motions and by inverse dynamics, and only then is the state
  * moved. */
 
+#include "base/tol.h"
 #include "bodies/bodies.h"
 #include "bodies/space.h"
 
@@ -284,7 +285,8 @@ static perp__lengths net_lengths(const perp__link *l, double rate, double fall)
 {
     double spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3);
     return (perp__lengths){spin, speed, 2 * spin * rate + perp__length3(l->acc),
-                           2 * speed * rate + perp__length3(l->acc + 3) + 2 * spin * speed + fall};
+                           2 * speed * rate + perp__length3(l->acc + 3) + 2 * spin * speed + fall,
+                           0};
 }
 
 /* The same as the sum of the |terms| that the joints on the way to it add, from that of its parent:
@@ -361,14 +363,23 @@ static void scale_rows(perp_bodies *b)
     sum_rows(b, b->scale);
 }
 
-/* In b->rounding: by what rounding may move each row. */
+/* In b->rounding: by what rounding may move each row, an ulp or two of its |terms| a link. */
 static void round_rows(perp_bodies *b)
 {
-    b->lengths[0] = (perp__lengths){.push = perp__length3(b->gravity)};
-    for (int i = 1; i < b->scene->n; i++)
-        b->lengths[i] = summed_lengths(b, &b->link[i], b->lengths[b->link[i].is.parent]);
+    perp__lengths *lengths = b->lengths;
+    lengths[0] = (perp__lengths){.push = perp__length3(b->gravity)};
+    for (int i = 1; i < b->scene->n; i++) {
+        lengths[i] = summed_lengths(b, &b->link[i], lengths[b->link[i].is.parent]);
+        lengths[i].links++;
+    }
     sum_rows(b, b->rounding);
-    for (int k = 0; k < b->scene->nv; k++) b->rounding[k] *= PERP__KINEMATIC_ROUNDING;
+    for (int i = b->scene->n - 1; i > 0; i--) {
+        const perp__link *l = &b->link[i];
+        for (int k = l->v; k < l->v + l->nv; k++)
+            b->rounding[k] *= PERP_ROUNDING * lengths[i].links;
+        if (l->is.parent && lengths[i].links > lengths[l->is.parent].links)
+            lengths[l->is.parent].links = lengths[i].links;
+    }
 }
 
 /* The largest of b->row beside b->scale: as it is, or what of it is beyond rounding. What has come to

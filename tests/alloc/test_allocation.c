@@ -518,19 +518,6 @@ static void redundant_cones_survive_failing_allocations(void **state)
     assert_int_equal(live, before);
 }
 
-/* A body that falls on a floor: a smaller step without the contact is made on the way. */
-static void contacts_that_leave_survive_failing_allocations(void **state)
-{
-    (void)state;
-    long before = live;
-    perp_simulation_summary s =
-        run_without_memory("state z = 1, v = 0, x = 0, u = 1\nvar fn, ft\nder(z) = v\nder(x) = u\n"
-                           "der(v) = fn - 9.81 - 0.1*v*abs(v)\nder(u) = ft\n0 <= fn perp z >= 0\n"
-                           "friction(f = ft, v = u, bound = 0.3*fn)\nsimulate to 1 step 0.05\n");
-    assert_true(s.steps == 20 && s.worst_error <= 1e-9);
-    assert_int_equal(live, before);
-}
-
 static void a_solve_allocates_nothing(void **state)
 {
     (void)state;
@@ -658,7 +645,6 @@ int main(void)
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(redundant_cones_survive_failing_allocations),
-        cmocka_unit_test(contacts_that_leave_survive_failing_allocations),
         cmocka_unit_test(a_solve_allocates_nothing),
         cmocka_unit_test(batches_bounds_and_derivatives_allocate_nothing),
         cmocka_unit_test(nonlinear_problems_allocate_nothing),
