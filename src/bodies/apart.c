@@ -27,7 +27,10 @@ double perp__bodies_deepest(const perp_bodies *b, int *which)
     *which = -1;
     for (int i = 0; i < b->ntouch; i++) {
         double depth = -b->touch[i].gap / perp__bodies_little(b, &b->touch[i]);
-        if (depth > most) most = depth, *which = i;
+        if (depth > most) {
+            most = depth;
+            *which = i;
+        }
     }
     return *which < 0 ? 0 : most;
 }
@@ -107,7 +110,8 @@ perp_status perp__bodies_look_ahead(perp_bodies *b, double *overlap, double *mov
     enum { MOST = 30 };
     const double BETTER = 0.7;
     double before = INFINITY;
-    *overlap = 0, *worst = -1;
+    *overlap = 0;
+    *worst = -1;
     for (int pass = 0;; pass++) {
         perp__bodies_place(b, b->here);
         if (!perp__bodies_find_touches(b)) return PERP_ERR_MEMORY;

@@ -33,13 +33,20 @@ static double limits_off(const perp_bodies *b, perp_assembly *is)
         double axis[3], *q = &b->here[b->link[i].q],
                         x = perp__is_single(&b->link[i]) ? *q : perp__turn_of(q, axis),
                         off = past(x, fabs(x), &law->range, &most);
-        if (is && off > is->limit) is->limit = off, is->body = i;
+        if (is && off > is->limit) {
+            is->limit = off;
+            is->body = i;
+        }
     }
     for (int i = 0; i < b->joints->ntendon; i++) {
         const perp_tendon *t = &b->joints->tendon[i];
         double off = past(perp__tendon_length(b, i + 1), perp__tendon_length_terms(b, i + 1),
                           &t->range, &most);
-        if (is && off > is->limit) is->limit = off, is->body = 0, is->tendon = i + 1;
+        if (is && off > is->limit) {
+            is->limit = off;
+            is->body = 0;
+            is->tendon = i + 1;
+        }
     }
     return most;
 }
@@ -151,7 +158,10 @@ static int exclude(perp_bodies *b, double nearly)
             double depth = -t->gap / perp__bodies_little(b, t);
             int is_named = perp__bodies_is_named(b, t->shape[0], t->shape[1]);
             if (depth <= 1 || !is_of_one(b, t)) continue;
-            if (!pass && depth > most) most = depth, is_said = is_named;
+            if (!pass && depth > most) {
+                most = depth;
+                is_said = is_named;
+            }
             if (!pass || is_named || depth < nearly * most) continue;
             if (!perp__bodies_exclude(b, t)) return -1;
         }
@@ -215,6 +225,9 @@ perp_status perp_bodies_assemble(perp_bodies *b, perp_assembly *assembly, perp_d
     is.excluded = b->filter->nexcluded - before;
     perp_bodies_set(b, is.moved > 0 ? b->here : start, NULL);
     if (status != PERP_OK) return perp__out_of_memory(diag, "bodies");
-    if (assembly) is.size = assembly->size, *assembly = is;
+    if (assembly) {
+        is.size = assembly->size;
+        *assembly = is;
+    }
     return PERP_OK;
 }

@@ -35,7 +35,8 @@ static void try_axis(const boxes *x, const double *n, int a, int b, double lead,
     double turned[3] = {sign * n[0], sign * n[1], sign * n[2]};
     perp__rotate3(x->a->R, turned, best->n);
     best->separation = separation;
-    best->a = a, best->b = b;
+    best->a = a;
+    best->b = b;
 }
 
 static const double LEAD = 1e-4; /* of edges before faces, beside the smallest half length */

@@ -48,15 +48,18 @@ static void turn_boxes(perp__box *box, int n)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) {
             double middle = 0.5 * (box[i].low[k] + box[i].high[k]);
-            sum[k] += middle, squares[k] += middle * middle;
+            sum[k] += middle;
+            squares[k] += middle * middle;
         }
     for (int k = 0; k < 3; k++) spread[k] = squares[k] - sum[k] * sum[k] / n;
     int axis = spread[1] > spread[0];
     if (spread[2] > spread[axis]) axis = 2;
     for (int i = 0; i < n && axis; i++) {
         double low = box[i].low[0], high = box[i].high[0];
-        box[i].low[0] = box[i].low[axis], box[i].high[0] = box[i].high[axis];
-        box[i].low[axis] = low, box[i].high[axis] = high;
+        box[i].low[0] = box[i].low[axis];
+        box[i].high[0] = box[i].high[axis];
+        box[i].low[axis] = low;
+        box[i].high[axis] = high;
     }
 }
 
@@ -132,7 +135,8 @@ static void put_box_about(const perp__placed *s, double travel, perp__box *box)
         reach(s, k, &up, &down);
         double high = s->p[k] + up + round, low = s->p[k] - down - round,
                rounding = 1e-15 * (fabs(low) + fabs(high));
-        box->low[k] = low - rounding, box->high[k] = high + rounding;
+        box->low[k] = low - rounding;
+        box->high[k] = high + rounding;
     }
 }
 
@@ -234,8 +238,11 @@ static int touch_pair(perp_bodies *b, const perp__path *path, perp__shape_pair *
     double mu[3];
     if (n) perp__bodies_friction(b, i, j, mu);
     for (int k = 0; k < n; k++) {
-        t[k].shape[0] = i, t[k].shape[1] = j;
-        t[k].mu = mu[0], t[k].torsional_friction = mu[1], t[k].rolling_friction = mu[2];
+        t[k].shape[0] = i;
+        t[k].shape[1] = j;
+        t[k].mu = mu[0];
+        t[k].torsional_friction = mu[1];
+        t[k].rolling_friction = mu[2];
         for (int d = 0; d < 3; d++) t[k].impulse[d] = t[k].moment[d] = 0;
         perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
         pair->gap = fmin(pair->gap, t[k].gap);

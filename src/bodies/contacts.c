@@ -77,7 +77,10 @@ static void move_entries(perp_bodies *b, perp__contact_rows *row, const perp_con
     const double none[3] = {0}, *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
     if (!row->n) return;
     if (of) direction[0] = none;
-    if (of && !of->rolls) direction[1] = t->normal, direction[2] = none;
+    if (of && !of->rolls) {
+        direction[1] = t->normal;
+        direction[2] = none;
+    }
     perp__entry *e = b->c->entry + row->first + row->n - 1;
     for (int at = tip_of(b, body); at >= 0; at = b->up[at]) {
         double move[3];
@@ -103,7 +106,8 @@ static int add_chains(perp_bodies *b, perp__contact_rows *row, const int *tip)
 {
     const perp__contact_rows *last = row > b->c->rows ? row - 1 : row; /* its tips are none yet */
     int is_like = last->tip[0] == tip[0] && last->tip[1] == tip[1];
-    row->tip[0] = tip[0], row->tip[1] = tip[1];
+    row->tip[0] = tip[0];
+    row->tip[1] = tip[1];
     row->n = is_like ? last->n : merge(b, tip[0], tip[1], 0, NULL);
     if (!add_entries(b, row->n)) return 0;
     perp__entry *e = b->c->entry + row->first;
@@ -221,7 +225,8 @@ static int make_block(const perp_bodies *b, const perp__contact_rows *x,
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) sum[3 * i + j] += p->Y[i] * q->Y[j] * over;
             shared++;
-            p++, q++;
+            p++;
+            q++;
         } else if (p->at < q->at) {
             p++;
         } else {
@@ -239,11 +244,19 @@ static int make_own_block(const perp_bodies *b, const perp__contact_rows *x, dou
     double sum[6] = {0};
     for (int k = 0; k < x->n; k++) {
         const double *Y = e[k].Y, over = b->over[e[k].at];
-        sum[0] += Y[0] * Y[0] * over, sum[1] += Y[0] * Y[1] * over, sum[2] += Y[0] * Y[2] * over;
-        sum[3] += Y[1] * Y[1] * over, sum[4] += Y[1] * Y[2] * over, sum[5] += Y[2] * Y[2] * over;
+        sum[0] += Y[0] * Y[0] * over;
+        sum[1] += Y[0] * Y[1] * over;
+        sum[2] += Y[0] * Y[2] * over;
+        sum[3] += Y[1] * Y[1] * over;
+        sum[4] += Y[1] * Y[2] * over;
+        sum[5] += Y[2] * Y[2] * over;
     }
-    block[0] = sum[0], block[1] = block[3] = sum[1], block[2] = block[6] = sum[2];
-    block[4] = sum[3], block[5] = block[7] = sum[4], block[8] = sum[5];
+    block[0] = sum[0];
+    block[1] = block[3] = sum[1];
+    block[2] = block[6] = sum[2];
+    block[4] = sum[3];
+    block[5] = block[7] = sum[4];
+    block[8] = sum[5];
     return x->n;
 }
 
@@ -346,13 +359,15 @@ int perp__bodies_state_blocks(perp_bodies *b)
             if (!perp__bodies_block(b, i, j, one)) continue;
             for (int d = 0; d < 3 && i == j && b->c->is_still; d++) one[4 * d] *= 1 + b->c->yield;
             int n = b->c->nblock++;
-            b->c->row[n] = i, b->c->column[n] = j;
+            b->c->row[n] = i;
+            b->c->column[n] = j;
             if (i == j) continue;
             for (int r = 0; r < 3; r++)
                 for (int c = 0; c < 3; c++) other[3 * c + r] = one[3 * r + c];
             bound_moment(b, j, i, other);
             n = b->c->nblock++;
-            b->c->row[n] = j, b->c->column[n] = i;
+            b->c->row[n] = j;
+            b->c->column[n] = i;
         }
     return 1;
 }

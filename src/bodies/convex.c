@@ -82,7 +82,8 @@ static int foot(const simplex *s, const int *k, int n, double *share, double *x)
     if (n == 2) {
         double uu = perp__dot3(u, u);
         if (!(uu > 0)) return 0;
-        share[1] = -perp__dot3(a, u) / uu, share[0] = 1 - share[1];
+        share[1] = -perp__dot3(a, u) / uu;
+        share[0] = 1 - share[1];
         perp__move3(a, share[1], u, x);
         return 1;
     }
@@ -134,7 +135,10 @@ static void reduce(simplex *s, double *x)
         if (!inside || pp >= least) continue;
         least = pp;
         best.n = n;
-        for (int i = 0; i < n; i++) best.v[i] = s->v[k[i]], best.share[i] = share[i];
+        for (int i = 0; i < n; i++) {
+            best.v[i] = s->v[k[i]];
+            best.share[i] = share[i];
+        }
         memcpy(x, p, sizeof p);
     }
     *s = best;
@@ -221,7 +225,8 @@ static int begin(const pair *x, polytope *p)
         if (perp__length3(u) <= best) continue;
         best = perp__length3(u);
         memcpy(d, u, sizeof d);
-        p->v[0] = one, p->v[1] = other;
+        p->v[0] = one;
+        p->v[1] = other;
     }
     double flat = 1e-12 * best;
     for (int i = 0; i < 3; i++) d[i] /= best;
@@ -257,7 +262,8 @@ static int begin(const pair *x, polytope *p)
     perp__move3(p->v[3].w, -1, p->v[0].w, u);
     if (perp__dot3(u, normal) > 0) {
         vertex swap = p->v[0];
-        p->v[0] = p->v[1], p->v[1] = swap;
+        p->v[0] = p->v[1];
+        p->v[1] = swap;
     }
     p->nv = 4;
     return add_facet(p, 0, 1, 2) && add_facet(p, 0, 3, 1) && add_facet(p, 1, 3, 2) &&
@@ -279,7 +285,8 @@ static int expand(polytope *p, int from, const vertex *w, double tol)
             if (e < n) {
                 memcpy(edge[e], edge[--n], sizeof edge[e]);
             } else if (n < MOST_FACES) {
-                edge[n][0] = start, edge[n++][1] = to;
+                edge[n][0] = start;
+                edge[n++][1] = to;
             }
         }
     }

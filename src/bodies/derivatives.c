@@ -406,9 +406,14 @@ static int take_slopes(const perp_bodies *b, perp__arena *arena, step_slopes *d)
     PERP_TAKE(arena, d->s, (size_t)b->scene->n);
     PERP_TAKE(arena, d->tendon, nt + 1);
     if (arena->failed) return 0;
-    d->v = d->q + nv * nv, d->x = d->v + nv * nv, d->A = d->x + nv * nv;
-    d->stiff = d->A + n * n, d->slack = d->stiff + nv, d->tau = d->slack + nv;
-    d->change = d->tau + 2 * nv, d->right = d->change + nv;
+    d->v = d->q + nv * nv;
+    d->x = d->v + nv * nv;
+    d->A = d->x + nv * nv;
+    d->stiff = d->A + n * n;
+    d->slack = d->stiff + nv;
+    d->tau = d->slack + nv;
+    d->change = d->tau + 2 * nv;
+    d->right = d->change + nv;
     d->swap = d->held + nv;
     return 1;
 }

@@ -128,7 +128,10 @@ static void carry(perp__link *l, const perp__link *p, const double *v)
     for (int i = 0; i < 6; i++) l->vel[i] += joint[i];
     if (l->is.joint == PERP_JOINT_FREE) /* its shifts turn with the body */
         perp__cross3(joint, joint + 3, turned);
-    for (int i = 0; i < 3; i++) l->bend[i] = 0, l->bend[3 + i] = -turned[i];
+    for (int i = 0; i < 3; i++) {
+        l->bend[i] = 0;
+        l->bend[3 + i] = -turned[i];
+    }
     add_cross_motion(l->vel, joint, l->bend);
     apply(&l->own, l->vel, moved);
     memset(l->whirl, 0, sizeof l->whirl);

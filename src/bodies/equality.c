@@ -93,7 +93,9 @@ static void turn_ahead(const perp_bodies *b, const perp_equality *e, double *tur
     perp__multiply3(A, own, wanted);
     for (int i = 0; i < 3; i++) /* B wanted' */
         for (int j = 0; j < 3; j++) E[3 * i + j] = perp__dot3(B + 3 * i, wanted + 3 * j);
-    twice[0] = E[7] - E[5], twice[1] = E[2] - E[6], twice[2] = E[3] - E[1];
+    twice[0] = E[7] - E[5];
+    twice[1] = E[2] - E[6];
+    twice[2] = E[3] - E[1];
     double sine = 0.5 * perp__length3(twice), cosine = 0.5 * (E[0] + E[4] + E[8] - 1),
            angle = atan2(sine, cosine), scale = sine > 1e-9 ? 0.5 * angle / sine : 0.5;
     for (int i = 0; i < 3; i++) turn[i] = scale * twice[i];
@@ -259,7 +261,8 @@ static void factorise(perp_bodies *b)
         }
         if (best < 0) return;
         int order = e->order[k];
-        e->order[k] = e->order[best], e->order[best] = order;
+        e->order[k] = e->order[best];
+        e->order[best] = order;
         for (int j = 0; j < k; j++) {
             double swap = F[(size_t)k * n + (size_t)j];
             F[(size_t)k * n + (size_t)j] = F[(size_t)best * n + (size_t)j];

@@ -31,9 +31,14 @@ perp_status perp_field_create(const double *height, int nx, int ny, const double
     }
     memcpy(kept, height, n * sizeof *kept);
     *f = (perp_field){.height = kept, .n = {nx, ny}, .low = INFINITY, .high = -INFINITY};
-    for (int k = 0; k < 2; k++) f->half[k] = half[k], f->cell[k] = 2 * half[k] / (f->n[k] - 1);
-    for (size_t i = 0; i < n; i++)
-        f->low = fmin(f->low, height[i]), f->high = fmax(f->high, height[i]);
+    for (int k = 0; k < 2; k++) {
+        f->half[k] = half[k];
+        f->cell[k] = 2 * half[k] / (f->n[k] - 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        f->low = fmin(f->low, height[i]);
+        f->high = fmax(f->high, height[i]);
+    }
     *field = f;
     return PERP_OK;
 }
@@ -97,7 +102,8 @@ static void set_faces(perp__prism *p)
         if (k > 1) {
             const double *a = x + 3 * (k - 2), *b = x + 3 * ((k - 1) % 3);
             double along = hypot(b[0] - a[0], b[1] - a[1]);
-            face->normal[0] = (b[1] - a[1]) / along, face->normal[1] = -(b[0] - a[0]) / along;
+            face->normal[0] = (b[1] - a[1]) / along;
+            face->normal[1] = -(b[0] - a[0]) / along;
         }
         face->offset = perp__dot3(face->normal, x + 3 * corners[face->first]);
     }
@@ -288,7 +294,10 @@ static int first_corner(const perp_contact *t, int n, int of)
     perp__tangents3(t[of].normal, u, w);
     for (int i = 0; i < n; i++) {
         double along = perp__dot3(t[i].point, u) + 1e-7 * perp__dot3(t[i].point, w);
-        if (t[i].shape[0] == MEMBER && along > most) most = along, best = i;
+        if (t[i].shape[0] == MEMBER && along > most) {
+            most = along;
+            best = i;
+        }
     }
     return best;
 }

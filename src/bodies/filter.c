@@ -22,8 +22,12 @@ void perp__bodies_look_again(perp_bodies *b)
     if (!b->is_ahead) return;
     perp_contact *touch = b->touch;
     int capacity = b->ctouch;
-    b->touch = b->before, b->ctouch = b->cbefore, b->ntouch = b->nbefore;
-    b->before = touch, b->cbefore = capacity, b->nbefore = 0;
+    b->touch = b->before;
+    b->ctouch = b->cbefore;
+    b->ntouch = b->nbefore;
+    b->before = touch;
+    b->cbefore = capacity;
+    b->nbefore = 0;
     b->is_ahead = 0;
 }
 
@@ -152,7 +156,8 @@ perp_status perp_bodies_set_pair_friction(perp_bodies *b, int shape0, int shape1
     perp__named_pair *pair = b ? named(b, shape0, shape1) : NULL;
     if (!pair || !(spin >= 0) || !(roll >= 0) || !isfinite(spin + roll)) return PERP_ERR_ARG;
     perp__bodies_look_again(b);
-    pair->mu[1] = spin, pair->mu[2] = roll;
+    pair->mu[1] = spin;
+    pair->mu[2] = roll;
     return PERP_OK;
 }
 
@@ -244,8 +249,14 @@ void perp__bodies_friction(const perp_bodies *b, int i, int j, double mu[3])
     const perp__named_pair *pair = named(b, i, j);
     const perp_contact_material *p = rule_of(b, i), *q = rule_of(b, j);
     const perp__coefficients *x = &b->surface[i], *y = &b->surface[j];
-    if (p->priority < q->priority) p = q, x = y;
-    if (p->priority > q->priority) q = p, y = x;
+    if (p->priority < q->priority) {
+        p = q;
+        x = y;
+    }
+    if (p->priority > q->priority) {
+        q = p;
+        y = x;
+    }
     int dimension = p->dimension > q->dimension ? p->dimension : q->dimension;
     for (int k = 0; k < 3; k++) {
         double larger = dimension >= least[k] ? fmax(x->mu[k], y->mu[k]) : 0;
@@ -263,7 +274,9 @@ int perp__filter_copy(perp_bodies *b, const perp__filter *from)
         !perp__grow(&f->excluded, &f->cexcluded, from->nexcluded, sizeof *f->excluded))
         return 0;
     if (from->rule) memcpy(f->rule, from->rule, nshape * sizeof *f->rule);
-    f->npair = from->npair, f->napart = from->napart, f->nexcluded = from->nexcluded;
+    f->npair = from->npair;
+    f->napart = from->napart;
+    f->nexcluded = from->nexcluded;
     if (f->npair) memcpy(f->pair, from->pair, (size_t)f->npair * sizeof *f->pair);
     if (f->napart) memcpy(f->apart, from->apart, (size_t)f->napart * sizeof *f->apart);
     if (f->nexcluded)

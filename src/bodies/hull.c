@@ -60,7 +60,10 @@ static void assign(builder *b, int point, int first)
     int which = -1;
     for (int i = first; i < b->ntriangle; i++) {
         double d = beyond(b, &b->t[i], point);
-        if (d > most) most = d, which = i;
+        if (d > most) {
+            most = d;
+            which = i;
+        }
     }
     if (which < 0) return;
     b->after[point] = b->t[which].outside;
@@ -77,9 +80,15 @@ static int first_points(const builder *b, int v[4])
             double far = k ? 0 : x[0] - b->x[0] + 2 * (x[1] - b->x[1]) + 3 * (x[2] - b->x[2]);
             if (k) perp__move3(x, -1, b->x + 3 * v[0], u);
             if (k == 1) far = perp__length3(u);
-            if (k == 2) perp__cross3(n, u, w), far = perp__length3(w);
+            if (k == 2) {
+                perp__cross3(n, u, w);
+                far = perp__length3(w);
+            }
             if (k == 3) far = fabs(perp__dot3(n, u));
-            if (i == 0 || far > most[k]) most[k] = far, v[k] = i;
+            if (i == 0 || far > most[k]) {
+                most[k] = far;
+                v[k] = i;
+            }
             if (i + 1 < b->npoint || !k) continue;
             if (!(most[k] > THIN * b->tol)) return 0;
             perp__move3(b->x + 3 * v[k], -1, b->x + 3 * v[0], u);
@@ -105,7 +114,8 @@ static int first_tetrahedron(builder *b)
     perp__cross3(u[0], u[1], n);
     if (perp__dot3(n, u[2]) > 0) {
         int swap = v[0];
-        v[0] = v[1], v[1] = swap;
+        v[0] = v[1];
+        v[1] = swap;
     }
     static const int face[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
     for (int i = 0; i < 4; i++)
@@ -180,7 +190,10 @@ static perp_status grow_hull(builder *b)
         int which = -1;
         if (b->t[i].dead) continue;
         for (int p = b->t[i].outside; p >= 0; p = b->after[p])
-            if (beyond(b, &b->t[i], p) > most) most = beyond(b, &b->t[i], p), which = p;
+            if (beyond(b, &b->t[i], p) > most) {
+                most = beyond(b, &b->t[i], p);
+                which = p;
+            }
         if (which >= 0) status = add_point(b, i, which);
     }
     return status;
@@ -316,7 +329,10 @@ static int keep_corners(builder *b, const double *point, perp_mesh *m, int ncorn
     for (int i = 0; i < m->npoint; i++) {
         const double *x = m->point + 3 * i;
         m->radius = fmax(m->radius, perp__length3(x));
-        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], x[c]), high[c] = fmax(high[c], x[c]);
+        for (int c = 0; c < 3; c++) {
+            low[c] = fmin(low[c], x[c]);
+            high[c] = fmax(high[c], x[c]);
+        }
     }
     m->size = 0.5 * fmin(fmin(high[0] - low[0], high[1] - low[1]), high[2] - low[2]);
     return 1;
@@ -354,7 +370,8 @@ static int straighten(const builder *b, const double *point, perp_mesh *m, doubl
                 most = fmax(most, fabs(distance(&m->face[g], corner)));
             }
             if (g == f || most >= least || furthest(b, point, &m->face[g]) > tol) continue;
-            least = most, which = g;
+            least = most;
+            which = g;
         }
         if (!(least <= 10 * tol)) return 0;
         memcpy(own->normal, m->face[which].normal, sizeof own->normal);

@@ -203,7 +203,10 @@ perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuat
     b->settings = 0;
     memset(j->kept + 3 * b->scene->nv, 0,
            (size_t)(perp__joints_kept(b) - 3 * b->scene->nv) * sizeof *j->kept);
-    if (tendon) b->equal->rows++, b->equal->soft++;
+    if (tendon) {
+        b->equal->rows++;
+        b->equal->soft++;
+    }
     if (actuator->is_thruster) b->is_pushed = 1;
     return PERP_OK;
 }
@@ -663,7 +666,8 @@ static void judge_actuator(perp_bodies *b, int i, double x, double v)
         double u = a->activation ? perp__drive_input(b, i)
                                  : perp__within(j->control[i], &a->control_range);
         line.force = a->gain * u + a->bias;
-        line.kp = a->kp + u * a->kp_per_control, line.kv = a->kv + u * a->kv_per_control;
+        line.kp = a->kp + u * a->kp_per_control;
+        line.kv = a->kv + u * a->kv_per_control;
         line.size = fabs(a->gain * u) + fabs(a->bias);
     }
     double force = line.force - line.kp * a->gear * x - line.kv * a->gear * v;

@@ -173,7 +173,8 @@ int perp__thin_touches(const perp_contact *t, int n, perp_contact *out)
             int is_kept = 0;
             for (int j = 0; j < count; j++) is_kept |= kept[j] == i;
             if (is_kept || (best >= 0 && !(count ? far > most : t[i].gap < t[best].gap))) continue;
-            best = i, most = far;
+            best = i;
+            most = far;
         }
         kept[count] = best;
     }

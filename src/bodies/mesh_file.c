@@ -39,7 +39,9 @@ static perp_status keep_triangle(reader *r, int a, int b, int c)
     if (!perp__grow(&s->corner, &r->ccorner, 3 * s->ntriangle + 3, sizeof *s->corner))
         return perp__out_of_memory(r->diag, r->name);
     int *corner = s->corner + 3 * s->ntriangle++;
-    corner[0] = a, corner[1] = b, corner[2] = c;
+    corner[0] = a;
+    corner[1] = b;
+    corner[2] = c;
     return PERP_OK;
 }
 

@@ -47,7 +47,8 @@ static way go_around(double d[2][2], double radius, int sense)
     for (int k = 0; k < 2; k++) {
         double turn = acos(radius / sqrt(dot2(d[k], d[k])));
         angle[k] = atan2(d[k][1], d[k][0]) + (k ? -1 : 1) * sense * turn;
-        w.p[k][0] = radius * cos(angle[k]), w.p[k][1] = radius * sin(angle[k]);
+        w.p[k][0] = radius * cos(angle[k]);
+        w.p[k][1] = radius * sin(angle[k]);
     }
     w.arc = fmod(sense * (angle[1] - angle[0]), 2 * PI);
     if (w.arc < 0) w.arc += 2 * PI;
@@ -196,7 +197,7 @@ static int wrap(const perp_bodies *b, const perp_path_point *o, double x[2][3], 
         perp__rotate_back3(R, from, side);
         to_plane(axis, side, flat);
         double length = hypot(flat[0], flat[1]);
-        flat[0] = length > 1e-15 ? flat[0] / length : 1,
+        flat[0] = length > 1e-15 ? flat[0] / length : 1;
         flat[1] = length > 1e-15 ? flat[1] / length : 0;
         is_inside = perp__length3(side) < o->radius;
     }

@@ -62,7 +62,10 @@ static void add_thrust(perp_bodies *b, int i)
     double size = perp__push_force(b, i), force[3], turn[3];
     perp__rotate3(b->link[a->body].R, a->force, force);
     perp__rotate3(b->link[a->body].R, a->moment, turn);
-    for (int k = 0; k < 3; k++) force[k] *= size, turn[k] *= size;
+    for (int k = 0; k < 3; k++) {
+        force[k] *= size;
+        turn[k] *= size;
+    }
     add(b, a->body, a->point, force, turn);
 }
 

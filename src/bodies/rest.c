@@ -421,7 +421,8 @@ static int search(perp_bodies *b, double *error, int *iterations)
         if (is_changed ? left-- == 0 || !factor_here(b) : !(*error < before)) break;
         if (!have_factors(b)) break;
         correct(b);
-        before = is_changed ? (double)INFINITY : *error, last = *error;
+        before = is_changed ? (double)INFINITY : *error;
+        last = *error;
         ++*iterations;
     }
     if (!is_good) return 0;
@@ -436,7 +437,10 @@ int perp__rest_holds(perp_bodies *b, perp_bodies_info *info)
     double error;
     if (b->c->is_still) return 0;
     if (!may_rest(b)) return rest->n = 0;
-    if (rest->wait) return rest->wait--, 0;
+    if (rest->wait) {
+        rest->wait--;
+        return 0;
+    }
     if (!is_kept(b)) return 0;
     if (!perp__bodies_state_own_blocks(b) || !find_data(b)) return 0;
     store(b, FIRST);
@@ -484,7 +488,10 @@ static int strongest(const perp_bodies *b, int i, const int *start, const int *c
         if (from[col[k]] < -1 || col[k] == i) continue;
         add_terms(b->c->block + 9 * (size_t)at[k], 3, 1, r + 3 * col[k], row);
         double terms = perp__larger(row[0], perp__larger(row[1], row[2]));
-        if (terms > most) most = terms, best = col[k];
+        if (terms > most) {
+            most = terms;
+            best = col[k];
+        }
     }
     return best;
 }

@@ -84,7 +84,10 @@ static void mesh_support(const perp_mesh *m, const double *d, double *x)
     double most = perp__dot3(best, d);
     for (int i = 1; i < m->npoint; i++) {
         double along = perp__dot3(m->point + 3 * i, d);
-        if (along > most) most = along, best = m->point + 3 * i;
+        if (along > most) {
+            most = along;
+            best = m->point + 3 * i;
+        }
     }
     memcpy(x, best, 3 * sizeof *x);
 }
@@ -166,7 +169,10 @@ static int touch_capsules(const perp__placed *a, const perp__placed *b, double m
     double s[2], low = fmax(-la, fu - lb), high = fmin(la, fu + lb);
     int n = below < PARALLEL && low < high ? 2 : 1, count = 0;
     s[0] = below < PARALLEL ? clamp(fu, -la, la) : clamp((fu - uw * fw) / below, -la, la);
-    if (n == 2) s[0] = low, s[1] = high;
+    if (n == 2) {
+        s[0] = low;
+        s[1] = high;
+    }
     for (int k = 0; k < n; k++) {
         double r = clamp(uw * s[k] - fw, -lb, lb);
         if (n == 1) { /* nearest to each other: each within its own length */
@@ -253,7 +259,8 @@ perp_status perp_shapes_contacts(const perp_shape *a, const perp_shape *b, doubl
     if (n < 0) return PERP_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < 3 && swap; k++) touch[i].normal[k] = -touch[i].normal[k];
-        touch[i].shape[0] = 0, touch[i].shape[1] = 1;
+        touch[i].shape[0] = 0;
+        touch[i].shape[1] = 1;
         perp__tangents3(touch[i].normal, touch[i].tangent[0], touch[i].tangent[1]);
     }
     *count = n;

@@ -19,7 +19,9 @@ static inline void perp__cross3(const double *a, const double *b, double *c)
 {
     double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2],
            z = a[0] * b[1] - a[1] * b[0];
-    c[0] = x, c[1] = y, c[2] = z;
+    c[0] = x;
+    c[1] = y;
+    c[2] = z;
 }
 
 /* c = a + s b */
@@ -57,9 +59,15 @@ static inline void perp__multiply3(const double *A, const double *B, double *C)
 static inline void perp__rotation_of(const double *q, double *R)
 {
     double w = q[0], x = q[1], y = q[2], z = q[3];
-    R[0] = 1 - 2 * (y * y + z * z), R[1] = 2 * (x * y - w * z), R[2] = 2 * (x * z + w * y);
-    R[3] = 2 * (x * y + w * z), R[4] = 1 - 2 * (x * x + z * z), R[5] = 2 * (y * z - w * x);
-    R[6] = 2 * (x * z - w * y), R[7] = 2 * (y * z + w * x), R[8] = 1 - 2 * (x * x + y * y);
+    R[0] = 1 - 2 * (y * y + z * z);
+    R[1] = 2 * (x * y - w * z);
+    R[2] = 2 * (x * z + w * y);
+    R[3] = 2 * (x * y + w * z);
+    R[4] = 1 - 2 * (x * x + z * z);
+    R[5] = 2 * (y * z - w * x);
+    R[6] = 2 * (x * z - w * y);
+    R[7] = 2 * (y * z + w * x);
+    R[8] = 1 - 2 * (x * x + y * y);
 }
 
 /* c = a b of quaternions */
@@ -69,7 +77,10 @@ static inline void perp__quaternion_multiply(const double *a, const double *b, d
     double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
     double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
     double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
-    c[0] = w, c[1] = x, c[2] = y, c[3] = z;
+    c[0] = w;
+    c[1] = x;
+    c[2] = y;
+    c[3] = z;
 }
 
 /* The turn by |turn| about turn (Rodrigues). */

@@ -488,8 +488,10 @@ static perp_status settle(perp_bodies *b, perp_bodies_info *info)
         info->outcome = PERP_SOLVED;
         if (again)
             bend(b);
-        else if (!move_freely(b))
-            return info->outcome = PERP_LIMIT, PERP_OK;
+        else if (!move_freely(b)) {
+            info->outcome = PERP_LIMIT;
+            return PERP_OK;
+        }
         perp_status status = answer(b, &off, info);
         if (status != PERP_OK) return status;
         amended = info->outcome == PERP_SOLVED ? perp__joints_amend(b, b->next, 0) : 0;
@@ -506,8 +508,11 @@ static void keep_touches(perp_bodies *b)
 {
     perp_contact *touch = b->before;
     int capacity = b->cbefore;
-    b->before = b->touch, b->cbefore = b->ctouch, b->nbefore = b->ntouch;
-    b->touch = touch, b->ctouch = capacity;
+    b->before = b->touch;
+    b->cbefore = b->ctouch;
+    b->nbefore = b->ntouch;
+    b->touch = touch;
+    b->ctouch = capacity;
 }
 
 static perp_status refuse_overlap(const perp_bodies *b, const perp_contact *t,
@@ -657,7 +662,8 @@ static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *
 
 static void add_part(perp_bodies_info *all, const perp_bodies_info *part)
 {
-    all->outcome = part->outcome, all->contacts = part->contacts,
+    all->outcome = part->outcome;
+    all->contacts = part->contacts;
     all->penetration = part->penetration;
     all->contact_error = fmax(all->contact_error, part->contact_error);
     all->newton_error = fmax(all->newton_error, part->newton_error);

@@ -134,7 +134,8 @@ void perp__motions(perp_bodies *b, const double *v, double h)
             perp__move3(to, speed, l->world[k], to);
             *(l->is_shift[k] ? &shift : &spin) += speed * speed;
         }
-        spin = sqrt(spin), shift = sqrt(shift);
+        spin = sqrt(spin);
+        shift = sqrt(shift);
         m->turn = p->turn + p->spin * spin;
         /* Cayley's map turns unevenly */
         if (perp__is_midpoint(b) && l->nv >= 3) m->turn += 0.5 * h * spin * spin * spin;
@@ -372,7 +373,8 @@ int perp__sweep(const perp_bodies *b, const perp__path *path, int i, int j, doub
     const double back[3] = {n ? -n[0] : 0, n ? -n[1] : 0, n ? -n[2] : 0};
     sweep s = {.b = b, .path = path, .tol = tol, .is_brief = at == NULL};
     s.least = fmin(b->scene->form[i].least, b->scene->form[j].least);
-    s.shape[0] = swap ? j : i, s.shape[1] = swap ? i : j;
+    s.shape[0] = swap ? j : i;
+    s.shape[1] = swap ? i : j;
     s.speed = (perp__travel(b, i, path->h) + perp__travel(b, j, path->h)) / path->h;
     if (b->scene->shape[s.shape[0]].kind == PERP_SHAPE_FIELD) return sweep_field(&s, at);
     return sweep_convex(&s, n && swap ? back : n, at);
@@ -439,7 +441,11 @@ static int are_clear(perp_bodies *b, const perp__path *path, double *at, int *sh
         if (!t && (perp__bodies_are_far(b, i, j, way) || !perp__bodies_may_touch(b, i, j)))
             continue;
         if (perp__sweep(b, path, i, j, tol, t ? t->normal : NULL, &when)) continue;
-        if (clear || when < *at) *at = when, shape[0] = i, shape[1] = j;
+        if (clear || when < *at) {
+            *at = when;
+            shape[0] = i;
+            shape[1] = j;
+        }
         clear = 0;
     }
     return clear;

@@ -42,7 +42,10 @@ static int take_joints(perp_bodies *b, const perp_tendon *t, perp__strand *s)
     PERP_TAKE(&b->scene->arena, s->at, t->n);
     PERP_TAKE(&b->arena, s->c, t->n);
     if (!s->at || !s->c) return 0;
-    for (int i = 0; i < t->n; i++) s->at[i] = b->link[t->body[i]].v, s->c[i] = t->coefficient[i];
+    for (int i = 0; i < t->n; i++) {
+        s->at[i] = b->link[t->body[i]].v;
+        s->c[i] = t->coefficient[i];
+    }
     return 1;
 }
 
@@ -129,8 +132,10 @@ perp_status perp_bodies_add_tendon(perp_bodies *b, const perp_tendon *tendon, pe
     j->tendon[j->ntendon].path = NULL; /* the caller's; ours belongs to the strand */
     j->tendon[j->ntendon].body = NULL;
     j->tendon[j->ntendon].coefficient = NULL;
-    if ((tendon->stiffness > 0 && tendon->slack == 0) || tendon->damping > 0)
-        b->equal->rows++, b->equal->soft++;
+    if ((tendon->stiffness > 0 && tendon->slack == 0) || tendon->damping > 0) {
+        b->equal->rows++;
+        b->equal->soft++;
+    }
     note(b->scene, tendon, &j->strand[j->ntendon]);
     j->ntendon++;
     return PERP_OK;

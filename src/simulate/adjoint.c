@@ -138,7 +138,9 @@ static void end_course(perp_simulation *sim, perp__course *c)
     sim->course = NULL;
     perp__sensitivity_destroy(c->slopes);
     perp__backward_clear(&c->back);
-    free(c->input), free(c->first), free(c->moved);
+    free(c->input);
+    free(c->first);
+    free(c->moved);
 }
 
 static perp_status begin_course(perp_simulation *sim, perp__course *c, const perp_run_stretch *of,
@@ -155,7 +157,8 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
     c->moved = calloc(2 * nt + 1, sizeof *c->moved);
     int ok = given && c->input && c->first && c->moved;
     for (int k = 0; ok && k < c->nt; k++) {
-        given[k] = s->layout->sym.table + k, given[c->nt + k] = s->layout->sym.table_pre + k;
+        given[k] = s->layout->sym.table + k;
+        given[c->nt + k] = s->layout->sym.table_pre + k;
         c->input[k] = -1;
         c->first[k] = (char)(isnan(s->ws[s->layout->sym.table + k]) != 0);
         for (int i = 0; i < of->ninput; i++)
@@ -170,7 +173,9 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
     if (ok) c->slopes = perp__sensitivity_create(&sim->step, &by);
     free(given);
     if (!c->slopes) return PERP_ERR_MEMORY;
-    c->back.whole = &sim->step, c->back.of_whole = c->slopes, c->back.is_new = 1;
+    c->back.whole = &sim->step;
+    c->back.of_whole = c->slopes;
+    c->back.is_new = 1;
     if (sim->events) {
         c->saltation =
             perp__events_begin_stretch(sim->events, &by, c->slopes, is_forward ? NULL : &c->back);
@@ -322,7 +327,8 @@ static perp_status take_part(perp_simulation *sim, perp__course *c, const parts 
     long end = (k + 1) * p->length;
     perp_status status = PERP_OK;
     if (end > c->of->steps) end = c->of->steps;
-    c->back.records.size = 0, c->back.is_new = k == 0;
+    c->back.records.size = 0;
+    c->back.is_new = k == 0;
     for (c->step = k * p->length; c->step < end && status == PERP_OK;)
         status = take_step(sim, c, diag);
     return status;
@@ -351,8 +357,10 @@ static perp_status go_there_and_back(perp_simulation *sim, const perp_run_stretc
     size_t nx = (size_t)sim->step.layout->nx, np = (size_t)of->nparameter;
     double *state = status == PERP_OK ? calloc(nx + np + 1, sizeof *state) : NULL,
            *param = state ? state + nx : NULL;
-    c.back.state = state, c.back.param = param;
-    c.weight = weight, c.ncolumn = sim->ncolumn;
+    c.back.state = state;
+    c.back.param = param;
+    c.weight = weight;
+    c.ncolumn = sim->ncolumn;
     if (status == PERP_OK && (!state || !plan_parts(sim, &c, &p))) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = take_all(sim, &c, &p, diag);
     if (status == PERP_OK && gradient->value)
@@ -370,7 +378,8 @@ static perp_status go_there_and_back(perp_simulation *sim, const perp_run_stretc
     if (is_known && gradient->state && nx) memcpy(gradient->state, state, nx * sizeof *state);
     if (is_known && gradient->parameter && np)
         memcpy(gradient->parameter, param, np * sizeof *param);
-    free(state), free(p.snapshot);
+    free(state);
+    free(p.snapshot);
     return finish(sim, &c, status, diag);
 }
 
@@ -409,7 +418,8 @@ static perp_status kind_along(perp_simulation *sim, const perp_run_stretch *of,
                               const void *begin, perp_derivative_kind *kind, perp_diag *diag)
 {
     perp_run_stretch along = *of;
-    along.every_row = 0, along.kind = kind;
+    along.every_row = 0;
+    along.kind = kind;
     perp_status status =
         perp_simulation_restore(sim, begin, perp_simulation_snapshot_size(sim), diag);
     if (status != PERP_OK) return status;

@@ -32,7 +32,8 @@ static void mark_symbols(search *x)
     for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
         int *of = x->meaning + m->item[PERP_STATE][i].symbol;
         of[PERP__NOW] = m->kind == PERP_DISCRETE ? KNOWN : STATE;
-        of[PERP__NEXT] = STATE, of[PERP__DER] = RATE;
+        of[PERP__NEXT] = STATE;
+        of[PERP__DER] = RATE;
     }
     for (int v = 0; v < m->nitem[PERP_VAR]; v++) x->meaning[m->item[PERP_VAR][v].symbol] = v;
 }
@@ -99,7 +100,10 @@ static int *symbols_of(search *x, const perp_expr *e, int ne, int *n)
     int *reach = perp__graph_reach(g, root, roots, &count);
     char *mark = reach ? mark_zeros(x, reach, count) : NULL;
     *n = 0;
-    if (!mark) x->failed = 1, roots = count = 0;
+    if (!mark) {
+        x->failed = 1;
+        roots = count = 0;
+    }
     for (int k = 0; k < roots; k++) mark[perp__node_place(reach, count, root[k])] |= IS_NEEDED;
     for (int k = count - 1; k >= 0; k--) {
         int arity = mark[k] == IS_NEEDED ? perp__op_arity(g->node[reach[k]].op) : 0;
@@ -122,7 +126,10 @@ static void keep(search *x, perp_expr e)
 static void find_candidates(search *x)
 {
     const perp_model *m = x->model;
-    for (int v = 0; v < m->nitem[PERP_VAR]; v++) x->may[v] = 0, x->place[v] = -1;
+    for (int v = 0; v < m->nitem[PERP_VAR]; v++) {
+        x->may[v] = 0;
+        x->place[v] = -1;
+    }
     for (int i = 0; i < m->nequation; i++) {
         int v = var_of(x, m->equation[i].left);
         if (v >= 0) x->may[v]++;
@@ -178,7 +185,8 @@ static void set_by(search *x, int equation)
 {
     perp__assigned *a = x->assigned;
     int v = var_of(x, x->model->equation[equation].left);
-    a->var[a->n] = v, a->equation[a->n] = equation;
+    a->var[a->n] = v;
+    a->equation[a->n] = equation;
     x->place[v] = a->n++;
 }
 
@@ -250,14 +258,20 @@ static int find_unread(search *x, int *list)
         if (v >= 0) x->setter[v] = i;
     }
     for (int v = 0; v < m->nitem[PERP_VAR]; v++)
-        if (is_unread(x, v)) list[n++] = x->setter[v], x->may[v] = 0;
+        if (is_unread(x, v)) {
+            list[n++] = x->setter[v];
+            x->may[v] = 0;
+        }
     for (int k = 0; k < n; k++) {
         perp_expr right = m->equation[list[k]].right;
         int count, *symbol = symbols_of(x, &right, 1, &count);
         count_readers(x, &right, 1, -1);
         for (int i = 0; i < count; i++) {
             int v = x->meaning[symbol[i]];
-            if (v >= 0 && is_unread(x, v)) list[n++] = x->setter[v], x->may[v] = 0;
+            if (v >= 0 && is_unread(x, v)) {
+                list[n++] = x->setter[v];
+                x->may[v] = 0;
+            }
         }
         free(symbol);
     }
@@ -277,7 +291,8 @@ static void find_zeros(search *x, char *done)
             x->made_of[x->assigned->n][0] = 0;
             set_by(x, i);
             x->may[v] = 0;
-            done[i] = x->zero[v] = 1, more = 1;
+            done[i] = x->zero[v] = 1;
+            more = 1;
         }
     }
 }
@@ -312,8 +327,10 @@ int perp__assigned_find(perp__assigned *a, const perp_model *m)
     int ok = done && a->var && x.meaning && x.made_of && x.zero;
     if (ok) {
         a->equation = a->var + nv;
-        x.place = x.meaning + m->nsymbol, x.may = x.place + nv;
-        x.readers = x.may + nv, x.setter = x.readers + nv;
+        x.place = x.meaning + m->nsymbol;
+        x.may = x.place + nv;
+        x.readers = x.may + nv;
+        x.setter = x.readers + nv;
         find_all(&x, done, x.setter + nv);
     }
     free(done);

@@ -161,7 +161,8 @@ void perp__backward_note_left(perp__backward *b)
 static void add_table(perp__backward *b, const perp__stamp *stamp, int k, double t, double by)
 {
     double share = t == stamp->end ? 1 : (t - stamp->begin) / (stamp->end - stamp->begin);
-    b->now[k] += share * by, b->before[k] += (1 - share) * by;
+    b->now[k] += share * by;
+    b->before[k] += (1 - share) * by;
 }
 
 static int back_solved(perp__backward *b, const perp__stamp *stamp, const double *weight)
@@ -203,8 +204,10 @@ static double add_row(perp__backward *b, int last, double *state)
     }
     for (int i = 0; i < a->nx; i++) {
         double by = b->step * b->slope[i] / length;
-        for (int c = 0; c < a->scheme.npoint; c++)
-            b->eta[c * size + i] -= by * D[c + 1], state[i] += by * D[c + 1];
+        for (int c = 0; c < a->scheme.npoint; c++) {
+            b->eta[c * size + i] -= by * D[c + 1];
+            state[i] += by * D[c + 1];
+        }
         by_length += by * perp__collocation_slope(a, a->scheme.npoint - 1, i, &terms);
     }
     return by_length;
@@ -295,7 +298,8 @@ static int back_mode(perp__backward *b, const perp__stamp *stamp, const unsigned
         b->pend_state[i] = is_again ? state[i] + pend : 0;
     }
     double pend = b->is_pending ? b->pend_time : 0, time = b->time + pend;
-    b->time = is_again ? 0 : time, b->pend_time = is_again ? time : 0;
+    b->time = is_again ? 0 : time;
+    b->pend_time = is_again ? time : 0;
     b->is_pending = is_again;
     return 1;
 }
@@ -352,7 +356,10 @@ static int back_short(perp__backward *b, const perp__stamp *stamp, const unsigne
     double *before = b->pend_state; /* nothing is pending behind a short step */
     memcpy(before, b->eta, (size_t)a->nx * sizeof(double));
     int ok = back_short_step(b, stamp, 0, slope, weight, b->state);
-    for (int i = 0; i < a->nx; i++) b->state[i] += before[i], before[i] = 0;
+    for (int i = 0; i < a->nx; i++) {
+        b->state[i] += before[i];
+        before[i] = 0;
+    }
     forget_row(b);
     return ok;
 }

@@ -97,7 +97,8 @@ static double minor(const double *M, int n, unsigned in, double *scratch)
         if (!(fabs(pivot) > PERP_TOL_DEPENDS * size)) return 0;
         for (int j = 0; j < k && p != c; j++) {
             double kept = scratch[p + j * k];
-            scratch[p + j * k] = scratch[c + j * k], scratch[c + j * k] = kept;
+            scratch[p + j * k] = scratch[c + j * k];
+            scratch[c + j * k] = kept;
         }
         det *= p == c ? pivot : -pivot;
         for (int i = c + 1; i < k; i++) {
@@ -342,7 +343,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     if (status != PERP_OK) return status;
 
     perp__source findings = model->source;
-    findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
+    findings.message = NULL;
+    findings.nmessage = findings.capacity = findings.nerror = 0;
     report->unknowns = sim->step.layout->ny + sim->step.layout->sym.assigned.n;
     report->equations = sim->step.layout->nequation + sim->step.layout->sym.assigned.n;
     report->pairs = sim->step.layout->np;
@@ -353,7 +355,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     perp__held held;
     int has_held = perp__find_held(model, &held);
     if (held.level > 0) report->index = held.level + 1;
-    report->held_equations = held.nequation, report->held_pairs = held.npair;
+    report->held_equations = held.nequation;
+    report->held_pairs = held.npair;
     status = check_matrix(sim, report, &findings);
     inspect_masses(model, &findings);
     if (!has_held || !perp__inspect_units(model, &findings) ||

@@ -283,8 +283,10 @@ static void lay_out(perp__collocation *a, const perp__changes *changes)
 {
     const perp_model *m = a->model;
     int s = a->scheme.npoint;
-    a->nx = m->nitem[PERP_STATE], a->nv = m->nitem[PERP_VAR];
-    a->neq = m->nequation, a->nrow = m->nequation + PERP__PAIR_ROWS * m->npair;
+    a->nx = m->nitem[PERP_STATE];
+    a->nv = m->nitem[PERP_VAR];
+    a->neq = m->nequation;
+    a->nrow = m->nequation + PERP__PAIR_ROWS * m->npair;
     PERP_TAKE(&a->arena, a->table, m->nitem[PERP_INPUT] + 1);
     PERP_TAKE(&a->arena, a->start, s * a->nrow + 1);
     PERP_TAKE(&a->arena, a->gap, m->npair + 1);
@@ -294,8 +296,11 @@ static void lay_out(perp__collocation *a, const perp__changes *changes)
         if (is_table(m, i, changes)) a->table[a->ntable++] = i;
     for (int k = 0; k < changes->nparam; k++) a->may.param[a->may.n++] = changes->param[k];
     a->n = s * point_size(a);
-    a->before = BEFORE, a->time = a->before + a->nx, a->at_table = a->time + s;
-    a->y = a->at_table + s * a->ntable, a->nsymbol = a->y + a->n;
+    a->before = BEFORE;
+    a->time = a->before + a->nx;
+    a->at_table = a->time + s;
+    a->y = a->at_table + s * a->ntable;
+    a->nsymbol = a->y + a->n;
 }
 
 /* The largest numbers of entries that the rows of a mode can have. */
@@ -416,7 +421,9 @@ perp__collocation *perp__collocation_create(const perp_model *model, const perp_
     double *value = NULL;
     if (!a) return NULL;
     atomic_init(&a->users, 1);
-    a->model = model, a->scheme = *scheme, a->step = step;
+    a->model = model;
+    a->scheme = *scheme;
+    a->step = step;
     lay_out(a, changes);
     if (!a->arena.failed && allocate_writing(&w) && make_instant(&w)) {
         write_rows(&w);
@@ -425,8 +432,14 @@ perp__collocation *perp__collocation_create(const perp_model *model, const perp_
     }
     perp__instant_clear(&w.instant);
     perp__graph_clear(&w.graph);
-    free(w.root.e), free(w.row), free(w.map), free(w.column), free(w.moves_by_vars);
-    free(column), free(value), free(entry);
+    free(w.root.e);
+    free(w.row);
+    free(w.map);
+    free(w.column);
+    free(w.moves_by_vars);
+    free(column);
+    free(value);
+    free(entry);
     if (ok) return a;
     perp__collocation_destroy(a);
     return NULL;
@@ -445,7 +458,8 @@ perp__collocation *perp__collocation_share(perp__collocation *a)
     *copy = *of;
     atomic_fetch_add(&of->users, 1);
     copy->of = of;
-    copy->matrix.lu = NULL, copy->matrix.has_pivots = 0;
+    copy->matrix.lu = NULL;
+    copy->matrix.has_pivots = 0;
     copy->arena = (perp__arena){0};
     if (take_numbers(copy)) return copy;
     perp__collocation_destroy(copy);
@@ -521,7 +535,8 @@ static double row_terms(const perp__collocation *a, int r)
     double rest = row_value(a, r), sum = 0;
     for (int k = a->start[r]; k < a->start[r + 1]; k++) {
         int j = a->column[k];
-        rest -= a->value[k] * y[j], sum += fabs(a->value[k]) * amount(a, j);
+        rest -= a->value[k] * y[j];
+        sum += fabs(a->value[k]) * amount(a, j);
     }
     return sum + fabs(rest);
 }
@@ -540,7 +555,10 @@ static double evaluate(perp__collocation *a)
         int r = a->active[i], end = a->start[r + 1];
         double x = row_value(a, r), rest = x, terms = 0;
         for (int k = a->start[r]; k < end; k++) /* row_terms */
-            rest -= value[k] * y[column[k]], terms += fabs(value[k]) * size[column[k]];
+        {
+            rest -= value[k] * y[column[k]];
+            terms += fabs(value[k]) * size[column[k]];
+        }
         terms += fabs(rest);
         if (!isfinite(x) || !isfinite(terms)) return -1;
         a->row_of[i] = x;
@@ -671,7 +689,8 @@ static int settle_at_zero(perp__collocation *a, int *moves)
         for (int c = 0; c < a->scheme.npoint && is_kept; c++) {
             int j = c * point_size(a) + state;
             *moves |= a->ws[a->y + j] != 0;
-            a->ws[a->y + j] = 0, a->known[j] = 1;
+            a->ws[a->y + j] = 0;
+            a->known[j] = 1;
         }
         found |= is_kept;
     }
@@ -713,7 +732,8 @@ static int settle(perp__collocation *a)
 static void set_length(perp__collocation *a, double t0, double h)
 {
     double *ws = a->ws;
-    ws[START] = t0, ws[LENGTH] = h;
+    ws[START] = t0;
+    ws[LENGTH] = h;
     for (int c = 0; c < a->scheme.npoint; c++) {
         double t = ws[a->time + c] = t0 + a->scheme.c[c] * h;
         for (int k = 0; k < a->ntable; k++)
@@ -802,7 +822,8 @@ static perp__collocated solve_roughly(perp__collocation *a, double enough, int h
         if (!is_old && made++ == MOST_FACTORS) return PERP__HAS_NO_END;
         perp__collocated is = is_old ? PERP__COLLOCATED : factor_anew(a, &now);
         if (is != PERP__COLLOCATED) return is;
-        a->iterations += !is_old, a->again += is_old;
+        a->iterations += !is_old;
+        a->again += is_old;
         before = now;
         scale(a, a->row_of);
         if (!solve_linear(a, a->row_of)) return lacks_matrix(a);
@@ -1074,7 +1095,11 @@ perp__collocation_slopes *perp__collocation_slopes_create(perp__collocation *a, 
     if (ok) s->ws = calloc((size_t)perp__tape_end(&s->tape) + 1, sizeof *s->ws);
     perp__instant_clear(&w.instant);
     perp__graph_clear(&w.graph);
-    free(w.root.e), free(w.row), free(w.map), free(w.column), free(w.moves_by_vars);
+    free(w.root.e);
+    free(w.row);
+    free(w.map);
+    free(w.column);
+    free(w.moves_by_vars);
     if (ok && s->ws) {
         perp__tape_prepare(&s->tape, s->ws, 1);
         return s;
@@ -1087,7 +1112,11 @@ void perp__collocation_slopes_destroy(perp__collocation_slopes *s)
 {
     if (!s) return;
     perp__tape_clear(&s->tape);
-    free(s->start), free(s->column), free(s->ws), free(s->unit), free(s->param);
+    free(s->start);
+    free(s->column);
+    free(s->ws);
+    free(s->unit);
+    free(s->param);
     free(s);
 }
 
@@ -1106,7 +1135,8 @@ void perp__collocation_slopes_move(const perp__collocation_slopes *s, double dt,
                                    double *move)
 {
     const perp__collocation *a = s->at;
-    move[START] = dt, move[LENGTH] = dh;
+    move[START] = dt;
+    move[LENGTH] = dh;
     for (int c = 0; c < a->scheme.npoint; c++) {
         double moved = move[a->time + c] = dt + a->scheme.c[c] * dh;
         for (int k = 0; k < a->ntable; k++)

@@ -195,8 +195,12 @@ static int has_friction(const contact *k)
 static int bound_rows(const perp__step *s, const contact *k, int row[2])
 {
     const perp__layout *l = s->layout;
-    if (k->cone >= 0) return row[0] = l->cone[k->cone].row + 4, 1;
-    row[0] = l->pair[k->line].a, row[1] = l->pair[k->line + 1].b;
+    if (k->cone >= 0) {
+        row[0] = l->cone[k->cone].row + 4;
+        return 1;
+    }
+    row[0] = l->pair[k->line].a;
+    row[1] = l->pair[k->line + 1].b;
     return 2;
 }
 
@@ -227,7 +231,9 @@ static void add_friction(perp__step *s, contact k, int pair, int side)
     int is_free = normal && !has_friction(normal);
     double mu = is_free ? multiple(s, &k, side_row(s, pair, side)) : -1;
     int joins = mu >= 0 && isfinite(mu);
-    k.pair = joins ? pair : -1, k.side = joins ? side : 0, k.mu = joins ? mu : 1;
+    k.pair = joins ? pair : -1;
+    k.side = joins ? side : 0;
+    k.mu = joins ? mu : 1;
     if (joins)
         *normal = k;
     else
@@ -343,9 +349,18 @@ static int velocity_rows(const perp__step *s, const contact *k, int d, int row[2
 {
     const perp__layout *l = s->layout;
     if (d == 0 && k->pair < 0) return bound_rows(s, k, row);
-    if (d == 0) return row[0] = side_row(s, k->pair, !k->side), 1;
-    if (k->line >= 0 && d == 1) return row[0] = l->pair[k->line].b, 1; /* s+, where s- = 0 */
-    if (k->cone >= 0) return row[0] = l->cone[k->cone].row + 1 + d, 1;
+    if (d == 0) {
+        row[0] = side_row(s, k->pair, !k->side);
+        return 1;
+    }
+    if (k->line >= 0 && d == 1) {
+        row[0] = l->pair[k->line].b;
+        return 1;
+    } /* s+, where s- = 0 */
+    if (k->cone >= 0) {
+        row[0] = l->cone[k->cone].row + 1 + d;
+        return 1;
+    }
     return 0;
 }
 

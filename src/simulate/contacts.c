@@ -11,7 +11,7 @@
 typedef struct study {
     const perp_model *model;
     /* symbol of a state: an equation with its derivative has a var, it is a velocity */
-    char * moves_by_vars;
+    char *moves_by_vars;
     char *is_var;    /* symbol -> is it a var? */
     char *read;      /* symbol of a state -> a gap reads it */
     int *defined_by; /* symbol of a var -> the equation `var = ...`, or -1 */
@@ -62,8 +62,10 @@ static int reads_positions(study *s, perp_expr root, int equation, int mark, int
 {
     const perp_model *m = s->model;
     perp_expr roots[2] = {root, root};
-    if (equation >= 0)
-        roots[0] = m->equation[equation].left, roots[1] = m->equation[equation].right;
+    if (equation >= 0) {
+        roots[0] = m->equation[equation].left;
+        roots[1] = m->equation[equation].right;
+    }
     int n, ok = 1, *symbol = symbols_of(s, roots, 2, &n);
     for (int k = 0; k < n && ok; k++) {
         int at = symbol[k];
@@ -106,10 +108,15 @@ static void mark_equations(study *s, perp__layout *l)
 static void name_symbols(study *s, size_t n)
 {
     const perp_model *m = s->model;
-    s->is_var = s->moves_by_vars + n, s->read = s->is_var + n;
-    s->now = s->defined_by + n, s->rate = s->now + n, s->visited = s->rate + n;
-    for (size_t k = 0; k < n; k++)
-        s->defined_by[k] = s->now[k] = s->rate[k] = -1, s->visited[k] = 0;
+    s->is_var = s->moves_by_vars + n;
+    s->read = s->is_var + n;
+    s->now = s->defined_by + n;
+    s->rate = s->now + n;
+    s->visited = s->rate + n;
+    for (size_t k = 0; k < n; k++) {
+        s->defined_by[k] = s->now[k] = s->rate[k] = -1;
+        s->visited[k] = 0;
+    }
     for (int v = 0; v < m->nitem[PERP_VAR]; v++) s->is_var[m->item[PERP_VAR][v].symbol] = 1;
     for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
         int symbol = m->item[PERP_STATE][i].symbol;

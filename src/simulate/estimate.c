@@ -126,7 +126,8 @@ static double allowed(const estimate *e, double part)
 static perp_status make_other(estimate *e, perp_integrator by, long n, double accuracy)
 {
     perp_simulation_options o = e->sim->options;
-    o.integrator = by, o.accuracy = accuracy;
+    o.integrator = by;
+    o.accuracy = accuracy;
     if (!perp_simulation_compiler(e->sim))
         o.jit = PERP_JIT_OFF; /* it takes no more time than the run */
     o.to = perp_simulation_time(e->sim);
@@ -147,7 +148,8 @@ static double *add_row(trace *t)
     size_t n = (size_t)t->n + 1, nx = (size_t)t->nx;
     double *state = realloc(t->state, (n * nx + 1) * sizeof *state);
     if (!state) return NULL;
-    t->state = state, t->n++;
+    t->state = state;
+    t->n++;
     return state + (n - 1) * nx;
 }
 
@@ -172,7 +174,8 @@ static perp_status run_other(estimate *e, trace *rows, double share)
 {
     const perp_simulation_options *o = &e->sim->options;
     double before = perp__run_work(e->other);
-    rows->of = e->other, e->other->most_work = before + share * (e->most - e->spent);
+    rows->of = e->other;
+    e->other->most_work = before + share * (e->most - e->spent);
     perp_status status = perp__run_whole(e->other, keep_row, rows, e->diag);
     e->spent += perp__run_work(e->other) - before;
     if (status != PERP_ERR_STOPPED || (o->stop && o->stop(o->stop_context))) return status;
@@ -543,7 +546,10 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
         free(states);
         return perp__out_of_memory(diag, sim->model->source.name);
     }
-    e.size = states, e.end = states + nx, e.former = e.end + nx, e.own = e.former + nx;
+    e.size = states;
+    e.end = states + nx;
+    e.former = e.end + nx;
+    e.own = e.former + nx;
     double grows = 1;
     status = fits ? beside_accurate(&e, part, error, unsure, &grows)
                   : beside_longer(&e, part, error, unsure, &grows);
@@ -551,7 +557,8 @@ perp_status perp__estimate(const perp_simulation *sim, int part, double *error, 
     if (work) *work = e.spent;
     if (e.other) end_following(e.other);
     perp_simulation_destroy(e.other);
-    free(states), free(e.straight.state);
+    free(states);
+    free(e.straight.state);
     for (int w = 0; w < WAYS; w++) free(e.moves[w].state);
     if (status == PERP_ERR_MEMORY)
         perp__out_of_memory(diag, sim->model->source.name);

@@ -168,7 +168,10 @@ static int reads(const perp_model *m, const int *is_asked)
         const perp__pair *p = e ? NULL : &m->pair[i - m->nequation];
         perp_expr root[4] = {e ? e->left : p->a, e ? e->right : p->b};
         int two = p && p->two_sided;
-        if (two) root[2] = p->lo, root[3] = p->hi;
+        if (two) {
+            root[2] = p->lo;
+            root[3] = p->hi;
+        }
         found = they_read(m, root, two ? 4 : 2, is_asked);
     }
     return found;
@@ -336,7 +339,9 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     if (!e) return PERP_ERR_MEMORY;
     perp__scheme scheme = perp__scheme_make(perp_integrator_name(options->integrator), 1);
     perp_simulation_options o = *options;
-    e->model = model, e->step = o.step, e->short_h = PROBE * o.step;
+    e->model = model;
+    e->step = o.step;
+    e->short_h = PROBE * o.step;
     int held = perp__holds_positions(model);
     if (held > 0) e->short_h = PROBE_HELD * o.step;
     perp_status status =
@@ -365,8 +370,11 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     perp__events *e = *events = calloc(1, sizeof *e);
     perp_simulation_options o = *options;
     if (!e) return PERP_ERR_MEMORY;
-    e->model = of->model, e->step = of->step, e->short_h = of->short_h;
-    e->has_pre = of->has_pre, e->has_past = of->has_past;
+    e->model = of->model;
+    e->step = of->step;
+    e->short_h = of->short_h;
+    e->has_pre = of->has_pre;
+    e->has_past = of->has_past;
     perp_status status = take_memory(e) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) memcpy(e->past, of->past, (size_t)e->model->npair);
     if (status == PERP_OK) memcpy(e->closed, of->closed, (size_t)e->model->npair);
@@ -433,7 +441,8 @@ perp__saltation *perp__events_begin_stretch(perp__events *e, const perp__followe
 void perp__events_end_stretch(perp__events *e)
 {
     perp__saltation_destroy(e->saltation);
-    e->saltation = e->followed, e->followed = NULL;
+    e->saltation = e->followed;
+    e->followed = NULL;
 }
 
 int perp__events_carry(perp__events *e, const double *by, double *to)
@@ -443,8 +452,14 @@ int perp__events_carry(perp__events *e, const double *by, double *to)
 
 void perp__events_pause(perp__events *e, int is_paused)
 {
-    if (is_paused) e->followed = e->saltation, e->saltation = NULL;
-    if (!is_paused) e->saltation = e->followed, e->followed = NULL;
+    if (is_paused) {
+        e->followed = e->saltation;
+        e->saltation = NULL;
+    }
+    if (!is_paused) {
+        e->saltation = e->followed;
+        e->followed = NULL;
+    }
 }
 
 int perp__events_follow(perp__events *e, const perp__followed *by, perp__sensitivity *run)
@@ -472,13 +487,16 @@ void perp__events_forget(perp__events *e)
     if (!e) return;
     for (int k = 0; k < PROBES; k++) perp__step_forget(&e->probe[k]);
     if (e->has_pre) perp__step_forget(&e->limit);
-    for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
+    for (int p = 0; p < e->model->npair; p++) {
+        e->last[p] = -(double)INFINITY;
+        e->quick[p] = 0;
+    }
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
     memset(e->held, 0, (size_t)e->model->npair);
     memset(e->on, 0, (size_t)e->model->npair);
     memset(e->tied, 0, (size_t)e->model->npair);
     memset(e->at->size, 0, (size_t)e->model->nitem[PERP_STATE] * sizeof(double));
-    e->has_mode = e->was_in_mode = e->is_short = e->flips = e->wide.is_known = 0,
+    e->has_mode = e->was_in_mode = e->is_short = e->flips = e->wide.is_known = 0;
     e->at_once = e->hit = -1;
     e->pass = PASS;
     perp__saltation_forget(e->saltation);
@@ -495,7 +513,9 @@ void perp__events_restart(perp__events *e)
 int perp__events_wait(perp__events *e)
 {
     if (e->left.wait == 0) return 0;
-    e->left.wait--, e->left.steps++, e->left.by[NOT_KNOWN]++;
+    e->left.wait--;
+    e->left.steps++;
+    e->left.by[NOT_KNOWN]++;
     return 1;
 }
 
@@ -503,7 +523,11 @@ void perp__events_leave(perp__events *e)
 {
     perp__events_left *left = &e->left;
     left->by[e->why]++;
-    if (left->steps++ == 0) left->t = e->t, left->why = e->why, left->worst = e->worst;
+    if (left->steps++ == 0) {
+        left->t = e->t;
+        left->why = e->why;
+        left->worst = e->worst;
+    }
     left->wait = left->next_wait;
     left->next_wait = 2 * left->wait + 1 < MOST_WAIT ? 2 * left->wait + 1 : MOST_WAIT;
     int pass = e->pass;
@@ -520,7 +544,8 @@ void perp__events_weigh(perp__events *e, double trial, double step)
 
 static int fails(perp__events *e, int why, int worst)
 {
-    e->why = why, e->worst = worst;
+    e->why = why;
+    e->worst = worst;
     return 0;
 }
 
@@ -545,7 +570,10 @@ static void put_vars(perp__step *s, const double *var)
 
 static void take_length(perp__step *s, double h)
 {
-    if (!s->layout->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
+    if (!s->layout->nonlinear && h != s->h) {
+        s->h = h;
+        perp__step_revalue(s);
+    }
 }
 
 /* A step of backward Euler of length h from here, by this problem. */
@@ -558,7 +586,10 @@ static perp__step_result probe_by(perp__events *e, perp__step *s, double h)
     memcpy(ws + l->sym.y, e->x, (size_t)l->nx * sizeof(double));
     put_vars(s, e->var);
     for (int j = l->nx + l->nv; j < l->ny; j++) ws[l->sym.y + j] = 0;
-    ws[SYM_T] = e->t + h, ws[SYM_T_PRE] = e->t, ws[SYM_H] = h, ws[SYM_THETA] = 1;
+    ws[SYM_T] = e->t + h;
+    ws[SYM_T_PRE] = e->t;
+    ws[SYM_H] = h;
+    ws[SYM_THETA] = 1;
     put_tables(e, s, e->t, e->t + h);
     s->cache.out_of_memory = 0;
     perp__step_result r = perp__step_solve(s);
@@ -751,7 +782,8 @@ static perp__step_result pass(perp__events *e, double t1)
     }
     /* a contact at rest there, its guard off by rounding, stays at rest */
     read_mode(e, &e->probe[0], 0);
-    e->was_in_mode = 1, e->hit = -1;
+    e->was_in_mode = 1;
+    e->hit = -1;
     e->passed++;
     e->is_short = 1;
     e->pass *= 2;
@@ -765,7 +797,10 @@ static perp__step_result pass(perp__events *e, double t1)
 static int look_ahead(perp__events *e)
 {
     perp__step_result r = probe_by(e, &e->limit, e->short_h);
-    if (r.outcome == PERP_SOLVED) read_mode(e, &e->limit, 1), read_vars(e, &e->limit);
+    if (r.outcome == PERP_SOLVED) {
+        read_mode(e, &e->limit, 1);
+        read_vars(e, &e->limit);
+    }
     return r.solves;
 }
 
@@ -794,7 +829,8 @@ static perp__step_result find_mode(perp__events *e, double t1)
             return pass(e, t1); /* in contact, and not at rest in it */
     }
     if (e->has_past) solves += look_ahead(e);
-    e->has_mode = e->was_in_mode = e->is_fresh = 1, e->wide.is_known = 0;
+    e->has_mode = e->was_in_mode = e->is_fresh = 1;
+    e->wide.is_known = 0;
     r.solves = solves;
     return r;
 }
@@ -887,7 +923,11 @@ static int first_violated(perp__events *e, int has_lo)
             double share = before > 0            ? before / (before - check(e, c, p, k))
                            : has_lo && c == last ? 0 /* from there on */
                                                  : 1;
-            if (share < least) least = share, e->hit = p, e->hit_check = k;
+            if (share < least) {
+                least = share;
+                e->hit = p;
+                e->hit_check = k;
+            }
         }
         if (least < 2) return c;
     }
@@ -1068,10 +1108,15 @@ static double root_of(const perp__events *e, int c)
     for (int i = 0; i < STEPS && at_a > 0 && at_b < 0; i++) {
         share = a + (b - a) * (at_a / (at_a - at_b));
         double x = perp__scheme_between(scheme, value, share);
-        if (x >= 0)
-            a = share, at_a = x, at_b /= 2;
-        else
-            b = share, at_b = x, at_a /= 2;
+        if (x >= 0) {
+            a = share;
+            at_a = x;
+            at_b /= 2;
+        } else {
+            b = share;
+            at_b = x;
+            at_a /= 2;
+        }
     }
     return share;
 }
@@ -1205,7 +1250,8 @@ static int is_found(perp__events *e, const search *s, double was)
 static double look(perp__events *e, search *s)
 {
     double rate, nothing, share = root_near_end(e, s->p, s->k, &rate);
-    s->left = what_is_left(e, s, &nothing), s->slope = rate / s->length;
+    s->left = what_is_left(e, s, &nothing);
+    s->slope = rate / s->length;
     return share;
 }
 
@@ -1255,7 +1301,8 @@ static double locate_along(perp__events *e, double h)
     }
     c = first_violated(e, 0);
     int is_first = c < 0 || (c == last && e->hit == s.p && e->hit_check == s.k);
-    e->hit = s.p, e->hit_check = s.k;
+    e->hit = s.p;
+    e->hit_check = s.k;
     return is_first ? s.length : 0;
 }
 
@@ -1293,7 +1340,10 @@ static double locate(perp__events *e, double h, int is_quick)
         e->at->is_rough = 0;
         guess(e, h);
         if (solve(e, h) != PERP__COLLOCATED) return 0;
-        if (first_violated(e, 0) < 0) return e->hit = -1, h;
+        if (first_violated(e, 0) < 0) {
+            e->hit = -1;
+            return h;
+        }
     }
     int last = e->at->scheme.npoint - 1, has_lo = 0, c = first_violated(e, 0);
     double lo = 0, hi = h, at_lo = 0, at_hi = 0, length = h;
@@ -1301,24 +1351,32 @@ static double locate(perp__events *e, double h, int is_quick)
     ending former = {.which = -1};
     for (int i = 0; i < 200; i++) {
         double next = (lo + hi) / 2;
-        if (ok && c < 0 && hit >= 0 && is_negative(e, last, hit, hit_check))
-            c = last, e->hit = hit, e->hit_check = hit_check; /* by its sign, to the last bit */
+        if (ok && c < 0 && hit >= 0 && is_negative(e, last, hit, hit_check)) {
+            c = last;
+            e->hit = hit;
+            e->hit_check = hit_check;
+        }                                  /* by its sign, to the last bit */
         if (!ok || (c >= 0 && c < last)) { /* an event before the end, or none can be seen */
-            hi = length, hit = -1;
+            hi = length;
+            hit = -1;
             if (ok && e->at->scheme.c[c] * length > lo) next = e->at->scheme.c[c] * length;
         } else if (c < 0) {
-            lo = length, has_lo = 1;
+            lo = length;
+            has_lo = 1;
             keep_lo(e);
             if (hit >= 0) {
                 at_lo = e->at_lo[CHECKS * hit + hit_check];
-                e->hit = hit, e->hit_check = hit_check;
+                e->hit = hit;
+                e->hit_check = hit_check;
                 if (!is_far(e) && is_at_zero(e, at_lo)) return lo;
             }
             if (side < 0) at_hi /= 2;
             side = -1;
         } else {
             int is_same = hit == e->hit && hit_check == e->hit_check;
-            hi = length, hit = e->hit, hit_check = e->hit_check;
+            hi = length;
+            hit = e->hit;
+            hit_check = e->hit_check;
             at_hi = check(e, last, hit, hit_check);
             if (is_far(e) && is_at_zero(e, at_hi)) return hi;
             if (!is_same) at_lo = has_lo ? e->at_lo[CHECKS * hit + hit_check] : 0;
@@ -1342,8 +1400,10 @@ static double locate(perp__events *e, double h, int is_quick)
     if (length != end && solve(e, end) != PERP__COLLOCATED) return 0;
     if (hit < 0)
         first_violated(e, has_lo);
-    else
-        e->hit = hit, e->hit_check = hit_check;
+    else {
+        e->hit = hit;
+        e->hit_check = hit_check;
+    }
     return end;
 }
 
@@ -1369,7 +1429,9 @@ static void put_point(perp__events *e, int c, perp__step *s)
     const double *y = perp__collocation_point(at, c), h = e->step;
     double *ws = s->ws, t = ws[SYM_T] = at->ws[at->time + c];
     int split = l->sym.y + l->nx + l->nv;
-    ws[SYM_T_PRE] = t - h, ws[SYM_H] = h, ws[SYM_THETA] = 1;
+    ws[SYM_T_PRE] = t - h;
+    ws[SYM_H] = h;
+    ws[SYM_THETA] = 1;
     for (int i = 0; i < l->nx; i++) {
         double terms;
         ws[l->sym.y + i] = y[i];
@@ -1386,7 +1448,10 @@ static void put_point(perp__events *e, int c, perp__step *s)
         double b = perp__collocation_side(at, c, p, PERP__ROW_B);
         int g = l->tape.guard_of[p];
         int is_on = e->mode[p] != PERP__ROW_A || e->held[p] > 0 || !e->off[e->group[p]];
-        if (pair->two_sided) ws[split++] = fmax(b, 0), ws[split++] = fmax(-b, 0);
+        if (pair->two_sided) {
+            ws[split++] = fmax(b, 0);
+            ws[split++] = fmax(-b, 0);
+        }
         if (g >= 0 && (ws[l->tape.guards.out[g]] > 0) != is_on) ws[l->tape.guards.out[g]] = is_on;
     }
 }
@@ -1406,7 +1471,8 @@ static int hold_at(perp__events *e, perp__step *s, perp__step_result *r)
         perp__step_linearise(s); /* which evaluates the rows where it has slopes to take */
         perp__verdict v =
             s->layout->nonlinear ? perp__step_judge_evaluated(s) : perp__step_verify(s);
-        r->worst = v.worst, r->off = v.off;
+        r->worst = v.worst;
+        r->off = v.off;
         if (!(v.error <= s->tol)) return 0;
         r->error = fmax(r->error, v.error);
         r->residual = fmax(r->residual, v.residual);
@@ -1505,7 +1571,9 @@ static void keep_wide(perp__events *e, double h)
     if (!e->wide.is_kept ||
         (e->wide.is_known && e->t >= e->wide.t && e->t + h - e->wide.t <= (1 + 1e-9) * e->wide.h))
         return;
-    e->wide.is_known = 1, e->wide.t = e->t, e->wide.h = h;
+    e->wide.is_known = 1;
+    e->wide.t = e->t;
+    e->wide.h = h;
     memcpy(e->wide.x, e->x, (size_t)e->at->nx * sizeof(double));
     memcpy(e->wide.y, perp__collocation_point(e->at, 0), (size_t)e->at->n * sizeof(double));
 }
@@ -1516,7 +1584,8 @@ static void follow_step(perp__events *e, double h)
     int row = e->hit < 0 ? -1 : row_of_hit(e);
     int tied = e->hit >= 0 && e->mode[e->hit] == PERP__ROW_A && e->tied[e->hit] == 1 ? e->hit : -1;
     if (e->saltation) perp__saltation_step(e->saltation, row, tied);
-    e->past_t = e->t, e->past_h = h;
+    e->past_t = e->t;
+    e->past_h = h;
     memcpy(e->past_x, e->x, (size_t)e->at->nx * sizeof(double));
     keep_wide(e, h);
     e->is_fresh = 0;
@@ -1558,7 +1627,8 @@ static double find_end(perp__events *e, double h, int is_quick)
         int is_at_end = e->is_reference && ends_in_event(e, h);
         double taken = is_at_end || first_violated(e, 0) < 0 ? h : locate(e, h, is_quick);
         if (taken <= 0 || !is_no_tie(e)) return taken;
-        e->tied[e->hit] = -1, e->hit = -1;
+        e->tied[e->hit] = -1;
+        e->hit = -1;
         if (solve(e, h) != PERP__COLLOCATED) return 0;
     }
 }
@@ -1611,8 +1681,11 @@ static int step_off(perp__events *e, double end, perp__step_result *r)
     perp__step_result of = take_short_step(e, t, t >= end);
     memcpy(e->held, e->former, (size_t)e->model->npair);
     r->solves += of.solves;
-    r->error = fmax(r->error, of.error), r->residual = fmax(r->residual, of.residual);
-    e->is_short = 1, e->wide.is_known = 0, e->is_fresh = 0;
+    r->error = fmax(r->error, of.error);
+    r->residual = fmax(r->residual, of.residual);
+    e->is_short = 1;
+    e->wide.is_known = 0;
+    e->is_fresh = 0;
     return of.outcome == PERP_SOLVED;
 }
 
@@ -1745,7 +1818,10 @@ static perp__step_result go_on(perp__events *e, double taken, double t1)
     e->at_once = is_nothing(e, taken) && !is_again ? e->hit : -1;
     if (!is_nothing(e, taken)) e->flips = 0;
     if (is_again) {
-        if (!flip(e)) r.outcome = PERP_LIMIT, r.fault = PERP__NOT_PASSED;
+        if (!flip(e)) {
+            r.outcome = PERP_LIMIT;
+            r.fault = PERP__NOT_PASSED;
+        }
         return r;
     }
     e->has_mode = 0;
@@ -1755,7 +1831,8 @@ static perp__step_result go_on(perp__events *e, double taken, double t1)
 static void add(perp__step_result *sum, perp__step_result r)
 {
     r.solves += sum->solves;
-    r.error = fmax(r.error, sum->error), r.residual = fmax(r.residual, sum->residual);
+    r.error = fmax(r.error, sum->error);
+    r.residual = fmax(r.residual, sum->residual);
     *sum = r;
 }
 
@@ -1785,11 +1862,13 @@ static perp__step_result advance_once(perp_simulation *sim, double t1)
     if (r.outcome != PERP_SOLVED || !e->has_mode) return r;
     e->is_short = 0;
     if (!advance_in_mode(sim, next_kink(e, t1), &r)) {
-        r.outcome = PERP_LIMIT, r.fault = PERP__NOT_PASSED;
+        r.outcome = PERP_LIMIT;
+        r.fault = PERP__NOT_PASSED;
     } else if (e->hit >= 0) {
         add(&r, go_on(e, e->t - before, t1));
     } else {
-        e->flips = 0, e->at_once = -1;
+        e->flips = 0;
+        e->at_once = -1;
     }
     return r;
 }
@@ -1830,7 +1909,8 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {
         if (k > PARTS + PARTS_OF_PAIR * e->model->npair || idle > AT_ONE_TIME) {
             fails(e, TOO_MANY, -1);
-            sum.outcome = PERP_LIMIT, sum.fault = PERP__NOT_PASSED;
+            sum.outcome = PERP_LIMIT;
+            sum.fault = PERP__NOT_PASSED;
             break;
         }
         if (perp__run_is_stopped(sim)) {
@@ -1870,7 +1950,8 @@ int perp__events_go_on(perp__events *e)
 void perp__events_be_rough(perp__events *e, double accuracy)
 {
     const double share = 1e-4, least = 100;
-    e->is_reference = 1, e->accuracy = accuracy;
+    e->is_reference = 1;
+    e->accuracy = accuracy;
     e->at->roughly = fmax(share * accuracy / PERP_ROUNDING, least);
 }
 

@@ -11,7 +11,7 @@
 struct perp__impulses {
     char *has; /* var: it has one */
     /* var: of the last step; behind them, at the beginning of the part in hand, and of the step */
-    double * last;
+    double *last;
     int is_summed; /* steps may be taken in parts; else each is one */
 };
 
@@ -39,10 +39,14 @@ int perp__impulses_create(perp_simulation *sim)
     if (sim->options.integrator != PERP_MOREAU) return 1;
     perp__impulses *x = sim->impulses = calloc(1, sizeof *x);
     if (!x) return 0;
-    x->has = calloc(n + 1, 1), x->last = malloc((3 * n + 1) * sizeof *x->last);
+    x->has = calloc(n + 1, 1);
+    x->last = malloc((3 * n + 1) * sizeof *x->last);
     if (!x->has || !x->last) return 0;
     x->is_summed = sim->step.layout->nonlinear || sim->options.accuracy > 0;
-    for (int p = 0; p < m->npair; p++) mark(x, m, m->pair[p].a), mark(x, m, m->pair[p].b);
+    for (int p = 0; p < m->npair; p++) {
+        mark(x, m, m->pair[p].a);
+        mark(x, m, m->pair[p].b);
+    }
     for (int c = 0; c < m->ncontact; c++)
         for (int k = 0; k < m->contact[c].n; k++) mark(x, m, m->contact[c].f[k]);
     for (size_t v = 0; v < n; v++) x->has[v] = x->has[v] && moves_states(&sim->step, (int)v);
@@ -52,7 +56,10 @@ int perp__impulses_create(perp_simulation *sim)
 
 void perp__impulses_destroy(perp__impulses *x)
 {
-    if (x) free(x->has), free(x->last);
+    if (x) {
+        free(x->has);
+        free(x->last);
+    }
     free(x);
 }
 

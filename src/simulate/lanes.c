@@ -100,7 +100,8 @@ static void take_modes(perp__lanes *x, const perp__step *s)
         mode *m = &x->mode[i];
         PERP_TAKE(&x->arena, m->factor, terms + 1);
         PERP_TAKE(&x->arena, m->unknown, 2 * most + terms + 1);
-        m->nterm = m->unknown + most, m->of = m->nterm + most;
+        m->nterm = m->unknown + most;
+        m->of = m->nterm + most;
     }
 }
 
@@ -125,13 +126,20 @@ int perp__lanes_create(const perp_simulation *of, perp__lanes **out)
     take_modes(x, s);
     if (x->arena.failed) return 0;
     while ((uintptr_t)room % (WIDEST * sizeof *room)) room++; /* whole lines of the cache */
-    x->ws = room, x->old = x->ws + nslot * L;
-    x->history = x->old + nsymbol * L, x->held = x->history + nx * L;
-    x->start = x->held + ntable * L, x->ticks = x->start + L;
-    x->error = x->ticks + L, x->residual = x->error + L, x->worst_error = x->residual + L;
-    x->worst_residual = x->worst_error + L, x->worst_at = x->worst_residual + L;
+    x->ws = room;
+    x->old = x->ws + nslot * L;
+    x->history = x->old + nsymbol * L;
+    x->held = x->history + nx * L;
+    x->start = x->held + ntable * L;
+    x->ticks = x->start + L;
+    x->error = x->ticks + L;
+    x->residual = x->error + L;
+    x->worst_error = x->residual + L;
+    x->worst_residual = x->worst_error + L;
+    x->worst_at = x->worst_residual + L;
     x->former = x->worst_at + L;
-    x->side = x->on + nguard, x->was = x->side + 2 * npair;
+    x->side = x->on + nguard;
+    x->was = x->side + 2 * npair;
     return 1;
 }
 
@@ -154,9 +162,12 @@ static void take_rest(perp__lanes *x, int l, const perp_simulation *sim)
 {
     const perp__step *s = &sim->step;
     const size_t n = (size_t)x->n, at = (size_t)l;
-    x->ws[SYM_H * n + at] = s->h, x->ws[SYM_THETA * n + at] = s->layout->scheme.theta;
-    x->start[at] = sim->start, x->ticks[at] = (double)(sim->done - sim->since);
-    x->residual[at] = sim->residual, x->worst_error[at] = sim->summary.worst_error;
+    x->ws[SYM_H * n + at] = s->h;
+    x->ws[SYM_THETA * n + at] = s->layout->scheme.theta;
+    x->start[at] = sim->start;
+    x->ticks[at] = (double)(sim->done - sim->since);
+    x->residual[at] = sim->residual;
+    x->worst_error[at] = sim->summary.worst_error;
     x->worst_residual[at] = sim->summary.worst_residual;
     x->worst_at[at] = (double)(sim->summary.worst_step - sim->since);
     for (size_t j = 0; j < (size_t)s->layout->nx; j++) x->history[j * n + at] = s->state.history[j];
@@ -235,7 +246,10 @@ static void find_sources(perp__lanes *x, const perp__step *s)
         const double *held = x->held + (size_t)k * (size_t)x->n;
         int going = 0, set = 0, has_formula = layout->table.formula[k] >= 0;
         for (int l = 0; l < x->count; l++)
-            if (is_in(x->going, l)) going++, set += !isnan(held[l]);
+            if (is_in(x->going, l)) {
+                going++;
+                set += !isnan(held[l]);
+            }
         x->source[k] = (char)(set == going ? HELD : set == 0 && has_formula ? FOLLOWS : MIXED);
         x->follows |= has_formula && set < going;
     }
@@ -262,7 +276,9 @@ static mode *find_place(perp__lanes *x, uint64_t key)
         if (x->mode[i].lanes == 0) m = &x->mode[i];
     }
     if (x->nmode < LANES) m = &x->mode[x->nmode++];
-    m->key = key, m->lanes = 0, m->is_made = 0;
+    m->key = key;
+    m->lanes = 0;
+    m->is_made = 0;
     return m;
 }
 
@@ -294,7 +310,10 @@ static void put_in_order(perp__lanes *x, perp_simulation *const *copy, uint64_t 
         if (is_in(going, l)) find_place(x, key_of(&copy[l]->step))->lanes |= (uint64_t)1 << l;
     for (int i = 0; i < x->nmode; i++) {
         for (int l = 0; l < x->count && x->mode[i].lanes >> l; l++)
-            if (is_in(x->mode[i].lanes, l)) x->going |= (uint64_t)1 << n, x->place[n++] = l;
+            if (is_in(x->mode[i].lanes, l)) {
+                x->going |= (uint64_t)1 << n;
+                x->place[n++] = l;
+            }
         x->mode[i].lanes = 0;
     }
     for (int l = 0; l < x->count; l++)
@@ -307,8 +326,11 @@ static void gather(perp__lanes *x, perp_simulation *const *copy, int count,
 {
     const uint64_t going = find_going(copy, count, status);
     int first = 0;
-    x->count = count, x->n = (count + WIDEST - 1) / WIDEST * WIDEST;
-    x->going = 0, x->made = 0, x->left = LONG_MAX;
+    x->count = count;
+    x->n = (count + WIDEST - 1) / WIDEST * WIDEST;
+    x->going = 0;
+    x->made = 0;
+    x->left = LONG_MAX;
     memset(x->refused, 0, sizeof x->refused);
     if (!going) return;
     while (!is_in(going, first)) first++;
@@ -354,7 +376,8 @@ static void put_mixed(perp__lanes *x, int k)
         int *hint = &x->copy[l]->step.cache.hint[k];
         if (!is_in(x->going, (int)l)) continue;
         if (!isnan(held)) {
-            before[l] = isnan(now[l]) ? held : now[l], now[l] = held;
+            before[l] = isnan(now[l]) ? held : now[l];
+            now[l] = held;
         } else if (s->layout->table.formula[k] >= 0) {
             now[l] = x->ws[(size_t)formula[0] * n + l];
             before[l] = x->ws[(size_t)formula[1] * n + l];
@@ -455,9 +478,13 @@ static int make_mode(perp__lanes *x, mode *m)
         if (!is_first[i]) continue;
         for (int k = 0; k < s->layout->ny; k++) {
             double a = made->S[(size_t)k * (size_t)s->layout->ny + (size_t)i];
-            if (a != 0) *of++ = out[made->row[k]], *factor++ = a;
+            if (a != 0) {
+                *of++ = out[made->row[k]];
+                *factor++ = a;
+            }
         }
-        *unknown++ = i, *nterm++ = (int)(of - begin);
+        *unknown++ = i;
+        *nterm++ = (int)(of - begin);
     }
     m->nfirst = (int)(unknown - m->unknown);
     for (int e = 0; e < m->nfollow; e++) {
@@ -468,11 +495,14 @@ static int make_mode(perp__lanes *x, mode *m)
         for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++) {
             if (s->layout->column[k] == j)
                 own = s->state.slopes.value[k];
-            else
-                *of++ = s->layout->column[k], *factor++ = s->state.slopes.value[k];
+            else {
+                *of++ = s->layout->column[k];
+                *factor++ = s->state.slopes.value[k];
+            }
         }
         *factor++ = own;
-        *unknown++ = j, *nterm++ = (int)(of - begin);
+        *unknown++ = j;
+        *nterm++ = (int)(of - begin);
     }
     m->is_made = 1;
     return 1;
@@ -605,7 +635,10 @@ void perp__lanes_step(perp__lanes *x, perp_simulation *const *copy, int n, long 
 {
     enum { STEPS = 64 };
     int is_first = 0;
-    for (int l = 0; l < n; l++) status[l] = PERP_OK, is_first |= copy[l]->done == 0;
+    for (int l = 0; l < n; l++) {
+        status[l] = PERP_OK;
+        is_first |= copy[l]->done == 0;
+    }
     for (long most = is_first ? 1 : STEPS; steps > 0; most = STEPS) {
         step_all(x, copy, n, steps < most ? steps : most, status, diag);
         steps -= most;

@@ -116,16 +116,19 @@ static TARGET void K(solve)(const perp__lanes *x, const perp__step *s, const mod
             VEC a = (VEC){0}, b = a;
             for (const int *end = of + m->nterm[i]; of < end; factor++) {
                 const double *c = ws + (size_t)*of++ * n;
-                a += (0.0 - FROM(c)) * *factor, b += (0.0 - FROM(c + WIDE)) * *factor;
+                a += (0.0 - FROM(c)) * *factor;
+                b += (0.0 - FROM(c + WIDE)) * *factor;
             }
-            y[2 * m->unknown[i]] = a, y[2 * m->unknown[i] + 1] = b;
+            y[2 * m->unknown[i]] = a;
+            y[2 * m->unknown[i] + 1] = b;
         }
         for (int i = m->nfirst; i < m->nfirst + m->nfollow; i++) {
             const double *c = ws + (size_t)*of++ * n;
             VEC a = FROM(c), b = FROM(c + WIDE);
             for (const int *end = of + m->nterm[i]; of < end; factor++) {
                 const VEC *other = y + 2 * *of++;
-                a += *factor * other[0], b += *factor * other[1];
+                a += *factor * other[0];
+                b += *factor * other[1];
             }
             y[2 * m->unknown[i]] = (0.0 - a) / *factor;
             y[2 * m->unknown[i] + 1] = (0.0 - b) / *factor++;
@@ -184,9 +187,11 @@ static TARGET uint64_t K(judge)(perp__lanes *x, const perp__step *s)
             VEC r = SIZE(left - right), sure = SIZE(left) + SIZE(right);
             VEC error = BUT(AT_MOST(r, zero), r / sure);
             holds &= BITS(AT_MOST(error, tol));
-            residual = LARGEST(r, residual), worst = LARGEST(error, worst);
+            residual = LARGEST(r, residual);
+            worst = LARGEST(error, worst);
         }
-        AT(x->residual + l) = residual, AT(x->error + l) = worst;
+        AT(x->residual + l) = residual;
+        AT(x->error + l) = worst;
         for (int i = 0; i < m->npair; i++) {
             const int two = m->pair[i].two_sided, g = s->layout->tape.guard_of[i];
             VEC a = FROM(ws + (size_t)out[0] * n + l), b = FROM(ws + (size_t)out[1] * n + l);
@@ -197,7 +202,8 @@ static TARGET uint64_t K(judge)(perp__lanes *x, const perp__step *s)
             if (g >= 0) {
                 unsigned on = (unsigned)(x->on[g] >> l);
                 p.holds = (p.holds & on) | (BITS(AT_MOST(SIZE(a), zero)) & ~on);
-                p.low |= ~on, p.high |= ~on; /* 3 off */
+                p.low |= ~on;
+                p.high |= ~on; /* 3 off */
             }
             holds &= p.holds;
             x->side[2 * i] |= (uint64_t)(p.low & ALL) << l;

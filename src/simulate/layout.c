@@ -52,13 +52,16 @@ static double *make_key(const perp_model *m, const perp_simulation_options *o,
     double *key = malloc((5 + (size_t)c->nparam + 2 * (size_t)(np + nu)) * sizeof *key), *k = key;
     if (!key) return NULL;
     *k++ = is_to_be_compiled(o); /* first: perp__step_key */
-    *k++ = o->integrator, *k++ = o->theta, *k++ = c->nparam;
+    *k++ = o->integrator;
+    *k++ = o->theta;
+    *k++ = c->nparam;
     for (int i = 0; i < c->nparam; i++) *k++ = c->param[i];
     for (int i = 0; i < np; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         int is_number = item->is_set || item->expr < 0;
         for (int v = 0; v < c->nparam; v++) is_number &= c->param[v] != i;
-        *k++ = is_number, *k++ = is_number ? item->value : 0;
+        *k++ = is_number;
+        *k++ = is_number ? item->value : 0;
     }
     for (int i = 0; i < nu; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
@@ -148,7 +151,8 @@ static perp_status find_or_make(const perp_model *m, const perp_simulation_optio
         free(key);
         return status;
     }
-    (*shared)->key = key, (*shared)->nkey = n;
+    (*shared)->key = key;
+    (*shared)->nkey = n;
     (*shared)->made_with = *o;
     keep(m, *shared);
     return PERP_OK;
@@ -221,7 +225,10 @@ static perp__shared *make_limit(const perp__step *s, const perp__changes *change
     if (!l) return NULL;
     compile(l, &whole->made_with, NULL); /* where it cannot be, it is interpreted */
     pthread_mutex_lock(&common->lock);
-    if (!whole->limit) whole->limit = l, atomic_fetch_add(&l->users, 1);
+    if (!whole->limit) {
+        whole->limit = l;
+        atomic_fetch_add(&l->users, 1);
+    }
     pthread_mutex_unlock(&common->lock);
     return l;
 }

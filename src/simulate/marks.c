@@ -22,7 +22,8 @@ static void transpose(perp__layout *l, int *next)
 
 static void add_entry(perp__entries *list, int row, int at)
 {
-    list->row[list->n] = row, list->at[list->n++] = at;
+    list->row[list->n] = row;
+    list->at[list->n++] = at;
 }
 
 /* Where states' rates are, what equations define, and in which rows another var, a force, can be bounded: in equations, or in sides where

@@ -60,7 +60,8 @@ static int order_of(const perp_simulation *sim)
 
 static void pass_no_step(perp__step *step, perp__pass *pass)
 {
-    (void)step, (void)pass;
+    (void)step;
+    (void)pass;
 }
 
 static size_t pass_events(perp_simulation *sim, int mode)
@@ -89,8 +90,12 @@ perp_status perp__parts_create(perp_simulation *sim)
     p->begin = calloc((size_t)sim->step.layout->sym.n + 5 * nx + 1, sizeof(double));
     p->on = calloc(3 * (size_t)sim->step.layout->np + 1, 1);
     if (!p->begin || !p->on || !take_room(sim)) return PERP_ERR_MEMORY;
-    p->whole = p->begin + sim->step.layout->sym.n, p->largest = p->whole + nx;
-    p->lacks = p->largest + nx, p->lasts = p->lacks + nx, p->middle = p->lasts + nx, p->own = -1;
+    p->whole = p->begin + sim->step.layout->sym.n;
+    p->largest = p->whole + nx;
+    p->lacks = p->largest + nx;
+    p->lasts = p->lacks + nx;
+    p->middle = p->lasts + nx;
+    p->own = -1;
     p->order = order_of(sim);
     perp__parts_restart(sim);
     return PERP_OK;
@@ -189,7 +194,8 @@ static double judge(perp_simulation *sim, double h)
 static void add(perp__step_result *sum, perp__step_result r)
 {
     r.solves += sum->solves;
-    r.error = fmax(r.error, sum->error), r.residual = fmax(r.residual, sum->residual);
+    r.error = fmax(r.error, sum->error);
+    r.residual = fmax(r.residual, sum->residual);
     *sum = r;
 }
 
@@ -203,11 +209,17 @@ static long left(const perp_simulation *sim)
 static perp__step_result take_whole(perp_simulation *sim, double t, double *end)
 {
     perp__sensitivity *followed = sim->sensitivity;
-    if (followed) sim->sensitivity = NULL, perp__events_pause(sim->events, 1);
+    if (followed) {
+        sim->sensitivity = NULL;
+        perp__events_pause(sim->events, 1);
+    }
     perp__events_stop(sim->events, end);
     perp__step_result r = perp__run_advance(sim, t, *end);
     perp__events_stop(sim->events, NULL);
-    if (followed) sim->sensitivity = followed, perp__events_pause(sim->events, 0);
+    if (followed) {
+        sim->sensitivity = followed;
+        perp__events_pause(sim->events, 0);
+    }
     return r;
 }
 
@@ -365,7 +377,8 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
             p->unresolved += off > 1;
             p->least = is_least ? p->least + 1 : 0;
             if (p->least == HOPELESS) {
-                sum.outcome = PERP_LIMIT, sum.fault = PERP__UNRESOLVED;
+                sum.outcome = PERP_LIMIT;
+                sum.fault = PERP__UNRESOLVED;
                 return sum;
             }
             t = end;
@@ -383,7 +396,8 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
 
 void perp__parts_add_to(perp_simulation *sim, int j)
 {
-    sim->parts->own = j, sim->parts->is_held = perp__holds_positions(sim->model) != 0;
+    sim->parts->own = j;
+    sim->parts->is_held = perp__holds_positions(sim->model) != 0;
 }
 
 int perp__parts_refer(perp_simulation *sim)

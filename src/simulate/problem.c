@@ -32,7 +32,7 @@ typedef struct plan {
     roots root[TAPES];
     /* node -> is it a constant, of the parameters alone, or neither? As far as they were asked
      * for. */
-    char * kind;
+    char *kind;
     int nkind, ckind;
     int *column;       /* symbol -> column of y, behind these the assigned vars, or -1 */
     perp_expr *zero_y; /* symbol -> itself, but 0 for the y and what the assigned are then */
@@ -204,7 +204,8 @@ static void build_rows(plan *p)
         perp_expr a = translate(p, m->pair[i].a, PERP__AT_POINT),
                   b = translate(p, m->pair[i].b, PERP__AT_POINT);
         if (!m->pair[i].two_sided) {
-            p->row[r] = a, p->row[r + 1] = b;
+            p->row[r] = a;
+            p->row[r + 1] = b;
             l->pair[np++] = (perp__rows){r, r + 1, r, i};
             r += 2;
             continue;
@@ -644,7 +645,8 @@ static int number_vars(perp__layout *l, const perp_model *m)
     int nvar = m->nitem[PERP_VAR], n = 0;
     l->sym.var_at = malloc((2 * (size_t)nvar + (size_t)m->nequation + 1) * sizeof(int));
     if (!l->sym.var_at) return 0;
-    l->sym.var_of = l->sym.var_at + nvar, l->marks.equation = l->sym.var_of + nvar;
+    l->sym.var_of = l->sym.var_at + nvar;
+    l->marks.equation = l->sym.var_of + nvar;
     for (int v = 0; v < nvar; v++) l->sym.var_at[v] = -1;
     for (int i = 0; i < m->nequation; i++) l->marks.equation[i] = 0;
     for (int d = 0; d < a->n; d++) {
@@ -722,7 +724,8 @@ static int allocate_plan(plan *p)
     p->slope = calloc((size_t)l->sym.assigned.n + 1, sizeof *p->slope);
     p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
     if (!p->row || !p->column || !p->zero_y || !p->rate_start || !p->slope) return 0;
-    p->full = p->zero_y + total, p->made = p->full + total;
+    p->full = p->zero_y + total;
+    p->made = p->full + total;
     for (size_t i = 0; i < total; i++) p->column[i] = -1;
     for (int i = 0; i < l->ny + l->sym.assigned.n; i++) p->column[l->sym.y + i] = i;
     return 1;

@@ -38,7 +38,8 @@ typedef struct projection {
 static void begin_part(projection *p, int is_second)
 {
     const perp__starts *s = &p->at;
-    p->is_second = is_second, p->n = 0;
+    p->is_second = is_second;
+    p->n = 0;
     for (int r = 0; r < s->n; r++) {
         int is_side = !perp__starts_is_equation(s, r), moves = s->row[r].moves_rates;
         if (s->row[r].kind == PERP__START_WIDTH) continue;
@@ -187,15 +188,20 @@ static perp_status allocate(projection *p, double **scratch)
     PERP_TAKE(&p->arena, p->M, (size_t)n * (size_t)n + 1);
     PERP_TAKE(&p->arena, *scratch, 3 * nx + 1);
     if (p->arena.failed) return PERP_ERR_MEMORY;
-    p->x = p->given + nx, p->trial = p->x + nx;
-    p->q = p->factor + n, p->lo = p->q + n, p->hi = p->lo + n, p->z = p->hi + n;
+    p->x = p->given + nx;
+    p->trial = p->x + nx;
+    p->q = p->factor + n;
+    p->lo = p->q + n;
+    p->hi = p->lo + n;
+    p->z = p->hi + n;
     return perp_lcp_solver_create(PERP_LCP_AUTO, n, &o, &p->solver);
 }
 
 static perp_status refuse(const projection *p, perp_diag *diag)
 {
     perp__source findings = p->at.sim->model->source;
-    findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
+    findings.message = NULL;
+    findings.nmessage = findings.capacity = findings.nerror = 0;
     perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(p->at.sim->model->source.name),
                  "no start was found near this one whose %s fulfil the conditions on them:\n",
                  p->is_second ? "velocities" : "positions");
@@ -251,7 +257,8 @@ int perp_simulation_inspect_start(const perp_simulation *sim, perp_diag *diag)
     if (!sim) return 0;
     perp__starts starts;
     perp__source findings = sim->model->source;
-    findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
+    findings.message = NULL;
+    findings.nmessage = findings.capacity = findings.nerror = 0;
     int broken = -1;
     if (perp__starts_create(&starts, sim)) {
         perp__starts_evaluate(&starts, sim->step.ws + sim->step.layout->sym.y);

@@ -15,7 +15,8 @@ void *perp__records_push(perp__records *r, size_t size)
         unsigned char *at = realloc(r->at, capacity);
         r->is_out_of_memory |= !at;
         if (!at) return NULL;
-        r->at = at, r->capacity = capacity;
+        r->at = at;
+        r->capacity = capacity;
     }
     void *record = r->at + r->size;
     memcpy(r->at + r->size + room, &room, sizeof room);

@@ -63,11 +63,11 @@ struct perp__saltation {
     perp__backward *back; /* NULL: forward */
     const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
     const double *now, *before_now; /* ... what tables were set to */
-    int is_untold; /* signs of the directions are not asked for, and they are rough */
-    int is_new;                     /* no step was taken yet that could have ended at an event */
-    int is_fresh;                   /* no step was taken since the sides were found */
-    int has_jumped;                 /* there */
-    int is_start; /* what short steps find now is no event: the run begins, or was moved */
+    int is_untold;  /* signs of the directions are not asked for, and they are rough */
+    int is_new;     /* no step was taken yet that could have ended at an event */
+    int is_fresh;   /* no step was taken since the sides were found */
+    int has_jumped; /* there */
+    int is_start;   /* what short steps find now is no event: the run begins, or was moved */
     int has_held; /* there is an equation of states alone, which a change of the start may break */
     perp__arena arena;
 };
@@ -110,7 +110,8 @@ static int *list_given(const perp__step *s)
     const perp__layout *l = s->layout;
     int *given = malloc((2 + 2 * (size_t)l->table.n) * sizeof *given);
     if (!given) return NULL;
-    given[0] = SYM_T, given[1] = SYM_T_PRE;
+    given[0] = SYM_T;
+    given[1] = SYM_T_PRE;
     for (int k = 0; k < l->table.n; k++) {
         given[2 + k] = l->sym.table + k;
         given[2 + l->table.n + k] = l->sym.table_pre + k;
@@ -127,7 +128,8 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
     perp__followed short_by = *by;
     short_by.tells_bounds =
         0; /* short steps are of Radau's methods, which see them by themselves */
-    short_by.given = given, short_by.ngiven = 2 + 2 * probe[0].layout->table.n;
+    short_by.given = given;
+    short_by.ngiven = 2 + 2 * probe[0].layout->table.n;
     if (s && given) {
         *s = (perp__saltation){.nparam = by->nparam,
                                .np = by->is_one ? 1 : by->nparam + by->nstate,
@@ -136,7 +138,8 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
                                .back = back,
                                .is_untold = by->is_untold,
                                .is_new = by->is_one};
-        s->nx = at->nx, s->nv = at->nv;
+        s->nx = at->nx;
+        s->nv = at->nv;
         for (int i = 0; i < at->neq; i++)
             s->has_held |= reads_states_alone(at, (at->scheme.npoint - 1) * at->nrow + i);
         s->slopes = perp__collocation_slopes_create(at, by->param, by->nparam);
@@ -144,7 +147,10 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
     }
     free(given);
     if (s && s->slopes && s->probe[0] && s->probe[1] && take_memory(s)) {
-        if (back) back->slopes = s->slopes, back->probe = probe;
+        if (back) {
+            back->slopes = s->slopes;
+            back->probe = probe;
+        }
         for (int k = 0; k < 2 && back; k++) back->of_probe[k] = s->probe[k];
         for (int k = 0; k < 2; k++) perp__sensitivity_revalue(s->probe[k]);
         return s;
@@ -165,7 +171,9 @@ void perp__saltation_destroy(perp__saltation *s)
 void perp__saltation_direct(perp__saltation *s, const double *seed, const double *now,
                             const double *before)
 {
-    s->seed = seed, s->now = now, s->before_now = before;
+    s->seed = seed;
+    s->now = now;
+    s->before_now = before;
     for (int k = 0; k < 2; k++)
         if (s->nparam)
             memcpy(perp__sensitivity_seed(s->probe[k]), seed, (size_t)s->nparam * sizeof *seed);
@@ -382,7 +390,8 @@ static double moves_at(const perp__saltation *s, int r, int j, double *size)
     *size = fabs(moves);
     for (int e = a->start[r]; e < a->start[r + 1]; e++) {
         double part = a->value[e] * s->dY[a->column[e] * s->np + j];
-        moves += part, *size += fabs(part);
+        moves += part;
+        *size += fabs(part);
     }
     return moves;
 }
@@ -658,9 +667,11 @@ static double moves_at_start(const perp__saltation *s, int p, int k, int j, int 
             int i = a->state_of[a->column[e]];
             if (i == a->nx) continue;
             double was = s->before[i * s->np + j], is = s->dY[a->column[e] * s->np + j];
-            moves += a->value[e] * (was - is), size += fabs(a->value[e] * was);
+            moves += a->value[e] * (was - is);
+            size += fabs(a->value[e] * was);
         }
-        value[c] = moves, terms = fmax(terms, size);
+        value[c] = moves;
+        terms = fmax(terms, size);
     }
     for (int i = 0; i < a->n; i++)
         terms = fmax(terms, STANDS * fabs(s->dY[i * s->np + j])); /* rounding of what moves far */
@@ -734,7 +745,10 @@ static void find_touched(perp__saltation *s)
                nothing = step->tol * perp__collocation_terms(a, 0, p, PERP__ROW_GUARD);
         int is_on_bound = a->model->pair[p].guard >= 0 && fabs(guard) <= nothing;
         int bits = is_first ? 0 : s->touched[p] & (GUARD_TOUCHED | FLAT);
-        if (is_first && is_on_bound) bits |= GUARD_TOUCHED, s->ntouched++;
+        if (is_first && is_on_bound) {
+            bits |= GUARD_TOUCHED;
+            s->ntouched++;
+        }
         if (is_first && is_on_bound && perp__collocation_is_flat(a, 0, p, PERP__ROW_GUARD))
             bits |= FLAT;
         if (guard >= -nothing && side <= step->tol * perp__collocation_terms(a, 0, p, PERP__ROW_B))
@@ -774,7 +788,8 @@ void perp__saltation_step(perp__saltation *s, int row, int tied)
     memcpy(s->dt_before, s->dt, np * sizeof(double));
     for (int j = 0; j < s->np && s->known; j++) s->known = move_direction(s, j, row, rate);
     if (s->known && !s->is_untold) {
-        find_opening(s), note_kinks(s);
+        find_opening(s);
+        note_kinks(s);
         if (row >= 0) note_opened(s, row);
         if (tied >= 0) note_tie(s, tied);
         if (row >= 0) note_opening(s, row);

@@ -102,8 +102,10 @@ static perp_status begin(probe *of, const perp_model *model, const perp_simulati
     perp_diag diag = {0};
     perp_simulation_options o = *options;
     int state[MOST_STATES];
-    o.step = step, o.to = o.from + step;
-    o.integrator = PERP_BACKWARD_EULER, o.accuracy = 0;
+    o.step = step;
+    o.to = o.from + step;
+    o.integrator = PERP_BACKWARD_EULER;
+    o.accuracy = 0;
     perp_status status = perp_simulation_create(model, &o, &of->sim, &diag);
     perp__step *s = of->sim ? &of->sim->step : NULL;
     if (status == PERP_OK && !s->cache.A) *unknown = "its steps are too large";
@@ -180,8 +182,14 @@ static void judge(perp_step_advice *of, law l, const rate *r, double h, double h
     double size = cabs(r->a), T = lasts(r, horizon), turn = size * h;
     double wanted = fmin(MOST_TURN, pow(KEPT / (l.constant * size * T), 1 / l.order)) / size;
     double error = turn > MOST_TURN ? 1 : fmin(1, l.constant * pow(turn, l.order) * size * T);
-    if (isnan(of->step) || wanted < of->step) of->step = wanted, of->asks = scale_of(r);
-    if (!(error <= of->error)) of->error = error, of->worst = scale_of(r);
+    if (isnan(of->step) || wanted < of->step) {
+        of->step = wanted;
+        of->asks = scale_of(r);
+    }
+    if (!(error <= of->error)) {
+        of->error = error;
+        of->worst = scale_of(r);
+    }
 }
 
 static void keep_fastest(perp_time_scale *of, perp_time_scale with)
@@ -234,7 +242,10 @@ static void finish(perp_time_scales *scales, double step)
     for (int m = 0; m < PERP_INTEGRATOR_COUNT; m++) {
         perp_step_advice *of = &scales->of[m];
         double most = scales->horizon / LEAST_STEPS;
-        if (isnan(of->step) || most < of->step) of->step = most, of->asks = none;
+        if (isnan(of->step) || most < of->step) {
+            of->step = most;
+            of->asks = none;
+        }
         if (!isnan(of->step)) of->step = round_down(of->step);
         if (isnan(step)) of->error = (double)NAN;
     }

@@ -42,7 +42,7 @@ struct perp__sensitivity {
     int known;    /* 0: a step did not determine them */
     /* np: signs of a change that they do not hold for; behind them, of each pair: was its guard on?
      * 2: not known */
-    int * doubt;
+    int *doubt;
     int *row_doubt;             /* np: the same, of the present row alone */
     double *since, since_steps; /* np: that; and a guard switched; NaN: not */
     double *since_jump;         /* np: and what direction j moves decided a jump */
@@ -187,7 +187,10 @@ static void forget_guards(perp__sensitivity *x)
 
 static void forget_kinks(perp__sensitivity *x)
 {
-    for (int j = 0; j < x->np; j++) x->doubt[j] = 0, x->since[j] = x->since_jump[j] = (double)NAN;
+    for (int j = 0; j < x->np; j++) {
+        x->doubt[j] = 0;
+        x->since[j] = x->since_jump[j] = (double)NAN;
+    }
     perp__sensitivity_next_row(x);
     x->since_steps = (double)NAN;
     forget_guards(x);
@@ -213,7 +216,8 @@ static int allocate(perp__sensitivity *x, int is_one)
     x->since = calloc(2 * np + (size_t)x->njump + 1, sizeof *x->since);
     if (!x->doubt || !x->since) return 0;
     x->row_doubt = x->doubt + np + s->layout->np;
-    x->since_jump = x->since + np, x->jump = x->since_jump + np;
+    x->since_jump = x->since + np;
+    x->jump = x->since_jump + np;
     forget_kinks(x);
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
     x->lu =
@@ -299,7 +303,8 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
         ok = list_symbols(x, by) &&
              perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + l->nrow,
                                  formula + l->nrow + noutput, by->tells_bounds ? &bounds : NULL);
-        x->nguard = bounds.nguard, x->nbound = bounds.n;
+        x->nguard = bounds.nguard;
+        x->nbound = bounds.n;
         jump = ok ? find_jumps(&graph, formula, by->tells_bounds ? l->nrow + noutput : 0, &x->njump)
                   : NULL;
         x->start = malloc((total + (size_t)x->njump + 2 * (size_t)x->nbound + 1) * sizeof(int));
@@ -344,7 +349,8 @@ void perp__sensitivity_set(perp__sensitivity *x, int state)
 perp__sensitivity *perp__sensitivity_clone(const perp__sensitivity *x, perp__step *step)
 {
     perp__followed by = perp__sensitivity_followed(x);
-    by.ngiven = x->ngiven, by.given = x->given;
+    by.ngiven = x->ngiven;
+    by.given = x->given;
     return perp__sensitivity_create(step, &by);
 }
 
@@ -568,7 +574,10 @@ static int solve_mode(perp__sensitivity *x)
 static int look_back(perp__sensitivity *x, int *sparse, const perp__mode **mode)
 {
     perp__step *s = x->step;
-    if (!s->layout->nonlinear && s->ws[SYM_H] != s->h) s->h = s->ws[SYM_H], perp__step_revalue(s);
+    if (!s->layout->nonlinear && s->ws[SYM_H] != s->h) {
+        s->h = s->ws[SYM_H];
+        perp__step_revalue(s);
+    }
     evaluate(x);
     perp__step_linearise(s);
     if (!mode_holds(s)) return 0;
@@ -678,7 +687,10 @@ static void report(perp__sensitivity *x)
 
 void perp__sensitivity_doubt(perp__sensitivity *x, int j, int bits, double t)
 {
-    if (bits & ~x->doubt[j]) x->doubt[j] |= bits, x->since[j] = t;
+    if (bits & ~x->doubt[j]) {
+        x->doubt[j] |= bits;
+        x->since[j] = t;
+    }
 }
 
 /* A row that is 0, and has to be >= 0: does a change in direction j move it below? */
@@ -691,7 +703,8 @@ static int against(const perp__sensitivity *x, int r, int j)
         size += fabs(x->ws[x->tape.out[k]] * move[x->column[k]]);
     for (int k = s->layout->row_start[r]; k < s->layout->row_start[r + 1]; k++) {
         double part = s->state.slopes.value[k] * x->now[s->layout->column[k] * x->np + j];
-        moves += part, size += fabs(part);
+        moves += part;
+        size += fabs(part);
     }
     return perp__against(moves, size);
 }
@@ -720,13 +733,17 @@ static int is_zero(perp__step *s, int r, double *data, int *has_sizes)
     double terms = fabs(s->cache.c[r]), units = 0, value = s->cache.c[r];
     for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
         double x = s->state.slopes.value[k] * s->ws[l->sym.y + l->column[k]];
-        value += x, terms += fabs(x);
+        value += x;
+        terms += fabs(x);
         units += fabs(s->state.slopes.value[k]) * s->state.units.value[l->column[k]];
     }
     if (fabs(value) <= s->tol * terms) return 1;
     if (*data < 0) *data = data_of(s);
     if (fabs(value) * FAR > *data * units) return 0;
-    if (!*has_sizes) perp__step_size(s), *has_sizes = 1;
+    if (!*has_sizes) {
+        perp__step_size(s);
+        *has_sizes = 1;
+    }
     return perp__error_zero(perp__step_row_amount(s, r, s->ws + l->sym.y)) <= s->tol;
 }
 
@@ -768,7 +785,8 @@ static int against_bound(const perp__sensitivity *x, int r, int j, int is_on, in
     int is_moved = 0;
     for (int k = x->start[r]; k < x->start[r + 1]; k++) {
         double by = move[x->column[k]];
-        size += fabs(x->ws[x->tape.out[k]] * by), is_moved |= by != 0;
+        size += fabs(x->ws[x->tape.out[k]] * by);
+        is_moved |= by != 0;
     }
     if (is_without_slope) return is_moved ? PERP__NOT_UP | PERP__NOT_DOWN : 0;
     return perp__against(is_on ? moves : -moves, size);

@@ -42,7 +42,10 @@ static int reduce(basis *b, const double *row)
         for (int j = 0; j <= k; j++) b->coefficient[j] += f * combo[j];
     }
     for (int j = 0; j < n; j++) {
-        if (fabs(b->x[j]) > largest) largest = fabs(b->x[j]), column = j;
+        if (fabs(b->x[j]) > largest) {
+            largest = fabs(b->x[j]);
+            column = j;
+        }
     }
     return column;
 }
@@ -54,7 +57,10 @@ static int take(basis *b, const double *row, int owner)
     if (column < 0) return 0;
     double *r = b->row + (size_t)k * (size_t)n, *combo = b->combo + (size_t)k * (size_t)n,
            p = b->x[column];
-    for (int j = 0; j < n; j++) r[j] = b->x[j] / p, combo[j] = -b->coefficient[j] / p;
+    for (int j = 0; j < n; j++) {
+        r[j] = b->x[j] / p;
+        combo[j] = -b->coefficient[j] / p;
+    }
     combo[k] = 1 / p;
     b->pivot[k] = column;
     b->owner[k] = owner;
@@ -98,7 +104,10 @@ static int augment(basis *b, const perp__step *s, const char *on, char *side, in
     for (int e = 0; e < elements; e++) from[e] = -2;
     for (int e = 0; e < elements; e++) { /* sources: independent of all that is chosen */
         if (!on[e / 2] || side[e / 2] == e % 2) continue;
-        if (b->count < b->n && reduce(b, row_of(s, e)) >= 0) from[e] = -1, queue[tail++] = e;
+        if (b->count < b->n && reduce(b, row_of(s, e)) >= 0) {
+            from[e] = -1;
+            queue[tail++] = e;
+        }
     }
     while (head < tail) {
         int e = queue[head++], p = e / 2;
@@ -170,8 +179,10 @@ static void begin_units(const perp__step *s, double *unit, double *row, int *que
                  at++) {
                 int r = l->marks.stands_in[at], e;
                 for (int k = l->row_start[r]; k < l->row_start[r + 1] && isnan(row[r]); k++)
-                    if (l->column[k] == queue[i] && s->state.slopes.value[k] != 0)
-                        frexp(s->state.slopes.value[k], &e), row[r] = -(e + unit[queue[i]]);
+                    if (l->column[k] == queue[i] && s->state.slopes.value[k] != 0) {
+                        frexp(s->state.slopes.value[k], &e);
+                        row[r] = -(e + unit[queue[i]]);
+                    }
                 for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
                     int j = l->column[k];
                     if (isnan(row[r]) || !isnan(unit[j]) || s->state.slopes.value[k] == 0) continue;
@@ -195,7 +206,10 @@ static void find_units(const perp__step *s, double *unit, double *row, int *firs
     double *count = row + l->nrow;
     int *first_row = first + l->ny;
     begin_units(s, unit, row, first);
-    for (int j = 0; j < l->ny; j++) first[j] = (int)unit[j], unit[j] = 0;
+    for (int j = 0; j < l->ny; j++) {
+        first[j] = (int)unit[j];
+        unit[j] = 0;
+    }
     for (int r = 0; r < l->nrow; r++) first_row[r] = (int)row[r];
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         for (int r = 0; r < l->nrow; r++) {

@@ -221,7 +221,8 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
 static void report_node(const perp_model *model, int node, const char *when, perp_diag *diag)
 {
     perp__source source = model->source;
-    source.message = NULL, source.nmessage = source.capacity = source.nerror = 0;
+    source.message = NULL;
+    source.nmessage = source.capacity = source.nerror = 0;
     int at = model->graph.node[node].source;
     const char *fault = perp__op_fault(model->graph.node[node].op);
     perp__error(&source, at < 0 ? 0 : at, at, "%s %s", fault ? fault : "the result is too large",
@@ -315,7 +316,8 @@ static void put_inputs(perp_simulation *sim, double t0, double t1)
             before[k] = held_at(&sim->driven, k, t0);
             now[k] = held_at(&sim->driven, k, t1);
         } else if (s->layout->table.formula[k] >= 0) {
-            now[k] = s->ws[formula[0]], before[k] = s->ws[formula[1]];
+            now[k] = s->ws[formula[0]];
+            before[k] = s->ws[formula[1]];
         } else if (table->n > 0) {
             before[k] = perp__table_value(table, t0, &s->cache.hint[k]);
             now[k] = perp__table_value(table, t1, &s->cache.hint[k]);
@@ -352,7 +354,10 @@ void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
     memcpy(ws + s->layout->sym.pre, ws + s->layout->sym.y, (size_t)s->layout->nx * sizeof(double));
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;
-    if (!s->layout->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
+    if (!s->layout->nonlinear && h != s->h) {
+        s->h = h;
+        perp__step_revalue(s);
+    }
     ws[SYM_H] = h;
     ws[SYM_THETA] = s->state.are_closed ? 1 : s->layout->scheme.theta;
     if (s->layout->table.n) put_inputs(sim, t0, t1);
@@ -969,7 +974,8 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     size_t symbols = perp__step_symbols(s);
     memcpy(sim->before, s->ws, symbols);
     s->cache.out_of_memory = sim->is_stopped = sim->is_divided = 0;
-    sim->driven.begin = t0, sim->driven.end = t;
+    sim->driven.begin = t0;
+    sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->layout->sym.table,
            (size_t)s->layout->table.n * sizeof(double));
     int open = sim->events ? perp__run_open_input(sim) : -1;
@@ -980,8 +986,10 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
                           : sim->events ? advance_through_events(sim, t0, t)
                                         : advance(sim, t0, t, h, halvings(sim));
     if (k == 1 && r.outcome == PERP_SOLVED &&
-        perp__step_moves_nothing(s, sim->before + s->layout->sym.y))
-        r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
+        perp__step_moves_nothing(s, sim->before + s->layout->sym.y)) {
+        r.outcome = PERP_LIMIT;
+        r.fault = PERP__BELOW_RESOLUTION;
+    }
     if (info) *info = (perp_step_info){info->size, k, t, r.outcome, r.residual, r.error, r.solves};
     sim->summary.outcome = r.outcome;
     sim->summary.solves += r.solves;
@@ -1005,8 +1013,10 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     sim->done = k;
     sim->is_moved = 0;
     sim->residual = r.residual;
-    if (r.residual > sim->summary.worst_residual || k == 1)
-        sim->summary.worst_residual = r.residual, sim->summary.worst_step = k;
+    if (r.residual > sim->summary.worst_residual || k == 1) {
+        sim->summary.worst_residual = r.residual;
+        sim->summary.worst_step = k;
+    }
     sim->summary.worst_error = fmax(sim->summary.worst_error, r.error);
     sim->summary.divided += sim->is_divided;
     count_sides(sim);
@@ -1082,11 +1092,13 @@ static perp_status find_followed(const perp_model *m, int n, const char *const *
     for (int k = 0, i; k < n && status == PERP_OK; k++) {
         perp_symbol_kind kind;
         int *place = state + n + k;
-        if (perp__may_vary(m, name[k], &i))
-            *place = by->nparam, param[by->nparam++] = i;
-        else if (name[k] && perp_model_find(m, name[k], &kind, &i) && kind == PERP_STATE)
-            *place = -1 - by->nstate, state[by->nstate++] = i;
-        else
+        if (perp__may_vary(m, name[k], &i)) {
+            *place = by->nparam;
+            param[by->nparam++] = i;
+        } else if (name[k] && perp_model_find(m, name[k], &kind, &i) && kind == PERP_STATE) {
+            *place = -1 - by->nstate;
+            state[by->nstate++] = i;
+        } else
             status = perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
                                   "no parameter '%s' to differentiate with respect to, nor a state "
                                   "of this name\n",

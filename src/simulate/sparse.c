@@ -50,7 +50,9 @@ static int condition_rows(const perp__step *s, int condition, int rows[3])
         return rows[1] < 0 ? 1 : 2;
     }
     const perp__rows *pair = &l->pair[condition - l->nequation];
-    rows[0] = pair->a, rows[1] = pair->b, rows[2] = pair->off;
+    rows[0] = pair->a;
+    rows[1] = pair->b;
+    rows[2] = pair->off;
     return pair->off == pair->a ? 2 : 3;
 }
 
@@ -109,7 +111,8 @@ static void find_forces(perp__step *s)
     for (int p = 0; p < l->np; p++) {
         s->cache.sparse->force[p] = !is_var(s, l->pair[p].a) && is_var(s, l->pair[p].b);
         if (!is_line(s, p)) continue;
-        s->cache.sparse->force[p] = 0, s->cache.sparse->force[p + 1] = 1;
+        s->cache.sparse->force[p] = 0;
+        s->cache.sparse->force[p + 1] = 1;
         p++;
     }
 }
@@ -168,7 +171,10 @@ int perp__sparse_allocate(perp__step *s)
 
 void perp__sparse_forget(perp__step *s)
 {
-    if (s->cache.sparse) s->state.factored.are = PERP__NO_FACTORS, s->state.factored.shift = 0;
+    if (s->cache.sparse) {
+        s->state.factored.are = PERP__NO_FACTORS;
+        s->state.factored.shift = 0;
+    }
 }
 
 int perp__sparse_is_shifted(const perp__step *s)
@@ -364,7 +370,10 @@ static double violation(perp__step *s, int p, int *has_sizes)
 {
     int row = other_side(s, p);
     if (!s->state.on[p] || perp__step_row_holds(s, row, PERP_TOL_MODE, 0)) return 0;
-    if (!*has_sizes) perp__step_size(s), *has_sizes = 1;
+    if (!*has_sizes) {
+        perp__step_size(s);
+        *has_sizes = 1;
+    }
     perp__amount x = perp__step_row_amount(s, row, s->ws + s->layout->sym.y);
     return x.value < 0 && perp__error_negative(x) > PERP_TOL_MODE ? -x.value : 0;
 }
@@ -433,7 +442,10 @@ static int switch_sides(perp__step *s, int all)
         }
         for (next = p; next < l->np && (next == p || same_facets(s, p, next)); next++) {
             double off = at == p ? 0 : violation(s, next, &has_sizes);
-            if (off > worst) worst = off, at = next;
+            if (off > worst) {
+                worst = off;
+                at = next;
+            }
         }
         if (at < 0) continue;
         if (all || !violated) s->state.choice[at] = !s->state.choice[at];
@@ -535,7 +547,10 @@ static void hold_lines(perp__step *s)
 {
     for (int p = 0; p < s->layout->np; p++) {
         if (!is_line(s, p)) continue;
-        if (s->state.on[p] && !is_thin(s, p, 0)) s->state.choice[p] = 1, s->state.choice[p + 1] = 0;
+        if (s->state.on[p] && !is_thin(s, p, 0)) {
+            s->state.choice[p] = 1;
+            s->state.choice[p + 1] = 0;
+        }
         p++;
     }
 }
@@ -629,7 +644,10 @@ static void begin_slacks(perp__step *s)
         z[p] = factor[l->pair[p].b] * row_at(s, l->pair[p].b);
         if (s->state.on[p]) least = fmax(least, fmax(-x[p], -z[p]));
     }
-    for (int p = 0; p < l->np; p++) x[p] = fmax(x[p], least), z[p] = fmax(z[p], least);
+    for (int p = 0; p < l->np; p++) {
+        x[p] = fmax(x[p], least);
+        z[p] = fmax(z[p], least);
+    }
 }
 
 /* The slack that a full step would make of this one. */
@@ -677,7 +695,10 @@ static double gap_inside(const perp__step *s)
     double sum = 0;
     int n = 0;
     for (int p = 0; p < s->layout->np; p++)
-        if (s->state.on[p]) sum += s->cache.sparse->slack_a[p] * s->cache.sparse->slack_b[p], n++;
+        if (s->state.on[p]) {
+            sum += s->cache.sparse->slack_a[p] * s->cache.sparse->slack_b[p];
+            n++;
+        }
     return n ? sum / n : 0;
 }
 

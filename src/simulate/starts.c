@@ -101,7 +101,10 @@ static int tell_all(writing *w)
         for (int i = 0; i < w->model->nequation; i++) {
             int is_new = w->is_used[i] ? 0 : tells(w, &w->model->equation[i]);
             if (is_new < 0) return 0;
-            if (is_new) w->is_used[i] = 1, more = 1;
+            if (is_new) {
+                w->is_used[i] = 1;
+                more = 1;
+            }
         }
     }
     return !w->graph.failed;
@@ -188,7 +191,10 @@ static int add_side(writing *w, int i, int side, int guard)
     perp_expr e = side ? p->b : p->a;
     int ok = is_told(w, &e, 1);
     perp__start_row *row = ok > 0 ? add_row(w, PERP__START_SIDE, i, told(w, e)) : NULL;
-    if (row) row->side = side, row->guard = guard;
+    if (row) {
+        row->side = side;
+        row->guard = guard;
+    }
     return ok >= 0;
 }
 
@@ -203,13 +209,19 @@ static int add_bounds(writing *w, int i, int guard)
         add_row(w, PERP__START_WIDTH, i, perp__sub(&w->graph, bound[1], bound[0]));
     int first = add_root(w, bound[0]);
     add_root(w, bound[1]);
-    if (row) row->guard = guard, row->bound = first;
+    if (row) {
+        row->guard = guard;
+        row->bound = first;
+    }
     ok = is_told(w, &a, 1);
     for (int k = 0; k < 2 && ok > 0; k++) {
         a = told(w, p->a);
         row = add_row(w, k ? PERP__START_UPPER : PERP__START_LOWER, i,
                       k ? perp__sub(&w->graph, bound[1], a) : perp__sub(&w->graph, a, bound[0]));
-        if (row) row->guard = guard, row->bound = first + k;
+        if (row) {
+            row->guard = guard;
+            row->bound = first + k;
+        }
     }
     return ok >= 0;
 }
@@ -303,8 +315,10 @@ static int compile(writing *w, perp__arena *scratch)
     memcpy(root, w->root, (size_t)n * sizeof *root);
     s->first_slope = n;
     for (int r = 0, k = 0; r < s->n; r++) {
-        for (int j = 0; j < w->slope[r].count; j++, k++)
-            s->column[k] = w->slope[r].column[j], root[n + k] = w->slope[r].entry[j];
+        for (int j = 0; j < w->slope[r].count; j++, k++) {
+            s->column[k] = w->slope[r].column[j];
+            root[n + k] = w->slope[r].entry[j];
+        }
         s->start[r + 1] = k;
     }
     if (w->graph.failed ||
@@ -335,11 +349,13 @@ static void put_numbers(perp__starts *s)
         const perp__item *item = &m->item[PERP_INPUT][i];
         int hint = 0, k = sim->driven.slot[i], is_held = k >= 0 && !isnan(sim->driven.held[k]);
         double *u = s->ws + item->symbol;
-        if (is_held)
-            u[PERP__NOW] = sim->driven.held[k], u[PERP__INPUT_PRE] = 0;
-        else if (item->table.n > 0)
-            u[PERP__NOW] = perp__table_value(&item->table, t, &hint),
+        if (is_held) {
+            u[PERP__NOW] = sim->driven.held[k];
+            u[PERP__INPUT_PRE] = 0;
+        } else if (item->table.n > 0) {
+            u[PERP__NOW] = perp__table_value(&item->table, t, &hint);
             u[PERP__INPUT_PRE] = perp__table_slope(&item->table, t, &hint);
+        }
     }
 }
 
@@ -381,7 +397,10 @@ int perp__starts_create(perp__starts *s, const perp_simulation *sim)
     for (int i = 0; ok && !is_discrete && i < m->nequation; i++) ok = add_equation(&w, i);
     for (int i = 0; ok && i < m->npair; i++) ok = add_pair(&w, i);
     ok = ok && compile(&w, &scratch);
-    if (ok) put_numbers(s), put_sizes(s);
+    if (ok) {
+        put_numbers(s);
+        put_sizes(s);
+    }
     for (int r = 0; w.slope && r <= s->n; r++) perp__sparse_row_clear(&w.slope[r]);
     perp__graph_clear(&w.graph);
     perp__arena_clear(&scratch);

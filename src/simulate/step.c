@@ -87,7 +87,8 @@ static void take_slopes(perp__step *s)
     for (int i = 0; i < s->cache.modes.nelimination; i++) s->cache.modes.elimination[i].used = 0;
     s->cache.newton.has_full = 0;
     s->state.slopes.are_known = 1;
-    s->state.slopes.h = s->ws[SYM_H], s->state.slopes.theta = s->ws[SYM_THETA];
+    s->state.slopes.h = s->ws[SYM_H];
+    s->state.slopes.theta = s->ws[SYM_THETA];
     perp__sparse_slopes_changed(s);
 }
 
@@ -150,11 +151,10 @@ static perp__verdict judge_rows(perp__step *s)
         double error = is_pair ? perp__error_pair(a, b) : perp__error_zero(a);
         double breach = is_pair ? fmax(perp__error_negative(a), perp__error_negative(b)) : 0;
         if (!(r <= v.residual)) v.residual = r;
-        if (error > v.error)
-            v.worst = pair          ? m->nequation + pair->of
-                      : i < l->nown ? l->marks.equation[i]
-                                    : -1,
+        if (error > v.error) {
+            v.worst = pair ? m->nequation + pair->of : i < l->nown ? l->marks.equation[i] : -1;
             v.off = r;
+        }
         v.error = perp__worse(v.error, error);
         v.breach = perp__worse(v.breach, breach);
     }
@@ -348,7 +348,8 @@ static void multiply_other_sides(perp__step *s, perp__elimination *e)
             double sum = 0, terms = 0;
             for (int k = l->row_start[w]; k < l->row_start[w + 1]; k++) {
                 double x = s->state.slopes.value[k] * column[l->column[k]];
-                sum += x, terms += fabs(x);
+                sum += x;
+                terms += fabs(x);
             }
             double x = fabs(sum) > PERP_TOL_SINGULAR * terms ? sum * factor[w]
                                                              : 0; /* cancelled to nothing */
@@ -645,10 +646,13 @@ static perp__step_result solve_anew(perp__step *s)
     if (!is_proved) solve_lcp(s, &lcp, &info); /* for its ray */
     result.certificate =
         is_proved ? perp_lcp_certificate(s->cache.lcp.solver) : perp_lcp_ray(s->cache.lcp.solver);
-    if (is_proved && l->nonlinear)
-        result.outcome = PERP_LIMIT, result.fault = PERP__LINEARISED;
-    else if (is_proved && !outlasts_rounding(s, e, result.certificate))
-        result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
+    if (is_proved && l->nonlinear) {
+        result.outcome = PERP_LIMIT;
+        result.fault = PERP__LINEARISED;
+    } else if (is_proved && !outlasts_rounding(s, e, result.certificate)) {
+        result.outcome = PERP_LIMIT;
+        result.fault = PERP__UNDECIDED;
+    }
     return result;
 }
 
@@ -801,7 +805,10 @@ static int is_at_rounding(perp__step *s, progress *p)
     p->off = times_rounding_of_all(s, row_rounding);
     if (p->off > PERP_STEP_FAR && p->residual <= PERP_STEP_FELL * p->first) {
         p->off = times_rounding_of_all(s, perp__step_row_rounding);
-        if (p->off > 1) perp__step_size(s), p->off = times_rounding_of_all(s, sized_rounding);
+        if (p->off > 1) {
+            perp__step_size(s);
+            p->off = times_rounding_of_all(s, sized_rounding);
+        }
     }
     p->anew = !(p->off > 1 && p->off * ratio * ratio * ratio <= 1);
     return p->off <= 1 && holds(s, p, perp__shifts_modes(s) ? PERP_AMPLY * s->tol : s->tol);
@@ -889,7 +896,10 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
                   .error = (double)INFINITY,
                   .v = {.error = (double)INFINITY, .worst = -1}};
     int solves = 0, ends = 0;
-    if (!s->state.units.are_known) evaluate_coefficients(s), perp__step_units(s);
+    if (!s->state.units.are_known) {
+        evaluate_coefficients(s);
+        perp__step_units(s);
+    }
     p.first = p.residual = evaluate_rows(s);
     p.anew = !s->state.slopes.are_known || s->state.slopes.h != s->ws[SYM_H] ||
              s->state.slopes.theta != s->ws[SYM_THETA];
@@ -917,7 +927,10 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
         }
     }
     if (!(p.v.error <= s->tol)) p.v = perp__step_verify(s);
-    if (p.v.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    if (p.v.error <= s->tol) {
+        result.outcome = PERP_SOLVED;
+        result.fault = PERP__FINE;
+    }
     if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED)
         keep_verdict(&result, &p.v);
     if (result.fault == PERP__DIVERGED)
@@ -959,7 +972,10 @@ static perp__step_result iterate_cones(perp__step *s)
     }
     memcpy(y, best, bytes);
     perp__step_verify(s); /* leaves its values in the workspace */
-    if (least.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    if (least.error <= s->tol) {
+        result.outcome = PERP_SOLVED;
+        result.fault = PERP__FINE;
+    }
     keep_verdict(&result, &least);
     return result;
 }
@@ -999,8 +1015,10 @@ static int roots_are_finite(const perp__step *s, const int *out, int n)
     double a = 0, b = 0, c = 0, d = 0;
     int r = 0;
     for (; r + 4 <= n; r += 4) {
-        a += s->ws[out[r]], b += s->ws[out[r + 1]];
-        c += s->ws[out[r + 2]], d += s->ws[out[r + 3]];
+        a += s->ws[out[r]];
+        b += s->ws[out[r + 1]];
+        c += s->ws[out[r + 2]];
+        d += s->ws[out[r + 3]];
     }
     for (; r < n; r++) a += s->ws[out[r]];
     a += b + (c + d);
@@ -1196,7 +1214,10 @@ static perp__step_result solve_newton(perp__step *s)
                          (s->model->ncontact > 0 && s->cache.sparse && l->ny > FRICTION_FROM);
     if (is_at_rest(s, &result)) return result;
     for (int i = 0; i < l->ny; i++) {
-        if (!isfinite(y[i])) y[i] = 0, is_first = 1; /* vars before the first step */
+        if (!isfinite(y[i])) {
+            y[i] = 0;
+            is_first = 1;
+        } /* vars before the first step */
     }
     memcpy(start, y, bytes);
     if (contacts_first) {
@@ -1226,12 +1247,16 @@ static perp__step_result solve_newton(perp__step *s)
     result.solves = solves;
     if (result.outcome == PERP_SOLVED && s->cache.sparse && s->model->ncontact > 0)
         try_rest(s, &result);
-    if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
-        result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
+    if (result.outcome == PERP_SOLVED && perp__step_has_grown(s)) {
+        result.outcome = PERP_LIMIT;
+        result.fault = PERP__UNDECIDED;
+    }
     if (result.outcome == PERP_SOLVED)
         note_rest(s, &result);
-    else
-        s->state.rest.is_known = 0, memcpy(y, start, bytes);
+    else {
+        s->state.rest.is_known = 0;
+        memcpy(y, start, bytes);
+    }
     return result;
 }
 
@@ -1265,9 +1290,11 @@ void perp__step_guards(perp__step *s, double t, char *on, double *scratch)
     evaluate_guards(s);
     for (int p = 0; p < l->np; p++) {
         char now = s->state.on[p];
-        s->state.on[p] = on[p], on[p] = now;
+        s->state.on[p] = on[p];
+        on[p] = now;
     }
-    ws[SYM_T] = at, ws[SYM_T_PRE] = before;
+    ws[SYM_T] = at;
+    ws[SYM_T_PRE] = before;
     memcpy(pre, scratch, bytes);
 }
 

@@ -59,14 +59,18 @@ static int eliminate(int n, double *B, int *column)
         int row = rank, col = rank;
         for (int i = rank; i < n; i++) {
             for (int j = rank; j < n; j++) {
-                if (fabs(B[i * n + j]) > fabs(B[row * n + col])) row = i, col = j;
+                if (fabs(B[i * n + j]) > fabs(B[row * n + col])) {
+                    row = i;
+                    col = j;
+                }
             }
         }
         if (!(fabs(B[row * n + col]) > PERP_TOL_DEPENDS)) break;
         perp__exchange(n, B + row * n, B + rank * n, 1);
         perp__exchange(n, B + col, B + rank, n);
         int k = column[col];
-        column[col] = column[rank], column[rank] = k;
+        column[col] = column[rank];
+        column[rank] = k;
         double pivot = B[rank * n + rank];
         for (int j = rank; j < n; j++) B[rank * n + j] /= pivot;
         for (int i = rank + 1; i < n; i++) {

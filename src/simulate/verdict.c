@@ -85,7 +85,10 @@ static void leave_least(const perp__step *s, const perp__entries *list, double *
         int j = s->layout->column[list->at[i]];
         double a = fabs(s->state.slopes.value[list->at[i]]), left;
         if (a == 0) continue;
-        if (list->row[i] != row) row = list->row[i], sum = row_terms(s, row);
+        if (list->row[i] != row) {
+            row = list->row[i];
+            sum = row_terms(s, row);
+        }
         left = left_for(s, j, a, sum);
         if (left < size[j]) size[j] = left;
     }
@@ -237,7 +240,11 @@ static inline int substitute(perp__step *s, const int *row, char *known, int *or
         int j = unknown_in(s, queue[i], known);
         if (j < 0 || !solve_row_for(s, queue[i], j)) continue;
         known[j] = 1;
-        if (order) order[2 * solved] = queue[i], order[2 * solved + 1] = j, solved++;
+        if (order) {
+            order[2 * solved] = queue[i];
+            order[2 * solved + 1] = j;
+            solved++;
+        }
         for (int k = l->marks.stands_start[j]; k < l->marks.stands_start[j + 1]; k++)
             if (left[l->marks.stands_in[k]] > 0 && --left[l->marks.stands_in[k]] == 1)
                 queue[n++] = l->marks.stands_in[k];
@@ -317,7 +324,8 @@ double perp__step_stand(perp__step *s, double *lack)
         double sum = s->cache.c[r], terms = fabs(sum);
         for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
             double x = s->state.slopes.value[k] * y[l->column[k]];
-            sum += x, terms += fabs(x);
+            sum += x;
+            terms += fabs(x);
         }
         if (fabs(sum) <= PERP_ROUNDING * terms) continue;
         lack[r] = sum;
@@ -335,7 +343,8 @@ int perp__step_settling(perp__step *s, const int *row, int *order)
     for (int d = 0; d < l->marks.ndefined; d++) {
         int i = l->marks.definition[d], j = l->marks.defines[i];
         if (l->marks.is_side[j] || known[j] || !solve_row_for(s, i, j)) continue;
-        order[2 * n] = i, order[2 * n + 1] = j;
+        order[2 * n] = i;
+        order[2 * n + 1] = j;
         n++;
     }
     return n;
@@ -385,7 +394,8 @@ int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
     double value = s->cache.c[r], terms = fabs(value);
     for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
         double x = s->state.slopes.value[k] * y[l->column[k]];
-        value += x, terms += fabs(x);
+        value += x;
+        terms += fabs(x);
     }
     return fabs(value) <= tol * terms || (!is_zero && value > 0) ||
            fabs(value) <= perp__step_row_rounding(s, r);
@@ -454,8 +464,10 @@ static void note(judge *j, int i, double error, double breach, double residual)
     if (isnan(residual)) error = (double)INFINITY;
     if (!(residual <= v->residual)) v->residual = residual;
     if (!(breach <= v->breach)) v->breach = breach;
-    if (error > v->error || (error == v->error && residual > v->off) || v->worst < 0)
-        v->worst = i, v->off = residual;
+    if (error > v->error || (error == v->error && residual > v->off) || v->worst < 0) {
+        v->worst = i;
+        v->off = residual;
+    }
     if (!(error <= v->error)) v->error = error;
 }
 
@@ -570,7 +582,8 @@ static double scaled_residual(const perp__step *s, int i, const int *out, double
     double side[4] = {a * ws[out[0]], b * ws[out[1]]};
     int at[4] = {0, 1, 2, 3};
     if (!s->model->pair[i].two_sided) return pair_residual(side, at);
-    side[2] = a * ws[out[2]], side[3] = a * ws[out[3]];
+    side[2] = a * ws[out[2]];
+    side[3] = a * ws[out[3]];
     return box_residual(side, at);
 }
 
@@ -591,7 +604,8 @@ double perp__step_residual(perp__step *s)
         int two = m->pair[i].two_sided;
         double r = scaled_residual(s, i, out, factor[rows->a], factor[two ? split++ : rows->b]);
         if (!(r <= residual)) residual = r;
-        rows += two ? 2 : 1, out += two ? 4 : 2;
+        rows += two ? 2 : 1;
+        out += two ? 4 : 2;
     }
     for (int i = 0; i < l->ncone; i++, out += 5)
         residual = fmax(residual, -ws[out[4]] * factor[l->cone[i].row + 4]);
@@ -754,8 +768,11 @@ static int is_beyond(perp__step *s, double data, const char *anchored)
     for (int j = 0; j < l->ny; j++) {
         double y = s->ws[l->sym.y + j], size = fabs(y) / unit[j];
         if ((anchored && anchored[j]) || !(size > most)) continue;
-        most = size, found = 1;
-        sizes->grown = j, sizes->grown_to = y, sizes->beside = data * unit[j];
+        most = size;
+        found = 1;
+        sizes->grown = j;
+        sizes->grown_to = y;
+        sizes->beside = data * unit[j];
     }
     return found;
 }
@@ -824,8 +841,10 @@ const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
         int j = l->column[k];
         double usual = fmax(perp__step_units(s)[j], fabs(s->cache.newton.from[j])),
                x = off / fabs(s->state.slopes.value[k]) / s->tol;
-        if (perp__step_is_named(s->layout, s->model, j) && x <= usual && x < *scale)
-            *scale = x, name = perp__step_item(s->layout, s->model, j)->name;
+        if (perp__step_is_named(s->layout, s->model, j) && x <= usual && x < *scale) {
+            *scale = x;
+            name = perp__step_item(s->layout, s->model, j)->name;
+        }
     }
     return name;
 }
