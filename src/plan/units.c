@@ -383,11 +383,11 @@ static int find_constants(sizer *u, perp__arena *arena, const double *w, const d
         for (int k = 0; k < g->K; k++) {
             int col = g->jac.col[e];
             long at = perp__program_place(g, col, k), global = at - (long)((size_t)g->nw * K);
-            double x = w[at];
+            double x;
             if (at < 0)
                 x = g->initial.x[col];
-            else if (global >= 0)
-                x = p[global];
+            else
+                x = global >= 0 ? p[global] : w[at];
             change[(size_t)g->jac.row[e] * K + (size_t)k] += jac[(size_t)e * K + (size_t)k] * x;
         }
     for (size_t i = 0; i < n; i++) {
