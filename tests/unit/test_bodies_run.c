@@ -236,7 +236,8 @@ static void poison_cache(perp_bodies *b)
         poison(b->placed[i].R, 12);
         b->ends[i].path = 0;
     }
-    memset(b->joints->pull, 0xff, (size_t)b->joints->nu * sizeof *b->joints->pull);
+    if (b->joints->nu)
+        memset(b->joints->pull, 0xff, (size_t)b->joints->nu * sizeof *b->joints->pull);
     memset(b->up, 0x7f, nv * sizeof *b->up);
     b->broad.npair = b->broad.n = b->c->n = b->c->nblock = b->c->nentry = b->c->nmoment = 0;
     b->equal->rank = 0;
