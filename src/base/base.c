@@ -182,12 +182,11 @@ void perp__options_give(void *options, size_t size, const void *own, size_t own_
 
 int perp__options_take(void *own, size_t own_size, const void *options)
 {
-    enum { MOST = 1 << 16 }; /* beyond it, it is no size */
     const char *given = options;
     size_t size;
     if (!options) return 1;
     memcpy(&size, options, sizeof size);
-    if (size < sizeof size || size > MOST) return 0;
+    if (size < sizeof size || size > PERP__MOST_SIZE) return 0;
     for (size_t i = own_size; i < size; i++)
         if (given[i]) return 0;
     memcpy(own, options, size < own_size ? size : own_size);

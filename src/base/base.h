@@ -53,9 +53,13 @@ void perp__options_give(void *options, size_t size, const void *own, size_t own_
  * no size or fields beyond ours. */
 int perp__options_take(void *own, size_t own_size, const void *options);
 
+/* No options and no result are larger: beyond it, it is no size. */
+enum { PERP__MOST_SIZE = 1 << 16 };
+
 /* Has the caller of a function set the size of its result, to what this library fills? NULL: it
  * wants none. */
-#define PERP__FITS(result) (!(result) || (result)->size >= sizeof *(result))
+#define PERP__FITS(result)                                                                         \
+    (!(result) || ((result)->size >= sizeof *(result) && (result)->size <= PERP__MOST_SIZE))
 
 /* A result of ours to its caller, who keeps the size that it says. NULL: the caller wants none. */
 void perp__result_give(void *result, const void *own, size_t own_size);

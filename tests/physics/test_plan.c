@@ -461,7 +461,8 @@ static void ipopt_agrees_with_the_own_back_end(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         perp_model *m = load_model(files[i]);
         perp_plan_options o = perp_plan_options_default(m);
-        perp_plan_result own = solve_example(files[i], &o), other;
+        perp_plan_result own = solve_example(files[i], &o),
+                         other = {.size = sizeof other};
         perp_plan *plan;
         o.backend = PERP_PLAN_IPOPT;
         perp_status status = perp_plan_create(m, &o, &plan, NULL);
