@@ -574,6 +574,7 @@ static void put_sizes_of_problem(const writer *w)
                 {"NCOLUMN", c->sim->ncolumn},
                 {"TABLEAU", 2 * s->layout->np + 2},
                 {"NONLINEAR", s->layout->nonlinear},
+                {"HAS_HALVES", perp__step_has_halves(s)},
                 {"W_T", SYM_T},
                 {"W_T_PRE", SYM_T_PRE},
                 {"W_H", SYM_H},

@@ -723,11 +723,10 @@ static void say_unscaled(const perp__step_result *r, perp_diag *diag)
                       r->unscaled, pow(10, ceil(log10(r->scale))));
 }
 
-/* How often a step that fails may be halved. A step of a discrete model is one: `next` has no half. */
+/* How often a step that fails may be halved. */
 static int halvings(const perp_simulation *sim)
 {
-    int may = sim->step.layout->nonlinear && sim->model->kind == PERP_CONTINUOUS;
-    return may ? HALVINGS - sim->fewer : 0;
+    return perp__step_has_halves(&sim->step) ? HALVINGS - sim->fewer : 0;
 }
 
 static void say_diverged(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)

@@ -333,6 +333,12 @@ typedef struct perp__step {
     perp__step_cache cache;
 } perp__step;
 
+/* May a step that fails be taken in halves? A step of a discrete model is one: `next` has no half. */
+static inline int perp__step_has_halves(const perp__step *step)
+{
+    return step->layout->nonlinear && step->model->kind == PERP_CONTINUOUS;
+}
+
 /* With contacts: singular modes are shifted, and Newton's steps whole. */
 static inline int perp__shifts_modes(const perp__step *step)
 {
@@ -449,7 +455,7 @@ typedef enum perp__step_fault {
     PERP__UNDECIDED,        /* it holds only by numbers so large that rounding decides */
     PERP__BELOW_RESOLUTION, /* the first step moves nothing, though rates are not 0 */
     PERP__NOT_PASSED,       /* an event, or the time up to it (events.c) */
-    PERP__UNRESOLVED, /* parts of a step at their least length do not end (parts.c) */
+    PERP__UNRESOLVED,       /* parts of a step at their least length do not end (parts.c) */
     /* the conditions, linearised where Newton's iteration stands, have no solution */
     PERP__LINEARISED
 } perp__step_fault;

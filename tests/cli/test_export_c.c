@@ -594,6 +594,31 @@ static void odd_models_run_alike(void **state)
                      4000);
 }
 
+/* y = x + h y^2 has no solution beyond h = 1/(4 x). The code of a continuous model takes halves of its
+ * step, and that of a discrete model ends as perp simulate does. */
+static void steps_of_next_have_no_halves(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+        int has_halves;
+    } models[] = {
+        {"rate",
+         "state x = 1\nder(x) = x*x\n"
+         "simulate to 0.3 step 0.3 method backward-euler\n",
+         1},
+        {"whole", "state x = 1\nnext(x) = x + h*next(x)^2\nsimulate to 0.3 step 0.3\n", 0}};
+    for (int i = 0; i < 2; i++) {
+        char file[64], arguments[PATH];
+        snprintf(file, sizeof file, "%s.perp", models[i].name);
+        snprintf(arguments, sizeof arguments, "'%s'", cli_file(file, models[i].text));
+        const char *folder = export_code(models[i].name, arguments);
+        compile(folder, "cc", "");
+        assert_int_equal(shell("cd '%s' && ./run 1 >/dev/null 2>&1", folder) == 0,
+                         models[i].has_halves);
+    }
+}
+
 /* Nothing is called but libm and memset, memcpy; and what is written twice is the same. */
 static void nothing_is_allocated(void **state)
 {
@@ -651,6 +676,7 @@ int main(void)
         cmocka_unit_test(instances_are_set_and_keep_their_state),
         cmocka_unit_test(tables_go_along),
         cmocka_unit_test(odd_models_run_alike),
+        cmocka_unit_test(steps_of_next_have_no_halves),
         cmocka_unit_test(nothing_is_allocated),
         cmocka_unit_test(what_code_does_not_have_is_refused),
     };

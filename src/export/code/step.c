@@ -948,10 +948,10 @@ static int advance(work *s, real t0, real t1, real h)
     return solve_step(s);
 }
 
-/* A step; where it has no solution and is not affine, in halves of halves. */
+/* A step; where it has no solution and may be divided, in halves of halves. */
 static int go(work *s)
 {
-    enum { PARTS = NONLINEAR ? 1024 : 1 };
+    enum { PARTS = HAS_HALVES ? 1024 : 1 };
     real t0 = START + (real)s->steps * STEP, t1 = START + (real)(s->steps + 1) * STEP;
     int outcome = SOLVED, was_closed = s->closed;
     for (int i = 0; i < NSYMBOL; i++) s->before[i] = s->w[i];
