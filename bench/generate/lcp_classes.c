@@ -127,6 +127,22 @@ static void make_copositive(random_state *g, int n, double *M, double *q)
     random_q(g, n, q);
 }
 
+/* Normal (Box and Muller 1958). */
+static double normal(random_state *g)
+{
+    double radius = sqrt(-2 * log(uniform(g, 0x1p-53, 1)));
+    return radius * cos(6.283185307179586 * uniform(g, 0, 1));
+}
+
+static void make_obstacle(random_state *g, int n, double *M, double *q)
+{
+    for (int i = 0; i < n; i++) {
+        M[at(n, i, i)] = 2;
+        if (i > 0) M[at(n, i, i - 1)] = M[at(n, i - 1, i)] = -1;
+        q[i] = normal(g);
+    }
+}
+
 static void make_murty(random_state *g, int n, double *M, double *q)
 {
     int perturbed = uniform(g, 0, 1) < 0.5;
@@ -352,6 +368,7 @@ perp_lcp lcp_generate(lcp_class c, int n, unsigned long long seed)
     case LCP_p_matrix: make_p_matrix(&g, n, M, q); break;
     case LCP_copositive: make_copositive(&g, n, M, q); break;
     case LCP_murty: make_murty(&g, n, M, q); break;
+    case LCP_obstacle: make_obstacle(&g, n, M, q); break;
     default: make_scene(&g, c, n, M, q);
     }
     return (perp_lcp){n, M, n > 1 ? n : 1, q, NULL, NULL};

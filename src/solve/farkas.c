@@ -558,11 +558,16 @@ int perp__lcp_is_disproved(perp_lcp_solver *s, const perp_lcp *lcp, const double
     return s->has_certificate;
 }
 
-int perp__lcp_is_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+int perp__lcp_may_be_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     enum { SEARCH_UP_TO = 200 };
+    return s->has_certificate || (lcp->n <= SEARCH_UP_TO && find_near(s, lcp, z) > 0);
+}
+
+int perp__lcp_is_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
     int is_so = 0;
-    if (s->has_certificate || lcp->n > SEARCH_UP_TO) return s->has_certificate;
+    if (s->has_certificate || !perp__lcp_may_be_contradicted(s, lcp, z)) return s->has_certificate;
     scaled p = near_point(s, lcp, z);
     if (find_near(s, lcp, z) > PERP__LCP_ROUNDINGS) {
         p.equations = 1;

@@ -50,7 +50,7 @@ struct perp_lcp_solver {
     int has_basis, has_ray, has_certificate;
     /* lemke's guess of this solve: 1 it is in z, -1 it led nowhere, 0 there was none */
     int guessed;
-    int pivots;  /* of the last guess */
+    int pivots;             /* of the last guess */
     int is_exhausted;       /* the method says that its further attempts would change nothing */
     int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
@@ -234,6 +234,9 @@ int perp__lcp_prove(perp_lcp_solver *solver, const perp_lcp *lcp, int search);
  * Does no other point near it do better, by more than rounding, or is there a proof? The proof goes
  * into certificate, and sets has_certificate. */
 int perp__lcp_is_contradicted(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
+
+/* Would that search for one, or is there a proof already? It takes no time. */
+int perp__lcp_may_be_contradicted(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
 /* The second alone. */
 int perp__lcp_is_disproved(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);

@@ -1038,24 +1038,33 @@ static int are_asked_by(perp_lcp_solver *s, int n, const double *D)
     return !any;
 }
 
-/* Without bounds: are needy rows broken by rounding alone, and their terms asked for by the data of
- * rows with z > 0? After find_needy. */
-static int are_redundant(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+/* Without bounds: are needy rows broken by rounding alone? By at most `most` of their terms. After
+ * find_needy. */
+static int are_noise(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *most)
 {
-    double *D = s->low, most = 0;
+    *most = 0;
     for (int i = 0; i < lcp->n; i++) {
         double off = distance(lcp, i, z[i], s->w2[i]);
         s->needy[i] &= !is_seen(s, lcp, i, off);
         if (s->needy[i] && !is_noise(s, lcp, i, off)) return 0;
-        if (s->needy[i] && off > most * s->terms[i]) most = off / s->terms[i];
+        if (s->needy[i] && off > *most * s->terms[i]) *most = off / s->terms[i];
     }
-    find_asked(s, lcp, z, D);
-    carry_data(lcp, s->terms, D, s->scratch);
-    if (!are_asked_by(s, lcp->n, D)) {
-        find_asked_together(s, lcp, z, D);
-        if (!are_asked_by(s, lcp->n, D)) return 0;
-    }
-    return !may_hide_data(s, lcp, most) || !perp__lcp_is_contradicted(s, lcp, z);
+    return 1;
+}
+
+/* Are their terms asked for by the data of rows with z > 0, one by one or together? After
+ * are_noise. */
+static int are_asked(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    find_asked(s, lcp, z, s->low);
+    carry_data(lcp, s->terms, s->low, s->scratch);
+    return are_asked_by(s, lcp->n, s->low);
+}
+
+static int are_asked_together(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    find_asked_together(s, lcp, z, s->low);
+    return are_asked_by(s, lcp->n, s->low);
 }
 
 /* With bounds: are they broken by rounding alone, and their terms determined? The data of a row at
@@ -1082,16 +1091,13 @@ static int are_determined(perp_lcp_solver *s, const perp_lcp *lcp, const double 
  * that it hides these data (docs/adr/106-lost-data.md, 114-redundant-rows.md). */
 static int keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, int regular)
 {
+    double most;
     if (find_needy(s, lcp, z, regular ? PERP__STRICT : 0) == 0) return 1;
     if (lcp->lo || lcp->hi) return are_determined(s, lcp, z, regular);
-    return s->takes_rounded || are_redundant(s, lcp, z);
-}
-
-/* Of s->z alone, without fine. */
-static int keeps_data_of(perp_lcp_solver *s, const perp_lcp *lcp)
-{
-    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
-    return keeps_data(s, lcp, s->z, 0);
+    if (s->takes_rounded) return 1;
+    if (!are_noise(s, lcp, z, &most)) return 0;
+    if (!are_asked(s, lcp, z) && !are_asked_together(s, lcp, z)) return 0;
+    return !may_hide_data(s, lcp, most) || !perp__lcp_is_contradicted(s, lcp, z);
 }
 
 int perp__lcp_keeps_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
@@ -1245,24 +1251,59 @@ static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
     return 1;
 }
 
-/* From 0 or from the point at hand to the solution on the basis. Returns 1 where M_bb is shown
- * regular. */
+/* z2 + fine := the solution on the basis, if M_bb is shown regular. */
+static int solve_on_regular_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    if (!perp__lcp_factor_basis(s, lcp) || has_lost_pivot(s)) return 0;
+    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    snap(s, lcp);
+    for (int i = 0; i < lcp->n; i++) s->z2[i] = s->basis[i] ? 0 : s->z2[i];
+    perp__lcp_product(s, lcp, s->z2, s->w2);
+    return refine(s, lcp, 1);
+}
+
+/* The same; where M_bb is singular, from the point at hand to a solution. Returns 1 where M_bb is
+ * shown regular. */
 static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    size_t bytes = (size_t)lcp->n * sizeof(double);
-    int full = perp__lcp_factor_basis(s, lcp) && !has_lost_pivot(s);
-    for (;; full = 0) {
-        memset(s->fine, 0, bytes);
-        snap(s, lcp);
-        for (int i = 0; i < lcp->n && full; i++) s->z2[i] = s->basis[i] ? 0 : s->z2[i];
-        perp__lcp_product(s, lcp, s->z2, s->w2);
-        if (!full) break;
-        if (refine(s, lcp, 1)) return 1;
-    }
+    if (solve_on_regular_basis(s, lcp)) return 1;
+    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    snap(s, lcp);
+    perp__lcp_product(s, lcp, s->z2, s->w2);
     factor_to_rank(s, lcp, s->basis);
     refine(s, lcp, 0);
     s->lu.n = -1;
     return 0;
+}
+
+/* Does the solution on the point's basis, which is regular, hold beside each row's own data? Then
+ * these contradict nothing. It is left in z2 + fine. */
+static int is_exact_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    if (!s->has_basis) perp__lcp_basis_of_point(s, lcp);
+    return solve_on_regular_basis(s, lcp) && is_exact(s, lcp);
+}
+
+/* Does s->z keep data, as far as that is seen without factors? */
+static int keeps_data_plainly(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    double most;
+    if (find_needy(s, lcp, s->z, 0) == 0 || s->takes_rounded) return 1;
+    return are_noise(s, lcp, s->z, &most) && are_asked(s, lcp, s->z) &&
+           !(may_hide_data(s, lcp, most) && perp__lcp_may_be_contradicted(s, lcp, s->z));
+}
+
+/* Of s->z alone, without fine; or the basis gives a better answer, which takes its place. Searches
+ * for a contradiction come last. */
+static int keeps_data_of(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    size_t bytes = (size_t)lcp->n * sizeof *s->fine;
+    memset(s->fine, 0, bytes);
+    if (lcp->lo || lcp->hi) return keeps_data(s, lcp, s->z, 0);
+    if (keeps_data_plainly(s, lcp)) return 1;
+    if (is_exact_on_basis(s, lcp) && is_settled(s, lcp, 1)) return 1;
+    memset(s->fine, 0, bytes);
+    return keeps_data(s, lcp, s->z, 0);
 }
 
 /* From the point at hand: its active set, then the direct solve on it, which may be wrong a few
@@ -1275,7 +1316,7 @@ static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
     memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
     s->error = judge_in_twice(s, lcp, s->z, s->w, (double)INFINITY);
     s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
-    if (s->error <= s->options.tol && keeps_data(s, lcp, s->z, 0)) return 1;
+    if (s->error <= s->options.tol && keeps_data_of(s, lcp)) return 1;
     for (int round = 0; round < ROUNDS; round++) {
         snap(s, lcp);
         memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
@@ -1384,7 +1425,12 @@ static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i
 /* Where rounding may hide a datum: is it no more than rounding? */
 static PERP_APART int is_rounding(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    size_t bytes = (size_t)lcp->n * sizeof *s->fine;
+    memset(s->fine, 0, bytes);
+    kernel[s->isa].twice(lcp, s->z, s->fine, s->w2, s->terms, s->low);
+    if (!perp__lcp_may_be_contradicted(s, lcp, s->z)) return 1;
+    if (!s->has_certificate && is_exact_on_basis(s, lcp)) return 1;
+    memset(s->fine, 0, bytes);
     kernel[s->isa].twice(lcp, s->z, s->fine, s->w2, s->terms, s->low);
     return !perp__lcp_is_contradicted(s, lcp, s->z);
 }
