@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build playground site dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fuzz-corpora fmt clean
+.PHONY: build playground site dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies tasks bench-pile ledger experiments fuzz fuzz-corpora fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -105,6 +105,11 @@ bench-bodies: setup
 	@build/bench_bodies --tilt 5
 	@build/bench_robots --steps 10000 --tilt 5
 	@"$${PERP_MUJOCO_PYTHON:-python3}" bench/peer_mujoco.py build/bench_robots
+
+# The table of tasks and the picture of README.md: perp beside MuJoCo (PERP_MUJOCO_PYTHON as above).
+tasks: setup
+	@$(MAKE) build
+	@"$${PERP_MUJOCO_PYTHON:-python3}" -B bench/tasks.py build --update
 
 # Piles of spheres by perp/pile.h: 1e5 contacts to 1e-6.
 bench-pile: setup
