@@ -61,6 +61,8 @@ function sources() {
         'CONTRIBUTING.md',
         'SECURITY.md',
         ...of('docs'),
+        ...of('docs/howto'),
+        ...of('docs/tutorials'),
         ...of('docs/explain'),
         ...of('docs/adr'),
     ].filter(f => existsSync(join(root, f)));
