@@ -44,11 +44,18 @@ def is_same_text(expected, found):
     return all(map(is_same_number, NUMBER.findall(expected), NUMBER.findall(found)))
 
 
+def pattern(text):
+    """Words of the text with any blanks between them, and a group for each number."""
+    words = (re.sub(r"(\\\s)+", r"\\s+", re.escape(w)) for w in NUMBER.split(text))
+    return f"({NUMBER.pattern})".join(words)
+
+
 def is_line(expected, found):
     if "..." not in expected:
         return is_same_text(expected, found)
-    pieces = [re.escape(NUMBER.sub("#", p.strip())) for p in expected.split("...")]
-    return re.fullmatch(r".*".join(re.sub(r"(\\ )+", r"\\s+", p) for p in pieces), NUMBER.sub("#", found.strip())) is not None
+    pieces = [piece.strip() for piece in expected.split("...")]
+    match = re.fullmatch(r".*?".join(map(pattern, pieces)), found.strip())
+    return match is not None and all(map(is_same_number, NUMBER.findall(" ".join(pieces)), match.groups()))
 
 
 def missing(expected, printed):
