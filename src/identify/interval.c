@@ -197,7 +197,7 @@ static void judge_size(judge *j, int column)
         c->name, ratio);
 }
 
-/* Beyond Huber's bound residuals say on which side they are, no more; the curvature is that of the
+/* Beyond Huber's bound residuals say on which side they are, no more. The curvature is that of the
  * others. */
 static void judge_huber(judge *j)
 {

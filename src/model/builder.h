@@ -83,7 +83,7 @@ typedef struct perp__share {
 typedef struct perp__late {
     const char *name;
     const perp__syntax
-        *s; /* of a let, with where it stands; an argument stands where the instance was made */
+        *s; /* of a let, with where it stands. An argument stands where the instance was made */
     const perp__space *space;
     const perp__turn *turn;
     const char *unit;                    /* of a sum; NULL: none */

@@ -68,7 +68,7 @@ void perp__instant_clear(perp__instant *at);
 perp_expr perp__instant_param(perp__instant *at, int i);
 
 /* Derivatives of parameters that follow from others, by those that are numbers. move and seed have
- * one entry a parameter; entries of the numbers are their seeds. At the present values. Returns 0
+ * one entry a parameter. Entries of the numbers are their seeds. At the present values. Returns 0
  * when memory is out. */
 int perp__params_move(const perp_model *model, const double *seed, double *move);
 

@@ -178,8 +178,8 @@ static int allocate(looker *u)
     return 1;
 }
 
-/* To a point at `share` of the step: states by its polynomial, inputs by their rule between nodes;
- * nothing else has a value. */
+/* To a point at `share` of the step: states by its polynomial, inputs by their rule between nodes.
+ * Nothing else has a value. */
 static void look_at(looker *u, double share)
 {
     const perp_plan *plan = u->plan;

@@ -79,7 +79,7 @@ typedef struct perp__ipm_point {
     const double *extent, *reach;
 } perp__ipm_point;
 
-/* Take the derivatives at a point; the questions below are about the point that was measured
+/* Take the derivatives at a point. The questions below are about the point that was measured
  * last. */
 void perp__ipm_measure(perp__ipm *ipm, const perp__ipm_point *at);
 

@@ -19,7 +19,7 @@ enum {
     MOST_LOOKS = 3
 };
 
-/* The next mesh is made for this part of the tolerance; errors are at most lowered so much at a
+/* The next mesh is made for this part of the tolerance. Errors are at most lowered so much at a
  * time, more is not foreseen. */
 static const double SHARE = 0.2, LEAST_FACTOR = 1e-4;
 
@@ -355,7 +355,7 @@ void perp__plan_exchange(perp_plan *plan, perp_plan *finer)
 
 /* What is known of the cost, each in its own size. */
 typedef struct cost_errors {
-    /* from that of a motion that keeps all; with pairs only slopes tell of it, which are too large
+    /* from that of a motion that keeps all. With pairs only slopes tell of it, which are too large
      * by any factor: 0 */
     double off;
     double rule;   /* what the method's rule leaves out of its integrals, of what it counts */

@@ -24,7 +24,7 @@ typedef struct slot {
     int is_motion; /* it is replayed; also where nobody asked */
 } slot;
 
-/* The n starts first .. first + n - 1, which run at the same time; start first + i has slot i. */
+/* The n starts first .. first + n - 1, which run at the same time. Start first + i has slot i. */
 typedef struct starts {
     perp_plan *plan; /* keeps the best; also the first slot's */
     perp_plan_options options;
@@ -50,7 +50,7 @@ void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep)
         memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
 }
 
-/* Plans that hold come before those that do not, and motions before plans of their mesh; then the
+/* Plans that hold come before those that do not, and motions before plans of their mesh. Then the
  * cost decides, then the word. */
 static int is_better(const slot *one, const starts *s)
 {

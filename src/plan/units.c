@@ -208,7 +208,7 @@ static void measure_cone(sizer *u, const perp__plan_pair *pair)
     }
 }
 
-/* Take the Jacobian of step k into the largest of each row and kind; the rows a b <= eps of pairs
+/* Take the Jacobian of step k into the largest of each row and kind. The rows a b <= eps of pairs
  * are left out. */
 static void measure_step(sizer *u, const double *jac, size_t k)
 {

@@ -383,7 +383,7 @@ static int by_shapes(const void *a, const void *b)
     return (p->shape[k] > q->shape[k]) - (p->shape[k] < q->shape[k]);
 }
 
-/* The pairs of shapes that press, in order; one slips where all its points are on the edge of their
+/* The pairs of shapes that press, in order. One slips where all its points are on the edge of their
  * cones, to what the solver leaves. */
 static int list_presses(perp_motion *m, const perp_contact *touch, int n)
 {
