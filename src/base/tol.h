@@ -375,8 +375,8 @@
 /* Rounding beside a bound of 0 is that of numbers of this size. */
 #define PERP_IPM_NEAR_ZERO 1e-3
 
-/* Interior points of a step end when the mean product of the slacks is below this times the first:
- * the smaller slack of a pair is then far below the other. They also end when they advance by less
+/* Interior points of a step end when the mean product of the slacks is below this times the first.
+ * The smaller slack of a pair is then far below the other. They also end when they advance by less
  * than this. */
 #define PERP_INSIDE_GAP  1e-14
 #define PERP_INSIDE_STEP 1e-4

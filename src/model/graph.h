@@ -1,5 +1,5 @@
 /* The expression graph: a hash-consed DAG of scalar expressions. Equal expressions are one node,
- * operands come before their users, so every pass is a loop over indices and nothing recurses. A
+ * operands come before their users. So every pass is a loop over indices and nothing recurses. A
  * node's index is its name (perp_expr).
  *
  * Out of memory is remembered in `failed`. Constructors then return node 0 (the constant 0), and

@@ -44,7 +44,7 @@ typedef struct perp__instant {
     /* pre(x) is the value just before the point, not that at the start: that of the point, where
      * nothing jumps */
     int is_limit;
-    /* slopes are sums of differences of a state from the start of the step, so a large state costs
+    /* slopes are sums of differences of a state from the start of the step. So a large state costs
      * them no digits */
     int by_differences;
     int point;          /* which all that follows is for */

@@ -151,7 +151,7 @@ typedef struct perp__common {
     void (*release)(void *kept);
 } perp__common;
 
-/* Once it is built only perp_model_set and similar calls change a model, so threads may share it. A
+/* Once it is built only perp_model_set and similar calls change a model. So threads may share it. A
  * copy has a graph and items of its own, which such calls change. It shares all else with the
  * original. */
 struct perp_model {

@@ -116,7 +116,7 @@ static void list(looker *u)
     }
 }
 
-/* The parts of e - lo or e - hi. Nodes come after their users, so a shared one is visited once,
+/* The parts of e - lo or e - hi. Nodes come after their users. So a shared one is visited once,
  * with its full count. Returns the number of parts; to: nullable. */
 static int take_apart(const looker *u, const bounded *c, int end, addend *to)
 {

@@ -1,6 +1,6 @@
-/* An interior-point method for programs over stages (src/plan/program.h): primal-dual barrier steps
- * from a stagewise factorisation, a filter line search (Waechter and Biegler 2006), corrections of
- * the inertia, and the relaxation of the pairs driven down together with the barrier. */
+/* An interior-point method for programs over stages (src/plan/program.h). Primal-dual barrier steps
+ * come from a stagewise factorisation, with corrections of the inertia. A filter line search limits
+ * them (Waechter and Biegler 2006). The relaxation of the pairs goes down with the barrier. */
 
 #ifndef PERP_SRC_IPM_H
 #define PERP_SRC_IPM_H

@@ -453,8 +453,8 @@ static int all_are_divided(const refinement *u)
     return all;
 }
 
-/* One mesh finer: with runs between switches, once these are visible; without them, if that has no
- * plan; with all steps divided, if that has none either and only the cost is left to be shown. If
+/* One mesh finer. It has runs between switches, once these are visible. It has none, if there is no
+ * plan with them. All steps are divided if both fail and only the cost is left to be shown. If
  * the last mesh failed, inputs are held: several values a step may swing between the points of a
  * method, and cost less than any motion. Returns as solve_on_next. */
 static int refine_once(perp_plan *plan, int cost_moves, int is_accurate, int in_vain,

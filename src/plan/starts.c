@@ -1,5 +1,5 @@
 /* Starts of a plan, several at a time by threads. Each has a plan object of its own. Results and
- * progress are taken in the order of the starts, so both are the same for any number of threads. */
+ * progress are taken in the order of the starts. So both are the same for any number of threads. */
 
 #include "base/tol.h"
 #include "plan/plan.h"

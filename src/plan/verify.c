@@ -282,7 +282,8 @@ static double terms_of(const checker *u, int i)
 }
 
 /* The size of each unknown by the equations at the end of the step: the least, over its equations,
- * of the sum of the other terms divided by its coefficient; a state by its rate, times h. */
+ * of the sum of the other terms divided by its coefficient. States are sized by their rates,
+ * times h. */
 static void add_sizes_by_rows(checker *u, double *size)
 {
     /* all other terms vanish beside it, so the coefficient remains */

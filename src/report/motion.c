@@ -1,4 +1,4 @@
-/* Frames are halved: if there are too many, every second one is dropped, so they stay evenly spaced
+/* Frames are halved: if there are too many, every second one is dropped. So they stay evenly spaced
  * for any length. The latest state is always the last frame. */
 
 #include "report/motion.h"
