@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build playground site dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fuzz-corpora fmt clean
+.PHONY: build playground site site-offline dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies tasks bench-pile ledger experiments fuzz fuzz-corpora fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -59,9 +59,16 @@ playground: setup
 	@mkdir -p out
 	@cp build/play/playground.html out/
 
-# The documents as pages, their models open in the playground: out/site/index.html.
-site: playground
-	@scripts/site out/playground.html out/site
+# The documents as a site: out/site/index.html, by MkDocs from PyPI in a virtual environment that is kept.
+SITE = build/site-tools
+site:
+	@scripts/nav
+	@[ -x $(SITE)/bin/mkdocs ] || (python3 -m venv $(SITE) && $(SITE)/bin/pip install -q --disable-pip-version-check "mkdocs-material>=9.5,<10")
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build -q --strict
+
+# The same pages without a generator of others, their models open in the playground: out/site-offline/index.html.
+site-offline: playground
+	@scripts/site out/playground.html out/site-offline
 
 # The Python package in build/python, and its tests; `pip install .` installs it.
 python: setup
@@ -105,6 +112,11 @@ bench-bodies: setup
 	@build/bench_bodies --tilt 5
 	@build/bench_robots --steps 10000 --tilt 5
 	@"$${PERP_MUJOCO_PYTHON:-python3}" bench/peer_mujoco.py build/bench_robots
+
+# The table of tasks and the picture of README.md: perp beside MuJoCo (PERP_MUJOCO_PYTHON as above).
+tasks: setup
+	@$(MAKE) build
+	@"$${PERP_MUJOCO_PYTHON:-python3}" -B bench/tasks.py build --update
 
 # Piles of spheres by perp/pile.h: 1e5 contacts to 1e-6.
 bench-pile: setup

@@ -24,7 +24,7 @@ void *perp__arena_alloc(perp__arena *arena, size_t size);
 char *perp__arena_string(perp__arena *arena, const char *text, size_t length);
 void perp__arena_clear(perp__arena *arena);
 
-/* Let *array, of the arena, have room for `needed` elements of `size` bytes; the new ones are zero.
+/* Let *array, of the arena, have room for `needed` elements of `size` bytes. The new ones are zero.
  * Returns 0 when memory is out. */
 int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed, size_t size);
 

@@ -1,6 +1,6 @@
 /* Does a condition hold? The only comparisons behind "solved", "verified" and "optimal"
  * (docs/adr/008-verdicts.md): each condition on its own scale, never on that of another. An error
- * is |violation| / scale beyond rounding; a condition holds where its error is at most tol. */
+ * is |violation| / scale beyond rounding. A condition holds where its error is at most tol. */
 
 #ifndef PERP_SRC_HOLDS_H
 #define PERP_SRC_HOLDS_H

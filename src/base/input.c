@@ -79,7 +79,7 @@ void perp__input_close(FILE *file)
     if (file && file != stdin) fclose(file);
 }
 
-/* One byte more than `most` shows that there are more; the zero behind them has its own. */
+/* One byte more than `most` shows that there are more. The zero behind them has its own. */
 static perp_status read_all(FILE *file, size_t most, int is_text, char **bytes, size_t *n,
                             const char **why)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reading keeps this many digits of a number's text; a double on the border of two others has
+/* Reading keeps this many digits of a number's text. A double on the border of two others has
  * 767. */
 enum { MOST_DIGITS = 800, FRACTION_BITS = 52, LARGEST_EXPONENT = 100000 };
 
@@ -547,7 +547,7 @@ static int put_digits(char *to, uint64_t digits)
     return middle_eight ? WRITTEN_DIGITS - 8 - (leading_zeros(middle_eight) >> 3) : 1;
 }
 
-/* The digits with a point behind the first `whole`, which may be none; up to 23 bytes are
+/* The digits with a point behind the first `whole`, which may be none. Up to 23 bytes are
  * written. */
 static char *put_point(char *to, uint64_t digits, int whole)
 {

@@ -1,4 +1,4 @@
-/* Paths are made real once, so that a link stays a link; what is being written is known to a signal
+/* Paths are made real once, so that a link stays a link. What is being written is known to a signal
  * handler. */
 
 #define _XOPEN_SOURCE 700 /* realpath */

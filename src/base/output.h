@@ -1,5 +1,5 @@
-/* Files that are complete or absent: written under another name in the same folder and renamed at
- * the end. perp_file_write, _is_same and _abandon of perp/base.h are in output.c as well. */
+/* Files that are complete or absent. They are written under another name in the same folder and
+ * renamed at the end. The file output.c has perp_file_write, _is_same and _abandon, too. */
 
 #ifndef PERP_SRC_OUTPUT_H
 #define PERP_SRC_OUTPUT_H

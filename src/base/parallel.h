@@ -1,4 +1,4 @@
-/* Independent jobs on several threads. Jobs are handed out as threads come free, so a job must not
+/* Independent jobs on several threads. Jobs are handed out as threads come free. So a job must not
  * depend on which thread does it or what that thread did before. */
 
 #ifndef PERP_SRC_PARALLEL_H

@@ -25,7 +25,7 @@
 #define PERP_TOL_INNER 0.01
 
 /* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction
- * of the terms it is the difference of. Rounding in n <= 1000 pivots stays near n * 2e-16; a real
+ * of the terms it is the difference of. Rounding in n <= 1000 pivots stays near n * 2e-16. A real
  * gap is rarely below 1e-10. */
 #define PERP_TOL_TIE 1e-11
 
@@ -66,7 +66,7 @@
 
 /* model ---------------------------------------------------------------------------------------- */
 
-/* Powers and factors of units agree to this; those that are written have few digits. */
+/* Powers and factors of units agree to this. Those that are written have few digits. */
 #define PERP_TOL_UNIT 1e-9
 
 /* A component of a facet's direction that is smaller is the rounding of a cosine of 90 degrees. */
@@ -110,11 +110,11 @@
  * only. */
 #define PERP_TOL_SIGN 1e-13
 
-/* A diagonal pivot below this fraction of its column; a P-matrix has none, unless nearly
+/* A diagonal pivot below this fraction of its column. A P-matrix has none, unless nearly
  * singular. */
 #define PERP_TOL_MURTY_PIVOT 1e-12
 
-/* Least reciprocal condition of the rows of free variables, by which these are eliminated; else the
+/* Least reciprocal condition of the rows of free variables, by which these are eliminated. Else the
  * pivots take them. */
 #define PERP_TOL_FREE_ROWS 1e-12
 
@@ -307,7 +307,7 @@
 #define PERP_STEP_FAR  1e3
 #define PERP_STEP_FELL 1e-8
 
-/* A verdict this far below the tolerance leaves room for what rounding adds; it is sure of a
+/* A verdict this far below the tolerance leaves room for what rounding adds. It is sure of a
  * condition without a look at its terms. */
 #define PERP_AMPLY 0.01
 
@@ -375,8 +375,8 @@
 /* Rounding beside a bound of 0 is that of numbers of this size. */
 #define PERP_IPM_NEAR_ZERO 1e-3
 
-/* Interior points of a step end when the mean product of the slacks is below this times the first:
- * the smaller slack of a pair is then far below the other. They also end when they advance by less
+/* Interior points of a step end when the mean product of the slacks is below this times the first.
+ * The smaller slack of a pair is then far below the other. They also end when they advance by less
  * than this. */
 #define PERP_INSIDE_GAP  1e-14
 #define PERP_INSIDE_STEP 1e-4

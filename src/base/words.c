@@ -1,4 +1,4 @@
-/* The lists are short and searched from the first word on; the nearest word is the one at the least
+/* The lists are short and searched from the first word on. The nearest word is the one at the least
  * edit distance. */
 
 #include "base/words.h"

@@ -63,7 +63,7 @@ typedef struct writer {
     int failed;
 } writer;
 
-/* a, b and c one after the other; what has no room is left out. */
+/* a, b and c one after the other. What has no room is left out. */
 static void join(char name[MOST_NAME], const char *a, const char *b, const char *c)
 {
     const char *part[] = {a, b, c};
@@ -284,7 +284,7 @@ static int by_place(const void *x, const void *y)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* d out/d inputs into to[0 .. count - 1]; the others are of what is given, and have no entries. */
+/* d out/d inputs into to[0 .. count - 1]. The others are of what is given, and have no entries. */
 static void derive_matrix(writer *w, const function *f, const matrix *out, matrix *to)
 {
     for (int i = 0; i < f->count + f->ngiven; i++) {

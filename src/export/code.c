@@ -1,5 +1,5 @@
 /* perp_export_c: a model as one source and one header of C99. What a model says becomes statements
- * (model/emit.c) and tables; the step that is the same for all (code/step.c) stands behind them. */
+ * (model/emit.c) and tables. The step that is the same for all (code/step.c) stands behind them. */
 
 #include "export/code.h"
 #include "base/base.h"

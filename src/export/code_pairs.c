@@ -61,7 +61,7 @@ static int ask(pairs *p, int slot)
     return ok;
 }
 
-/* Take a row, where there are pairs for all that it is made of; else say that it stays plain. */
+/* Take a row, where there are pairs for all that it is made of. Else say that it stays plain. */
 static void take(pairs *p, sharp row, int at, perp__text *plain)
 {
     size_t n = (size_t)p->tape->ncode;

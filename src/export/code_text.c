@@ -180,7 +180,7 @@ static void put_values_of_pair(writer *w, int p, const int *root, int two_sided,
                       pair[1].a, at[1], on, at[1], pair[1].b, at[3], at[0]);
 }
 
-/* Conditions as they were written, from roots of the check's tape; the slacks of a two-sided pair
+/* Conditions as they were written, from roots of the check's tape. The slacks of a two-sided pair
  * are what these make them. */
 static void put_conditions(writer *w)
 {
@@ -624,7 +624,7 @@ static void put_begin(const writer *w)
            "enum { NOTHING, MODE, SIDES };\n\n");
 }
 
-/* Which tape is evaluated for what; an empty part before a cut is not written. */
+/* Which tape is evaluated for what. An empty part before a cut is not written. */
 static void put_calls(const writer *w, int cut)
 {
     static const char *const name[TAPES] = {"PARAMETERS", "INPUTS",  "CONDITIONS", "SLOPES",

@@ -28,7 +28,7 @@ typedef struct perp__fmu_variable {
     double lo, hi;
 } perp__fmu_variable;
 
-/* The variables of an FMU, in one block by malloc; their value references are their places. NULL
+/* The variables of an FMU, in one block by malloc. Their value references are their places. NULL
  * when memory is out. With a method that locates events, inputs that are functions of time or
  * tables cannot be set, and are none. By moreau forces have impulses: the rows of a run from
  * o->from, which ends after a step, are looked at. */

@@ -68,7 +68,7 @@ static const char *const compilers[] = {"cc", "tcc"};
 
 /* A process ------------------------------------------------------------------------------------ */
 
-/* Read a pipe to its end; the first line of it is kept, without its end. */
+/* Read a pipe to its end. The first line of it is kept, without its end. */
 static void first_line(int from, char *line, size_t size)
 {
     char rest[512];

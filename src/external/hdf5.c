@@ -148,8 +148,8 @@ static perp_status leave(void)
 
 /* HDF5 reads and writes through descriptors of the gate and of base/output.h. It opens no file by a
  * name, neither the requested one nor one that a link names. A failed write is remembered and not
- * reported to HDF5: version 1.10 keeps the identifier of a file that it cannot close, whose memory
- * is gone, and uses it at the end of the process. */
+ * reported to HDF5. Version 1.10 keeps the identifier of a file that it cannot close. The memory of
+ * that file is gone, and HDF5 uses it at the end of the process. */
 typedef struct channel {
     H5FD_t public;
     perp__hdf5 *of;

@@ -1,5 +1,5 @@
 /* HDF5 files of plain arrays: whole numbers, numbers, short texts, each by its path
- * ("/group/name"). The library is loaded when it is first asked for; one thread at a time is in
+ * ("/group/name"). The library is loaded when it is first asked for. One thread at a time is in
  * it. */
 
 #ifndef PERP_SRC_EXTERNAL_HDF5_H

@@ -1,4 +1,4 @@
-/* Modules of perp beside the command or where they are installed; their version is that of the
+/* Modules of perp beside the command or where they are installed. Their version is that of the
  * library, or they are not taken. */
 
 #ifdef __SANITIZE_ADDRESS__
@@ -44,7 +44,7 @@ perp_status perp__plugin_load(const char *name, const char *package, size_t coun
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Modules of MPI stay, so that what they keep has their names; what perp itself closes is
+/* Modules of MPI stay, so that what they keep has their names. What perp itself closes is
  * closed. */
 __attribute__((visibility("default"))) int dlclose(void *module)
 {

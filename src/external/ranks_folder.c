@@ -108,7 +108,7 @@ static int is_whole(long long at, heading h, uint64_t word, const char *expected
     return sum == h.sum;
 }
 
-/* Count the words that a dead process said; what is behind the last whole one goes. */
+/* Count the words that a dead process said. What is behind the last whole one goes. */
 static int find_before(void)
 {
     long long at = 0;
@@ -302,7 +302,7 @@ static void remove_folder(void)
     if (rename(was, here.path) == 0) clear_folder();
 }
 
-/* The last word of the others says that they have heard all; then the first one takes the folder
+/* The last word of the others says that they have heard all. Then the first one takes the folder
  * away. */
 static int end(void)
 {
@@ -315,7 +315,7 @@ static int end(void)
     return ok;
 }
 
-/* The others learn of it where they wait; but one that has not yet taken the place of a dead one
+/* The others learn of it where they wait. But one that has not yet taken the place of a dead one
  * ends alone. */
 static void abandon(int code)
 {

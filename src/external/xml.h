@@ -29,7 +29,7 @@ typedef struct perp__xml_node {
 /* Elements deeper than this are refused: readers go down by recursion. */
 enum { PERP__XML_DEPTH = 200 };
 
-/* The tree of a text; all that it holds is the arena's, but file->text, which has to last as long.
+/* The tree of a text. All that it holds is the arena's, but file->text, which has to last as long.
  * PERP_ERR_DATA: diag says where and what; PERP_ERR_UNAVAILABLE: there is no expat, and diag says
  * so. */
 perp_status perp__xml_read(perp__arena *arena, const perp__xml_file *file, perp__xml_node **root,

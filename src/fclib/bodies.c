@@ -98,7 +98,7 @@ static int find_bodies(const perp_fclib_problem *p, perp__arena *arena, bodies *
     return join_bodies(&p->M, arena, b);
 }
 
-/* inv(A) of a symmetric positive definite k x k matrix, by Cholesky; the other rows and columns
+/* inv(A) of a symmetric positive definite k x k matrix, by Cholesky. The other rows and columns
  * stay 0. Returns 0: it is none. */
 static int invert(int k, int dof, const double *A, double *out)
 {

@@ -101,7 +101,7 @@ static void rotate(double h[][BASIS + 1], int k, double *cosine, double *sine, d
     g[k] *= cosine[k];
 }
 
-/* step = -inv(J) F by GMRES, to `until` of it; its first vector is the step of the symmetric part.
+/* step = -inv(J) F by GMRES, to `until` of it. Its first vector is the step of the symmetric part.
  * Returns 0: no solve. */
 static int solve_step(newton *w, double until)
 {

@@ -276,7 +276,7 @@ perp_status perp__cones_factor(perp__fclib_cones *s)
     return is_done && negative == 0 ? PERP_OK : PERP_ERR_DATA;
 }
 
-/* v = inv(M + G Q G') b with a refinement, with s->weight as factored; the last change in
+/* v = inv(M + G Q G') b with a refinement, with s->weight as factored. The last change in
  * work[3]. */
 static int solve_refined(perp__fclib_cones *s, const double *b, double *v)
 {

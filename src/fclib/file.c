@@ -1,6 +1,6 @@
 /* Files of the Friction Contact Library: groups fclib_local and fclib_global with matrices,
  * vectors, info; group solution. Matrices come as triplets, by rows or by columns, and are kept by
- * columns; they are written by columns. */
+ * columns. They are written by columns. */
 
 #include "base/output.h"
 #include "external/hdf5.h"

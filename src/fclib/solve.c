@@ -212,7 +212,7 @@ static perp_status solve_with_method(solving *s)
     return status;
 }
 
-/* The equations of the file; u is then what its matrices make of r, v and l. */
+/* The equations of the file. Then u is what its matrices make of r, v and l. */
 static perp_status judge(solving *s)
 {
     const perp_fclib_problem *p = s->p;

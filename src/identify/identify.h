@@ -71,7 +71,7 @@ typedef struct perp__predictor perp__predictor;
 perp_status perp__predictor_create(const perp__study *study, perp__predictor **out);
 void perp__predictor_destroy(perp__predictor *predictor);
 long perp__predictor_residuals(const perp__predictor *predictor);
-/* PERP_OK, PERP_ERR_MEMORY, or another status where the model has no verified solution; the first
+/* PERP_OK, PERP_ERR_MEMORY, or another status where the model has no verified solution. The first
  * reason is kept. */
 perp_status perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
 /* d residual / d theta, n x np, column-major, through the solved steps; the same statuses, where
@@ -149,7 +149,7 @@ void perp__look_narrow(perp__problem *problem);
 void perp__normal_equations(const perp__problem *problem, const perp__minimum *at, double *A,
                             double *g);
 
-/* search.c: from many starts to the best minimum, differentiated; the starts go into the result. */
+/* search.c: from many starts to the best minimum, differentiated. The starts go into the result. */
 perp_status perp__search(const perp__study *study, perp__problem *problem, perp__minimum *best,
                          perp_identification *result);
 /* PERP_ERR_STOPPED, after saying so: no point had a value when `progress` ended the search. */

@@ -5,7 +5,7 @@
  *
  *     J_s(theta) = min over y of  sum of (equation)^2 + sum over pairs of a b    subject to  a >= 0, b >= 0
  *
- * and theta minimises the sum of the J_s. Complementarity is a cost here, so a step that sticks for
+ * and theta minimises the sum of the J_s. Complementarity is a cost here. So a step that sticks for
  * the present theta still has a gradient where the data move. Either bound can be made soft, at a
  * cost of its weight times the violation. The inner program must be a convex quadratic one, which
  * it is while the normal force is known (see the corrections to the notes). It is solved through

@@ -1,6 +1,6 @@
-/* Is an interval justified? It is kept if two searches ended at the least cost and no other minimum
- * fits as well, if the cost over the interval is that of the derivatives, and if the residuals look
- * like noise. Else it is withdrawn, and each reason is reported. */
+/* Is an interval justified? Two searches must end at the least cost, and no other minimum may fit
+ * as well. The cost over the interval must be that of the derivatives. The residuals must look like
+ * noise. Else it is withdrawn, and each reason is reported. */
 
 #include "base/tol.h"
 #include "base/number.h"
@@ -197,7 +197,7 @@ static void judge_size(judge *j, int column)
         c->name, ratio);
 }
 
-/* Beyond Huber's bound residuals say on which side they are, no more; the curvature is that of the
+/* Beyond Huber's bound residuals say on which side they are, no more. The curvature is that of the
  * others. */
 static void judge_huber(judge *j)
 {

@@ -9,13 +9,13 @@
  *     0 <= r_k + s_k,   0 <= l_k <= weight_k,   (r_k + s_k) l_k <= t,   s_k (weight_k - l_k) <= t
  *
  * IPOPT solves it for t from 1 to LAST (Scholtes 2001). Rows are in units of the equations' largest
- * constant, and each y_j in the one that makes its largest coefficient 1, so units do not change
+ * constant, and each y_j in the one that makes its largest coefficient 1. So units do not change
  * IPOPT's input. If c and S are affine in theta, every function is a sum of products of two
  * variables. IPOPT's answer is verified. At its theta Lemke's method solves each step's program
  * anew, as `implicit` does. The two costs must agree, and neighbours of theta must not be better.
- * Each J_s is a least value and the program's point is feasible, so sums agree only if all steps
+ * Each J_s is a least value and the program's point is feasible. So sums agree only if all steps
  * do. Fails: as implicit; from far off less often, because of the slopes for t > 0. Cost: sparse,
- * some hundred variables a step are no obstacle, but each start takes ten solutions. */
+ * some hundred variables a step are no obstacle. But each start takes ten solutions. */
 
 #include "base/tol.h"
 #include "identify/inner.h"

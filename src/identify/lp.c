@@ -6,7 +6,7 @@
  * fixing one entry of each row of M, that is by not estimating it (not by a margin, which shifts
  * the bias; see the corrections to the notes). Exact: the simplex method gives a vertex. Then each
  * parameter is made as small and as large as the optimal cost allows: where these differ, the data
- * leave it open. Fails: one noisy row moves a hard constraint, so an error of 1e-2 in the data
+ * leave it open. Fails: one noisy row moves a hard constraint. So an error of 1e-2 in the data
  * becomes one of 20 % in M; use svd. Cost: 2 np + 1 linear programs. */
 
 #include "base/tol.h"

@@ -9,7 +9,7 @@
  * (the notes add norms; squares have the same zeros and can be searched by Levenberg-Marquardt).
  * Direct, slack and traditional formulations, and structured bases of M, are models: what is
  * estimated is what the model leaves open. The trivial solution is excluded by fixing one entry of
- * each row. Unlike lp it has no hard constraint, so noise moves it gently; unlike svd it uses the
+ * each row. Unlike lp it has no hard constraint, so noise moves it gently. Unlike svd it uses the
  * inactive steps, too. Fails: nothing says that a stuck velocity is exactly zero (Remark 3). */
 
 #include "identify/samples.h"

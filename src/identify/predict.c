@@ -3,8 +3,8 @@
  * Problem: any model that can be simulated. Algorithm: multi-step prediction from the data's
  * initial states, residuals of all measured columns, many starts. Levenberg-Marquardt takes
  * derivatives through the solved steps, or wide central differences where the cost has a valley for
- * each sequence of contacts. Fails: if the motion is chaotic over the horizon the cost is rugged;
- * shorten the horizon or use Huber's loss. Cost: starts + iterations * 2 (with differences: 1 + 2
+ * each sequence of contacts. Fails: if the motion is chaotic over the horizon the cost is rugged.
+ * Shorten the horizon or use Huber's loss. Cost: starts + iterations * 2 (with differences: 1 + 2
  * np) simulations of all runs, spread over the threads. */
 
 #include "base/tol.h"

@@ -1,5 +1,5 @@
 /* Many starts: the cost has flat regions (where everything sticks) and several valleys (one for
- * each sequence of contacts), so a search from one point may stop anywhere. The cost is evaluated
+ * each sequence of contacts). So a search from one point may stop anywhere. The cost is evaluated
  * at the model's own values and at points spread over the box. Searches from the best of them run
  * until two agree on the least. */
 

@@ -122,7 +122,7 @@ static int draw(const perp__study *s, perp__problem *p, const perp__minimum *m, 
     return ok;
 }
 
-/* The covariance grows by the spread; its effect on the standard error is reported if it exceeds a
+/* The covariance grows by the spread. Its effect on the standard error is reported if it exceeds a
  * tenth. */
 static int take(const perp__study *s, const perp__problem *p, const perp__minimum *m, const work *w,
                 const double *dof, int *is_biased, perp_identification *result)

@@ -165,7 +165,7 @@ static int element_add(perp__block_lu *lu, int i, int element)
 }
 
 /* Minimum degree with quotient graph (George & Liu 1989; degrees bounded as in Amestoy, Davis &
- * Duff 1996). Element k is the k-th pivot; its list of nodes is row k of U, so the fill comes for
+ * Duff 1996). Element k is the k-th pivot. Its list of nodes is row k of U, so the fill comes for
  * free. */
 static int minimum_degree(perp__block_lu *lu, const int *start, const int *col)
 {

@@ -8,7 +8,7 @@
 void perp__add_product(int m, int n, int k, const double *A, int lda, const double *B, int ldb,
                        double *C, int ldc);
 
-/* P A = L U by partial pivoting, in place; row i was exchanged with row swap[i]. Returns the number
+/* P A = L U by partial pivoting, in place. Row i was exchanged with row swap[i]. Returns the number
  * of the first zero (or not finite) pivot + 1, or 0. */
 int perp__lu(int n, double *A, int lda, int *swap);
 

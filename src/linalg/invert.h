@@ -8,7 +8,7 @@
 size_t perp__invert_doubles(int n);
 
 /* Inverse of the n x n matrix A (row-major, lda), into inverse (column-major, n). Rows with a
- * single entry are used first, so what they fix (such as a velocity at 0) is exact in the inverse.
+ * single entry are used first. So what they fix (such as a velocity at 0) is exact in the inverse.
  * Then the largest entry is the pivot.
  *
  * unit: n powers of two that scale the columns before pivots are chosen; nullable. work:

@@ -108,7 +108,7 @@ INLINE void K(divide)(int n, double by, double *x)
     AT(x) = first;
 }
 
-/* Columns k .. k+nb-1 from row k down; rows are exchanged in these columns only. */
+/* Columns k .. k+nb-1 from row k down. Rows are exchanged in these columns only. */
 TARGET static int K(factor_panel)(int n, int k, int nb, double *A, int lda, int *swap)
 {
     int first_bad = 0;

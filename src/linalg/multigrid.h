@@ -1,6 +1,6 @@
 /* Sparse symmetric positive definite systems by conjugate gradients with a multigrid cycle made of
- * the matrix alone: smoothed aggregation (Vanek, Mandel and Brezina 1996), linear in the nonzeros
- * for matrices of diffusion. */
+ * the matrix alone. The method is smoothed aggregation (Vanek, Mandel and Brezina 1996). Work is
+ * linear in the nonzeros for matrices of diffusion. */
 
 #ifndef PERP_SRC_MULTIGRID_H
 #define PERP_SRC_MULTIGRID_H

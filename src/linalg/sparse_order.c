@@ -148,7 +148,7 @@ static void find_components(const pattern *p, perp__sparse_order *order)
 /* Approximate minimum degree: Amestoy, Davis and Duff (1996) ----------------------------------- */
 
 /* The quotient graph of one block. A node is a variable, or an element: a pivot and the variables
- * that it joins. The list of a variable has elements, then variables; that of an element has
+ * that it joins. The list of a variable has elements, then variables. That of an element has
  * variables. */
 typedef struct graph {
     int n, npivot, left; /* left: variables that have no place yet */

@@ -1,7 +1,8 @@
-/* Internal to src/model: the builder, which makes a model from its syntax tree. build.c declares
- * the names and reads the blocks, parts.c makes instances of parts, use.c reads used files. lower.c
- * puts expressions into the graph, conditions.c adds equations, pairs and contacts, recognise.c
- * finds contacts that pairs state. */
+/* Internal to src/model: the builder, which makes a model from its syntax tree.
+ *
+ * The file build.c declares the names and reads the blocks. Instances of parts are made in parts.c.
+ * Used files are read in use.c. Expressions get into the graph in lower.c. Equations, pairs and
+ * contacts are added in conditions.c. Contacts that pairs state are found in recognise.c. */
 
 #ifndef PERP_SRC_BUILDER_H
 #define PERP_SRC_BUILDER_H
@@ -83,7 +84,7 @@ typedef struct perp__share {
 typedef struct perp__late {
     const char *name;
     const perp__syntax
-        *s; /* of a let, with where it stands; an argument stands where the instance was made */
+        *s; /* of a let, with where it stands. An argument stands where the instance was made */
     const perp__space *space;
     const perp__turn *turn;
     const char *unit;                    /* of a sum; NULL: none */

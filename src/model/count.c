@@ -74,7 +74,7 @@ typedef struct matching {
 
 /* Find an unknown for condition i along a shortest augmenting path. Breadth first, so a search
  * stays near the condition in a local model, and the whole is nearly linear. Nodes of a search
- * without success lead to no free unknown later either, so they are not visited again. */
+ * without success lead to no free unknown later either. So they are not visited again. */
 static int augment(const incidence *in, int i, matching *m)
 {
     int first = 0, last = 0;

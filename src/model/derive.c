@@ -1,5 +1,5 @@
-/* Symbolic derivatives of the expression graph: one reverse sweep gives a gradient as expressions
- * that share their common parts; the Hessian is the gradient of the gradient. Affine detection. */
+/* Symbolic derivatives of the expression graph. One reverse sweep gives a gradient as expressions
+ * that share their common parts. The Hessian is the gradient of the gradient. Affine detection. */
 
 #include "base/arena.h"
 #include "base/base.h"

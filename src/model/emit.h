@@ -18,7 +18,7 @@ typedef struct perp__emitted {
  * R(number), nothing but what is read later in the workspace. NULL in its place: for perp's own
  * use, doubles in the slots of the tapes. */
 typedef struct perp__emit_style {
-    int *place; /* slot -> its place in the workspace, or -1 yet; those of the symbols are given */
+    int *place; /* slot -> its place in the workspace, or -1 yet. Those of the symbols are given */
     int nplace; /* places in use */
 } perp__emit_style;
 

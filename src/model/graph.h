@@ -1,8 +1,8 @@
 /* The expression graph: a hash-consed DAG of scalar expressions. Equal expressions are one node,
- * operands come before their users, so every pass is a loop over indices and nothing recurses. A
+ * operands come before their users. So every pass is a loop over indices and nothing recurses. A
  * node's index is its name (perp_expr).
  *
- * Out of memory is remembered in `failed`; constructors then return node 0 (the constant 0), and
+ * Out of memory is remembered in `failed`. Constructors then return node 0 (the constant 0), and
  * the caller checks the flag once at the end. */
 
 #ifndef PERP_SRC_GRAPH_H
@@ -94,7 +94,7 @@ const char *perp__op_text(int op);  /* the function's word; NULL: it is none */
 const char *perp__op_fault(int op); /* why it may have no value; NULL: it always has one */
 double perp__apply(int op, double a, double b);
 
-/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out.
+/* The nodes that the roots are made of, ascending. The array is malloc'ed, NULL when memory is out.
  * Costs no more than what is reached. Threads may share the graph. */
 int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count);
 

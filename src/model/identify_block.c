@@ -47,7 +47,7 @@ static const perp__token *take_element(reader *r)
     return NULL;
 }
 
-/* Elements with points between them, as the flattened items are called; the text lives in the
+/* Elements with points between them, as the flattened items are called. The text lives in the
  * arena. */
 static const char *take_name(reader *r, const perp__token **start)
 {

@@ -7,7 +7,7 @@
  *         method predict                  # and horizon, starts, seed, step
  *     }
  *
- * The parser keeps the block's tokens (parse.c); this file reads them once all names are
+ * The parser keeps the block's tokens (parse.c). This file reads them once all names are
  * declared. */
 
 #ifndef PERP_SRC_IDENTIFY_BLOCK_H

@@ -21,7 +21,7 @@ int perp__units_of(const perp_model *model, const perp_expr *expressions, int n,
 /* The powers of m, kg, s, A, K and the factor of a unit; 0: it is none that is known. */
 int perp__unit_powers(const char *text, double power[5], double *scale);
 
-/* The unit of a table's column must be that of the model; an empty or unknown unit is accepted.
+/* The unit of a table's column must be that of the model. An empty or unknown unit is accepted.
  * PERP_ERR_DATA with a message. */
 perp_status perp__check_unit(const perp_trajectory *table, int column, const char *ours,
                              const char *file, perp_diag *diag);

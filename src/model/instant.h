@@ -44,7 +44,7 @@ typedef struct perp__instant {
     /* pre(x) is the value just before the point, not that at the start: that of the point, where
      * nothing jumps */
     int is_limit;
-    /* slopes are sums of differences of a state from the start of the step, so a large state costs
+    /* slopes are sums of differences of a state from the start of the step. So a large state costs
      * them no digits */
     int by_differences;
     int point;          /* which all that follows is for */
@@ -68,7 +68,7 @@ void perp__instant_clear(perp__instant *at);
 perp_expr perp__instant_param(perp__instant *at, int i);
 
 /* Derivatives of parameters that follow from others, by those that are numbers. move and seed have
- * one entry a parameter; entries of the numbers are their seeds. At the present values. Returns 0
+ * one entry a parameter. Entries of the numbers are their seeds. At the present values. Returns 0
  * when memory is out. */
 int perp__params_move(const perp_model *model, const double *seed, double *move);
 

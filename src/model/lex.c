@@ -172,7 +172,7 @@ static void lex_number(lexer *lex)
     lex->at = end;
 }
 
-/* One of the signs for perp, <= and >=; the text ends in a zero. */
+/* One of the signs for perp, <= and >=. The text ends in a zero. */
 static int is_sign(const char *s)
 {
     return (unsigned char)*s == 0xE2 &&
@@ -180,7 +180,7 @@ static int is_sign(const char *s)
             strncmp(s, "\xE2\x89\xA5", 3) == 0);
 }
 
-/* Characters that look like a blank or a sign of the language and are none; others beyond ASCII are
+/* Characters that look like a blank or a sign of the language and are none. Others beyond ASCII are
  * letters. */
 static const struct twin {
     unsigned long first, last;

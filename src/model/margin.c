@@ -1,4 +1,4 @@
-/* A guard a <= b includes its bound, up to the rounding of a and b, so rounding does not decide
+/* A guard a <= b includes its bound, up to the rounding of a and b. So rounding does not decide
  * it. */
 
 #include "model/graph.h"

@@ -380,7 +380,7 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
     return PERP_ERR_DATA;
 }
 
-/* Times must increase and everything must be a number; rows are counted from 1 below the header. */
+/* Times must increase and everything must be a number. Rows are counted from 1 below the header. */
 static perp_status check_samples(const double *time, const double *value, int n, const char *name,
                                  const char *column, perp_diag *diag)
 {

@@ -151,7 +151,7 @@ typedef struct perp__common {
     void (*release)(void *kept);
 } perp__common;
 
-/* Once it is built only perp_model_set and similar calls change a model, so threads may share it. A
+/* Once it is built only perp_model_set and similar calls change a model. So threads may share it. A
  * copy has a graph and items of its own, which such calls change. It shares all else with the
  * original. */
 struct perp_model {
@@ -215,7 +215,7 @@ perp_status perp__model_read(const char *text, size_t length, const char *name,
 perp_status perp__model_load(const char *path, perp__input_kind kind, const perp_model_options *how,
                              perp_model **out, perp_diag *diag);
 
-/* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in
+/* Every unknown is used, and unknowns and conditions pair off one to one. Errors are recorded in
  * the source. Returns 0 when memory is out. */
 int perp__check_count(perp_model *model);
 

@@ -882,7 +882,7 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
     }
 }
 
-/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order; old models
+/* friction(f = .., v = .., bound = .., facets = N | exact) [when guard], in any order. Old models
  * may have r = .. */
 static void parse_friction(parser *p, perp__statement *s)
 {

@@ -93,7 +93,7 @@ static int bounds_of(perp__builder *b, const perp__statement *s, int *lo, int *h
     return 1;
 }
 
-/* One more turn around what is at hand; it stays when instances are made in it. */
+/* One more turn around what is at hand. It stays when instances are made in it. */
 static const perp__turn *new_turn(perp__builder *b, const char *name, int at, int value,
                                   perp__turn *local)
 {
@@ -253,7 +253,7 @@ static const char *library_with(const char *part)
     return NULL;
 }
 
-/* Say that there is no such statement, as the parser says it; the parts that are known in the file
+/* Say that there is no such statement, as the parser says it. The parts that are known in the file
  * count as well. */
 static void unknown_part(perp__builder *b, const perp__statement *s)
 {

@@ -56,7 +56,7 @@ typedef struct sum {
     int sign[MOST];
 } sum;
 
-/* Add the terms of e, or of -e; where there are too many, some stay sums. Returns 0 if there is no
+/* Add the terms of e, or of -e. Where there are too many, some stay sums. Returns 0 if there is no
  * room at all. */
 static int add_terms(const perp__graph *g, perp_expr e, int sign, sum *s)
 {

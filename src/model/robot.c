@@ -680,7 +680,7 @@ static void put_actuator(writer *w, int i)
 
 /* Equalities ----------------------------------------------------------------------------------- */
 
-/* Of joints "arm.q" and "arm.tau", of tendons lengths and pulls; there may be no second. */
+/* Of joints "arm.q" and "arm.tau", of tendons lengths and pulls. There may be no second. */
 static void put_coupling(writer *w, const perp_equality *e, const char *stem)
 {
     char joint[2][2][NAME_ROOM + 8];

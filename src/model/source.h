@@ -52,7 +52,7 @@ int perp__source_lines(perp__source *source, perp__arena *arena);
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
 
-/* Join the text of one more file; its name and text are kept, and its lines if given. Returns 0
+/* Join the text of one more file. Its name and text are kept, and its lines if given. Returns 0
  * when memory is out. */
 int perp__source_add(perp__source *source, perp__arena *arena, const char *name, const char *text,
                      size_t length);

@@ -139,7 +139,7 @@ struct perp__statement {
     int block_kind;           /* its row in blocks.def */
 };
 
-/* Parse the file that begins at byte `first`, to the end; all errors are recorded in the source.
+/* Parse the file that begins at byte `first`, to the end. All errors are recorded in the source.
  * NULL when memory is out or nothing was there. */
 perp__statement *perp__parse(perp__source *source, perp__arena *arena, int first);
 

@@ -55,7 +55,7 @@ static int allocate(nodes *x)
     return 1;
 }
 
-/* The places in x->order by their keys, 0 .. nkey-1; those of one key stay as they were. */
+/* The places in x->order by their keys, 0 .. nkey-1. Those of one key stay as they were. */
 static void sort_by(nodes *x, const int *key, int nkey, int count)
 {
     int *from = x->order;
@@ -78,7 +78,7 @@ static void find_late(nodes *x, const perp_expr *roots, int early)
     }
 }
 
-/* How often the op changes on the way to each node; instructions of one op and phase can follow
+/* How often the op changes on the way to each node. Instructions of one op and phase can follow
  * each other. */
 static int find_phases(nodes *x)
 {

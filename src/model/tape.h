@@ -4,7 +4,7 @@
  * The workspace has one slot per value. Slot s < first is symbol s, which the caller writes; from
  * `first` on come the tape's constants, then its results. Several tapes can share one workspace,
  * and so the symbols, by starting where the last one ends. For n points slot s of point p is ws[s *
- * n + p], so the inner loop runs over the points. */
+ * n + p]. So the inner loop runs over the points. */
 
 #ifndef PERP_SRC_TAPE_H
 #define PERP_SRC_TAPE_H

@@ -323,7 +323,7 @@ static int list_values(const perp_model *m, perp_expr *e, const perp__item **of)
     return n;
 }
 
-/* Of parameters and initial values, which may be an instance's arguments, and of outputs; a pure
+/* Of parameters and initial values, which may be an instance's arguments, and of outputs. A pure
  * number may stand for any. */
 static int check_values(inspection *in)
 {
@@ -407,7 +407,7 @@ static int read_lookups(const inspection *in, unit **of)
     return *of != NULL;
 }
 
-/* The unit of every node behind the roots; what is found on the way goes to the findings. Returns 0
+/* The unit of every node behind the roots. What is found on the way goes to the findings. Returns 0
  * when memory is out. */
 static int inspect(inspection *in, const perp_expr *roots, int nroot)
 {

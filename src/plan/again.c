@@ -118,7 +118,7 @@ perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag)
 
 /* Starts --------------------------------------------------------------------------------------- */
 
-/* The entries of one unknown or row at all steps, `steps` earlier; the last one is repeated. */
+/* The entries of one unknown or row at all steps, `steps` earlier. The last one is repeated. */
 static void shift(double *x, size_t K, size_t steps)
 {
     double last = x[K - 1];

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { MOST_ARCS = 24, MOST_ROUNDS = 6, STEPS = 6, MOST_ITERATIONS = 200 };
-/* An input is at an end within this part of its range; so many steps may be between, where switches
+/* An input is at an end within this part of its range. So many steps may be between, where switches
  * are. */
 static const double NEAR = 0.05, MOST_BETWEEN = 0.5;
 /* An arc shorter than this part of the horizon is none, nor is one that is SHORT and at its least

@@ -116,7 +116,7 @@ static void list(looker *u)
     }
 }
 
-/* The parts of e - lo or e - hi. Nodes come after their users, so a shared one is visited once,
+/* The parts of e - lo or e - hi. Nodes come after their users. So a shared one is visited once,
  * with its full count. Returns the number of parts; to: nullable. */
 static int take_apart(const looker *u, const bounded *c, int end, addend *to)
 {
@@ -178,8 +178,8 @@ static int allocate(looker *u)
     return 1;
 }
 
-/* To a point at `share` of the step: states by its polynomial, inputs by their rule between nodes;
- * nothing else has a value. */
+/* To a point at `share` of the step: states by its polynomial, inputs by their rule between nodes.
+ * Nothing else has a value. */
 static void look_at(looker *u, double share)
 {
     const perp_plan *plan = u->plan;

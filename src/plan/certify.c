@@ -5,7 +5,7 @@
  *
  * by branching on the sides, each linear program by Clp. Where its least value is 0 no direction
  * that the conditions leave lowers the cost (Scheel and Scholtes 2000; Kirches, Larson, Leyffer,
- * Manns 2022); else it gives a direction of descent and the sides to go on with. */
+ * Manns 2022). Else it gives a direction of descent and the sides to go on with. */
 
 #include "base/tol.h"
 #include "external/lp.h"

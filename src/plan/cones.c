@@ -1,5 +1,5 @@
 /* Exact friction cones in a plan, with the direction d and the speed s of slip as unknowns of each
- * point: f = -bound d, v = s d, and s = 0 or |d| = 1; one of the two is active when sides are
+ * point: f = -bound d, v = s d, and s = 0 or |d| = 1. One of the two is active when sides are
  * fixed. Before that the law is smoothed, s^2 = |v|^2 + eps^2, or softened, |v| <= s <= d'v + eps,
  * which for any v is convex in d and s. Both have a gradient where the bound is 0, too. */
 

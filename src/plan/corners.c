@@ -29,7 +29,7 @@ static int sign_of(const perp__graph *g, perp_expr e)
     }
 }
 
-/* A way down from a cost through sums and factors with a sign; what is shared is met again, so that
+/* A way down from a cost through sums and factors with a sign. What is shared is met again, so that
  * there is an end to it. */
 enum { MOST_LOOKED_AT = 4000 };
 typedef struct way {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A condition is missed by more than this part of its terms; one with a larger multiplier, in its
+/* A condition is missed by more than this part of its terms. One with a larger multiplier, in its
  * own unit, holds the misses where they are. */
 static const double MISSED = 1e-4, PULLS = 1e-4;
 /* Of a phase's guessed length: what is shorter has collapsed; what is nearer to the end of its

@@ -19,7 +19,7 @@ double perp__lp_column_sum(const perp__lp *lp, int j, const double *u, double *t
                            int *is_exact);
 /* A x, with the size of its terms; both are 0 before. */
 void perp__lp_row_sums(const perp__lp *lp, const double *x, double *sum, double *terms);
-/* The least of s x for lo <= x <= hi; s is known up to `slack`. */
+/* The least of s x for lo <= x <= hi, where s is known up to `slack`. */
 double perp__lp_least_of(double s, double slack, double lo, double hi);
 /* Let lo and hi (ncolumn), the bounds as given, have those that follow from rows where they are
  * open, widened by rounding. Returns 0: memory. */

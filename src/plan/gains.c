@@ -1,4 +1,4 @@
-/* Feedback along a plan: each step is linearised with the active sides of its pairs, then the
+/* Feedback along a plan: each step is linearised with the active sides of its pairs. Then the
  * linear-quadratic regulator runs backwards over the steps (Anderson and Moore, Optimal Control,
  * 1990, 2.4). */
 

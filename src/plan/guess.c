@@ -46,7 +46,7 @@ static const char *word_of(double x)
     return "minus infinity";
 }
 
-/* A guess is a finite number wherever it is asked for; the first that is none is named. */
+/* A guess is a finite number wherever it is asked for. The first that is none is named. */
 static double value_at(guesser *u, source from, double t)
 {
     double x = NAN;
@@ -240,7 +240,7 @@ perp_status perp__program_guess(const perp__program *g, double *w, double *p, pe
     return u.status;
 }
 
-/* The column's value at a share of the table's time; a first row without a value is skipped. */
+/* The column's value at a share of the table's time. A first row without a value is skipped. */
 static double column_at(const double *t, const double *x, int n, double share)
 {
     double time = t[0] + share * (t[n - 1] - t[0]);

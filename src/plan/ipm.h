@@ -1,6 +1,6 @@
-/* An interior-point method for programs over stages (src/plan/program.h): primal-dual barrier steps
- * from a stagewise factorisation, a filter line search (Waechter and Biegler 2006), corrections of
- * the inertia, and the relaxation of the pairs driven down together with the barrier. */
+/* An interior-point method for programs over stages (src/plan/program.h). Primal-dual barrier steps
+ * come from a stagewise factorisation, with corrections of the inertia. A filter line search limits
+ * them (Waechter and Biegler 2006). The relaxation of the pairs goes down with the barrier. */
 
 #ifndef PERP_SRC_IPM_H
 #define PERP_SRC_IPM_H
@@ -79,7 +79,7 @@ typedef struct perp__ipm_point {
     const double *extent, *reach;
 } perp__ipm_point;
 
-/* Take the derivatives at a point; the questions below are about the point that was measured
+/* Take the derivatives at a point. The questions below are about the point that was measured
  * last. */
 void perp__ipm_measure(perp__ipm *ipm, const perp__ipm_point *at);
 

@@ -1,5 +1,5 @@
 /* The curvature of a Lagrangian under some constraints. The inertia of the interior point's matrix,
- * without a barrier, tells whether it falls along a direction (Gould 1985); inverse iteration finds
+ * without a barrier, tells whether it falls along a direction (Gould 1985). Inverse iteration finds
  * one. Unknowns are measured by their extents, the curvature by its mean. */
 
 #include "base/tol.h"

@@ -11,13 +11,13 @@
 /* In the units of the search, a bound is passed, and a multiplier of the wrong sign, from here
  * on. */
 static const double PASSED = 1e-9, WRONG = 1e-9;
-/* What a linear row may be missed by in a solution, where rows repeat each other; more is a
+/* What a linear row may be missed by in a solution, where rows repeat each other. More is a
  * contradiction. */
 static const double MISSED = 1e-8;
-/* A length or a parameter within this distance of a bound counts as on it; it brings no
+/* A length or a parameter within this distance of a bound counts as on it. It brings no
  * multipliers. */
 static const double ON_BOUND = 1e-7;
-/* Systems in which a pair whose other side would go below 0 takes that one for its own; later it
+/* Systems in which a pair whose other side would go below 0 takes that one for its own. Later it
  * keeps both. */
 enum { MOST_SWAPPED = 4 };
 

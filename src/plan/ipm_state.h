@@ -1,6 +1,6 @@
-/* Internal to the interior point: its state, and the interface of its parts. ipm.c has the main
- * loop, ipm_system.c the values and the linear systems, ipm_search.c the line search and the
- * restoration. The method is that of Waechter and Biegler (2006); constants are those of their
+/* Internal to the interior point: its state, and the interface of its parts. The main loop is
+ * in ipm.c. Values and linear systems are in ipm_system.c. Line search and restoration are in
+ * ipm_search.c. The method is that of Waechter and Biegler (2006). Constants are those of their
  * section 3 and table 1 unless noted. */
 
 #ifndef PERP_SRC_IPM_STATE_H

@@ -224,7 +224,7 @@ void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const do
     measure_rows(u, lambda);
 }
 
-/* The multipliers of an unknown's bounds: those of w are given; a bound of p has what its slope
+/* The multipliers of an unknown's bounds: those of w are given. A bound of p has what its slope
  * asks for where p is at it. */
 static void bound_multipliers(const perp__kkt *u, size_t i, double x, const double *lower,
                               const double *upper, double *zl, double *zu)
@@ -261,7 +261,7 @@ static double size_at(const perp__kkt *u)
 }
 
 /* A multiplier of a bound must have its sign, and be 0 off the bound. The product with the distance
- * is a change of the cost; it is relative to the cost near the point, or to the slope. */
+ * is a change of the cost. It is relative to the cost near the point, or to the slope. */
 static double gap_error(const perp__kkt *u, size_t i, double z, double size, double distance)
 {
     double gap = fabs(z) * fmax(0, distance), own = (size + u->floor[i]) * u->unit[i];

@@ -1,6 +1,6 @@
-/* The conditions of a minimum at a point, each on its own scale: the gradient of the Lagrangian
- * relative to its terms, distances to bounds relative to the size of the bounded quantity, and the
- * curvature in the null space of the active conditions. */
+/* The conditions of a minimum at a point, each on its own scale. The gradient of the Lagrangian is
+ * relative to its terms. Distances to bounds are relative to the size of the bounded quantity. The
+ * curvature is that in the null space of the active conditions. */
 
 #ifndef PERP_SRC_PLAN_KKT_H
 #define PERP_SRC_PLAN_KKT_H
@@ -59,9 +59,9 @@ double perp__kkt_gap(const perp__kkt *kkt, const double *w, const double *r, con
 int perp__kkt_is_kinked(perp__kkt *kkt, const double *w, const double *p, const double *lambda);
 
 /* Second order at a stationary point. Returns 1: the curvature is positive in the null space of the
- * active conditions. -1: it is negative along one direction of it, returned in `direction` (nW +
- * nP, its largest entry 1 in units of the extents; nullable). 0: neither was shown. is_new: 0 if
- * the same point was tested before, with other bounds of the program. */
+ * active conditions. Returns -1: it is negative along one direction of it. `direction` (nW + nP,
+ * nullable) gets that one, its largest entry 1 in units of the extents. Returns 0: neither was
+ * shown. Set is_new to 0 if the same point was tested before, with other bounds of the program. */
 int perp__kkt_second_order(perp__kkt *kkt, perp__ipm *ipm, int is_new, const double *w,
                            const double *p, const double *r, const double *lambda,
                            const double *lower, const double *upper, double *direction);

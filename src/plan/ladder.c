@@ -1,7 +1,7 @@
-/* Initial guesses of a plan, one after the other: as requested; the model's guess with the cost
- * weighed more; the model's guess with free lengths fixed at first; the model's guess, shaken; a
- * random point; the solution on a coarse mesh; the motion of the guessed inputs, with its contacts;
- * random points. */
+/* Initial guesses of a plan, one after the other. The first is the requested one. Then comes the
+ * model's guess: with the cost weighed more, with free lengths fixed at first, and shaken. Next are
+ * a random point and the solution on a coarse mesh. The last are the motion of the guessed inputs,
+ * with its contacts, and random points. */
 
 #include "model/plan_block.h"
 #include "plan/plan.h"

@@ -1,6 +1,6 @@
 /* The lengths of runs, once inputs are at ends of their ranges and no other bound is active. The
  * unknowns are then few, with the conditions at nodes. Newton's iteration on the conditions of a
- * minimum is reduced to these unknowns by the tangents of the steps, with exact second derivatives
+ * minimum is reduced to these unknowns by the tangents of the steps. Second derivatives are exact
  * (Kaya and Noakes, Computational method for time-optimal switching control, JOTA 2003). It ends at
  * rounding. If conditions meet at a double root, as where an oscillator starts on a switching
  * curve, lengths are right to the root of the states' precision. */

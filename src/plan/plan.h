@@ -138,7 +138,7 @@ perp_status perp__plan_prepare_start(perp_plan *plan, int run);
  * random points. With many nodes it is interpolated from the solution on a coarser mesh
  * (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);
-/* Simulate with the guessed inputs; where that goes through, states and vars of w are its own.
+/* Simulate with the guessed inputs. Where that goes through, states and vars of w are its own.
  * Where it stops, diag says so. Returns 0: memory. */
 int perp__plan_guess_simulate(const perp_plan_options *options, const perp__program *program,
                               double *w, const double *p, perp_diag *diag);
@@ -206,10 +206,10 @@ int perp__plan_quadrature(const perp_plan *plan, double *off, double *counted);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in
  * result. */
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
-/* cost_error of the result, where more than slopes is needed; the plan stays as it is
+/* cost_error of the result, where more than slopes is needed. The plan stays as it is
  * (correct.c). */
 perp_status perp__plan_correct(perp_plan *plan, perp_plan_result *result);
-/* One start after another, several at a time by threads; the best is kept (starts.c). */
+/* One start after another, several at a time by threads. The best is kept (starts.c). */
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
 /* A plan on a mesh; NULL: as the options ask. */
 perp_status perp__plan_create_on(const perp_model *model, const perp_plan_options *options,
@@ -222,7 +222,7 @@ double perp__plan_unknown_at(const perp_plan *plan, int j, int k, double share);
 int perp__plan_same_unknown(const perp__program *to, int j, const perp__program *from);
 /* What was set since the plan was made holds on the new mesh, too. */
 void perp__plan_keep_settings(perp_plan *to, const perp_plan *from);
-/* The plan becomes the finer one, which becomes what it was; its options but the method, and what
+/* The plan becomes the finer one, which becomes what it was. Its options but the method, and what
  * it has tried, stay. */
 void perp__plan_exchange(perp_plan *plan, perp_plan *finer);
 /* If inputs are at ends of their ranges nearly throughout: a plan of arcs at these, with lengths as

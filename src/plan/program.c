@@ -247,7 +247,7 @@ static void set_steps_of_runs(perp__program *g)
     }
 }
 
-/* The steps that a phase asks for are of equal length; from now on phase.first counts those they
+/* The steps that a phase asks for are of equal length. From now on phase.first counts those they
  * are divided into. */
 static void set_steps(perp__program *g)
 {
@@ -724,7 +724,7 @@ long perp__program_place(const perp__program *g, int col, int k)
     return g->initial.p[col] >= 0 ? nW + g->initial.p[col] : -1;
 }
 
-/* Less eps in the units of the sides; as a term of the row's formula it would drown what is far
+/* Less eps in the units of the sides. As a term of the row's formula it would drown what is far
  * smaller. */
 static void relax_products(const perp__program *g, double eps, double *r)
 {

@@ -1,5 +1,5 @@
 /* A plan as a program over stages. Step k of K has the unknowns w_k (states, vars, parts of split
- * pairs and inputs, at each point of the step); global unknowns p (lengths of the horizon's runs,
+ * pairs and inputs, at each point of the step). Global unknowns p (lengths of the horizon's runs,
  * free parameters, free initial states) are shared by all. Stage k speaks of w_k, p and the states
  * at the end of step k - 1 only:
  *
@@ -135,7 +135,7 @@ typedef struct perp__program {
     int npoint, nb;         /* points a step; unknowns a point */
     int held;               /* inputs are constant over a step: those of the last point count */
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
-    int ns; /* states of the model: the first of the nx; with theta the others are copies of the
+    int ns; /* states of the model: the first of the nx. With theta the others are copies of the
                      inputs, for the next step */
     int nw, np, nrow, npair;
     struct {

@@ -19,7 +19,7 @@ enum {
     MOST_LOOKS = 3
 };
 
-/* The next mesh is made for this part of the tolerance; errors are at most lowered so much at a
+/* The next mesh is made for this part of the tolerance. Errors are at most lowered so much at a
  * time, more is not foreseen. */
 static const double SHARE = 0.2, LEAST_FACTOR = 1e-4;
 
@@ -355,7 +355,7 @@ void perp__plan_exchange(perp_plan *plan, perp_plan *finer)
 
 /* What is known of the cost, each in its own size. */
 typedef struct cost_errors {
-    /* from that of a motion that keeps all; with pairs only slopes tell of it, which are too large
+    /* from that of a motion that keeps all. With pairs only slopes tell of it, which are too large
      * by any factor: 0 */
     double off;
     double rule;   /* what the method's rule leaves out of its integrals, of what it counts */
@@ -453,8 +453,8 @@ static int all_are_divided(const refinement *u)
     return all;
 }
 
-/* One mesh finer: with runs between switches, once these are visible; without them, if that has no
- * plan; with all steps divided, if that has none either and only the cost is left to be shown. If
+/* One mesh finer. It has runs between switches, once these are visible. It has none, if there is no
+ * plan with them. All steps are divided if both fail and only the cost is left to be shown. If
  * the last mesh failed, inputs are held: several values a step may swing between the points of a
  * method, and cost less than any motion. Returns as solve_on_next. */
 static int refine_once(perp_plan *plan, int cost_moves, int is_accurate, int in_vain,

@@ -1,5 +1,5 @@
-/* The distance of a plan from the motion of its inputs: by an accurate integration (motion.c), or,
- * if that is more expensive than needed or impossible, by another method on a finer grid. It
+/* The distance of a plan from the motion of its inputs, by an accurate integration (motion.c). If
+ * that is more expensive than needed or impossible, another method on a finer grid is used. It
  * decides whether a plan is one of the system, or of its mesh only. */
 
 #include "base/tol.h"
@@ -282,7 +282,7 @@ static perp_status integrate(replay *u, perp_diag *why)
 }
 
 /* By theta 1/2, which damps nothing; a plan by theta, by backward Euler. Where a model has pairs
- * theta may bounce off an impact, so there a second replay by backward Euler may stand for the
+ * theta may bounce off an impact. So there a second replay by backward Euler may stand for the
  * first, unless that diverged. */
 static perp_status replay_both(replay *u, perp_diag *why)
 {

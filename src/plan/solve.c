@@ -1196,7 +1196,7 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
                       plan->model->source.name, result->cost);
 }
 
-/* The method's rule for the integral of the cost is no part of the motion, so its error is added.
+/* The method's rule for the integral of the cost is no part of the motion. So its error is added.
  * If it is more than half of the counted integrals, the cost is not the motion's: it may have a
  * pole between two nodes, or swing within each step. */
 static perp_status add_quadrature(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)

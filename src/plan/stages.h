@@ -39,7 +39,7 @@ typedef struct perp__stages {
 perp__stages *perp__stages_create(perp__arena *arena, int K, int nmax, int nlink, int nborder,
                                   int most_coupled);
 
-/* The caller fills n, link and P; then for each stage, in order from 0: begins it, adds to its
+/* The caller fills n, link and P. Then for each stage, in order from 0: begins it, adds to its
  * entries, eliminates it. 0 if S_k is singular. */
 void perp__stages_start(perp__stages *s);
 void perp__stages_begin(perp__stages *s, int k);

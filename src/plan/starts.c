@@ -1,5 +1,5 @@
 /* Starts of a plan, several at a time by threads. Each has a plan object of its own. Results and
- * progress are taken in the order of the starts, so both are the same for any number of threads. */
+ * progress are taken in the order of the starts. So both are the same for any number of threads. */
 
 #include "base/tol.h"
 #include "plan/plan.h"
@@ -24,7 +24,7 @@ typedef struct slot {
     int is_motion; /* it is replayed; also where nobody asked */
 } slot;
 
-/* The n starts first .. first + n - 1, which run at the same time; start first + i has slot i. */
+/* The n starts first .. first + n - 1, which run at the same time. Start first + i has slot i. */
 typedef struct starts {
     perp_plan *plan; /* keeps the best; also the first slot's */
     perp_plan_options options;
@@ -50,7 +50,7 @@ void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep)
         memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
 }
 
-/* Plans that hold come before those that do not, and motions before plans of their mesh; then the
+/* Plans that hold come before those that do not, and motions before plans of their mesh. Then the
  * cost decides, then the word. */
 static int is_better(const slot *one, const starts *s)
 {

@@ -84,7 +84,7 @@ perp_expr perp__lift_corners(perp__transcriber *t, perp_expr e, double weight, c
  * row. */
 void perp__add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,
                     const perp__pair *of, double sign, perp_expr unknown, double offset);
-/* The row or the cost that holds a pair together; then the pair itself is one of the program's. */
+/* The row or the cost that holds a pair together. Then the pair itself is one of the program's. */
 void perp__join_sides(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,
                       const perp__pair *of);
 /* The product alone: at most the relaxation, or priced. */

@@ -15,7 +15,7 @@ static void set_range(perp__program *g, int j, double lo, double hi)
     }
 }
 
-/* A range that is written in the block; one that is not (-1) leaves lo and hi. */
+/* A range that is written in the block. One that is not (-1) leaves lo and hi. */
 static void read_range(perp__transcriber *t, int at, perp_expr lo_e, perp_expr hi_e, double *lo,
                        double *hi)
 {
@@ -380,8 +380,8 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
     }
 }
 
-/* At the start: conditions that fix a state were read with the layout; a range of a free one
- * narrows its bounds; the rest are rows of the first step. */
+/* At the start: conditions that fix a state were read with the layout. A range of a free one
+ * narrows its bounds. The rest are rows of the first step. */
 static void add_start(perp__transcriber *t, const perp__plan_condition *c, int index)
 {
     perp__program *g = t->program;
@@ -427,7 +427,7 @@ static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condit
     }
 }
 
-/* Initial values that follow free parameters; those that do not are within the range of the
+/* Initial values that follow free parameters. Those that do not are within the range of the
  * state. */
 static void add_initial_values(perp__transcriber *t)
 {
@@ -568,7 +568,7 @@ static void add_cost(perp__transcriber *t, const perp__plan_cost *cost, perp_exp
     t->cost = perp__add(t->graph, t->cost, perp__mul(t->graph, factor, e));
 }
 
-/* What is minimised at a node; its step is marked by the next of the marks. */
+/* What is minimised at a node. Its step is marked by the next of the marks. */
 static void add_cost_at(perp__transcriber *t, const perp__plan_cost *cost, double weight, int *next)
 {
     perp__program *g = t->program;

@@ -208,7 +208,7 @@ static void measure_cone(sizer *u, const perp__plan_pair *pair)
     }
 }
 
-/* Take the Jacobian of step k into the largest of each row and kind; the rows a b <= eps of pairs
+/* Take the Jacobian of step k into the largest of each row and kind. The rows a b <= eps of pairs
  * are left out. */
 static void measure_step(sizer *u, const double *jac, size_t k)
 {
@@ -407,8 +407,8 @@ static int find_constants(sizer *u, perp__arena *arena, const double *w, const d
     return 1;
 }
 
-/* The change of each kind that the cost alone would cause from the guess, as a parabola: its slope
- * over its curvature, largest of all steps. hess: of the cost. */
+/* The change of each kind that the cost alone would cause from the guess, as a parabola. It is
+ * the slope over the curvature, the largest of all steps. hess: of the cost. */
 static void size_by_cost(sizer *u, const double *grad, const double *hess)
 {
     const perp__program *g = u->g;

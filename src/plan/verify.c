@@ -51,7 +51,7 @@ static double unknown(const checker *u, int c, int j)
     return u->w[(size_t)(c * u->g->nb + j) * (size_t)u->g->K + (size_t)u->step];
 }
 
-/* The value of an expression; all nodes up to it are evaluated, which needs no scratch of the
+/* The value of an expression. All nodes up to it are evaluated, which needs no scratch of the
  * graph: several threads may share the model. */
 static double value_of(const checker *u, perp_expr e)
 {
@@ -77,7 +77,7 @@ static void set_params_to(checker *u, const double *own)
     }
 }
 
-/* Those of the step's phase; its own values are of the parameters outside of phases. */
+/* Those of the step's phase. Its own values are of the parameters outside of phases. */
 static void set_params(checker *u)
 {
     const perp__plan_block *b = u->m->plan;
@@ -228,7 +228,7 @@ static int place_of(const checker *u, int j)
     return g->nx + g->nsplit + j - g->ns;
 }
 
-/* The largest absolute value of each unknown; where that is rounding relative to its range, half
+/* The largest absolute value of each unknown. Where that is rounding relative to its range, half
  * the range. */
 static void size_by_plan(const checker *u)
 {
@@ -282,7 +282,8 @@ static double terms_of(const checker *u, int i)
 }
 
 /* The size of each unknown by the equations at the end of the step: the least, over its equations,
- * of the sum of the other terms divided by its coefficient; a state by its rate, times h. */
+ * of the sum of the other terms divided by its coefficient. States are sized by their rates,
+ * times h. */
 static void add_sizes_by_rows(checker *u, double *size)
 {
     /* all other terms vanish beside it, so the coefficient remains */
@@ -463,7 +464,7 @@ static void check_equations(checker *u, int with_rate)
             note(u, &u->check->defect, judged(u, equation_error, i), u->m->equation[i].at);
 }
 
-/* Where the guard left <= right holds, or is as good as equal, the pair may; where it does not, or
+/* Where the guard left <= right holds, or is as good as equal, the pair may. Where it does not, or
  * so, a may be 0. */
 static double guarded_error(checker *u, const perp__pair *q)
 {

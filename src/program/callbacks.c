@@ -1,4 +1,4 @@
-/* Programs by functions: what is given is checked and copied; rows and objective have no
+/* Programs by functions: what is given is checked and copied. Rows and objective have no
  * expressions. */
 
 #include "program/callbacks.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Differences of products of two whole numbers up to MOST_WHOLE fit into `wide`; where it has 64
+/* Differences of products of two whole numbers up to MOST_WHOLE fit into `wide`. Where it has 64
  * bits fewer matrices are shown semidefinite. */
 #ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 wide;
@@ -58,7 +58,7 @@ static int whole_exponent(int n, const double *Q)
     return k;
 }
 
-/* Eliminate with the first positive diagonal, whose entries stay whole numbers; a diagonal of 0 has
+/* Eliminate with the first positive diagonal, whose entries stay whole numbers. A diagonal of 0 has
  * a row of 0. M: n x n. */
 static int eliminates(int n, long long *M, char *done)
 {

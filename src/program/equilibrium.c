@@ -22,7 +22,7 @@ typedef struct equilibrium {
     perp__arena arena;
 } equilibrium;
 
-/* A pair's row is its variable's; equations take the free variables that are left, in order. */
+/* A pair's row is its variable's. Equations take the free variables that are left, in order. */
 static void assign_rows(equilibrium *q)
 {
     const perp__nl *nl = q->p->nl;

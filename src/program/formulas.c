@@ -49,7 +49,7 @@ static char *model_text(const perp_program_formulas *f)
     return text;
 }
 
-/* Symbols of the model to those of the program; what is not a variable has none (-1). */
+/* Symbols of the model to those of the program. What is not a variable has none (-1). */
 static perp_expr *map_symbols(const perp_model *m, perp__graph *to, int n)
 {
     perp_expr *map = malloc(((size_t)m->nsymbol + 1) * sizeof *map);

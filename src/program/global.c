@@ -90,7 +90,7 @@ static int prove_convex(global *g)
     return is;
 }
 
-/* f0 and c, at x = 0; rows must be affine and the objective convex. Returns 0: they are not; -1:
+/* f0 and c, at x = 0. Rows must be affine and the objective convex. Returns 0: they are not; -1:
  * memory. */
 static int take_objective(global *g)
 {
@@ -239,7 +239,7 @@ static int relax_linear(global *g)
     return end.is_infeasible ? prove_empty(g) : UNKNOWN;
 }
 
-/* Row i of the program times a multiplier z_k; the product is `rhs` at least (or at most). */
+/* Row i of the program times a multiplier z_k. The product is `rhs` at least (or at most). */
 static void put_row(global *g, int N, int k, int row, double rhs, double lo, double hi)
 {
     const perp__lp *lp = &g->a.lp;

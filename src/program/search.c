@@ -1,5 +1,5 @@
-/* Any program as a plan of one stage (docs/adr/016): its rows, pairs and objective in a graph of
- * the planner's, and the planner's search from one initial guess after another. */
+/* Any program as a plan of one stage (docs/adr/016). Its rows, pairs and objective are in a graph
+ * of the planner's. The planner searches from one initial guess after another. */
 
 #include "base/tol.h"
 #include "plan/plan.h"

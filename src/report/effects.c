@@ -116,7 +116,7 @@ static int classify(const cell *c, int n, int *class)
 }
 
 /* V(E[y | class]) / V(y), Sobol's index of first order. Sums: of the cells of each class, and of
- * all jobs. Chance alone makes the means of classes differ; with `chance` what it adds is taken
+ * all jobs. Chance alone makes the means of classes differ. With `chance` what it adds is taken
  * away, as in Kelley's epsilon squared (1935). */
 static double share_between(const double *s, int m, int chance)
 {

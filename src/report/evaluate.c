@@ -44,7 +44,7 @@ static double after_alone(const void *context, perp_symbol_kind kind, int i, int
     return is_before ? (double)NAN : 0;
 }
 
-/* Comparisons make a number of a NaN, so what is not known has to be found by name. */
+/* Comparisons make a number of a NaN. So what is not known has to be found by name. */
 static int find_needs(perp__evaluation *r, const perp_expr *expressions)
 {
     const perp__graph *g = &r->model->graph;

@@ -1,4 +1,4 @@
-/* Contacts are the model's (perp__contact); their sides are read off the values at each row. */
+/* Contacts are the model's (perp__contact). Their sides are read off the values at each row. */
 
 #include "report/modes.h"
 

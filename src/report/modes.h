@@ -1,5 +1,5 @@
-/* What the conditions of a model say about a run, row by row: which side of each pair is active,
- * which contacts stick or slip, and how well complementarity holds. */
+/* Conditions of a model along a run, row by row. The tables tell which side of each pair is active
+ * and which contacts stick or slip. They also tell how well complementarity holds. */
 
 #ifndef PERP_SRC_MODES_H
 #define PERP_SRC_MODES_H

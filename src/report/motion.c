@@ -1,4 +1,4 @@
-/* Frames are halved: if there are too many, every second one is dropped, so they stay evenly spaced
+/* Frames are halved: if there are too many, every second one is dropped. So they stay evenly spaced
  * for any length. The latest state is always the last frame. */
 
 #include "report/motion.h"
@@ -383,7 +383,7 @@ static int by_shapes(const void *a, const void *b)
     return (p->shape[k] > q->shape[k]) - (p->shape[k] < q->shape[k]);
 }
 
-/* The pairs of shapes that press, in order; one slips where all its points are on the edge of their
+/* The pairs of shapes that press, in order. One slips where all its points are on the edge of their
  * cones, to what the solver leaves. */
 static int list_presses(perp_motion *m, const perp_contact *touch, int n)
 {

@@ -49,7 +49,7 @@ struct perp_motion {
     int npress, nbefore, cpress, cbefore;
 };
 
-/* A motion of shapes and points of tendons; names (nullable, entries too) are of the bodies, the
+/* A motion of shapes and points of tendons. Names (nullable, entries too) are of the bodies, the
  * world first. NULL: memory is out. */
 perp_motion *perp__motion_make(const perp_shape *shape, int nshape, const char *const *name,
                                int nbody, int npoint);

@@ -250,7 +250,7 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
 
 /* All rows ------------------------------------------------------------------------------------ */
 
-/* A column in blocks behind what there is; where they begin goes to the data. */
+/* A column in blocks behind what there is. Where they begin goes to the data. */
 static void put_blocks(perp__text *out, const sheet *s, const double *x)
 {
     if (!x) {

@@ -35,7 +35,7 @@ perp_status perp__view_make(perp__view *view, const perp_report_run *runs, int n
                             const perp_report_options *options, perp_diag *diag);
 void perp__view_clear(perp__view *view);
 
-/* plots.c: the main plots as SVG; nothing is appended where there is nothing to draw. PERP_OK,
+/* plots.c: the main plots as SVG. Nothing is appended where there is nothing to draw. PERP_OK,
  * PERP_ERR_MEMORY. */
 perp_status perp__plots_svg(const perp__view *view, const perp_report_options *options,
                             int with_modes, perp__text *out);

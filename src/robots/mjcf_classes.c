@@ -268,7 +268,7 @@ void mjcf_refuse_actuator(mjcf *m, const perp__xml_node *node)
                        why ? why : "not known in actuator");
 }
 
-/* The actuators are one kind with several names; tendons have one default, and so have
+/* The actuators are one kind with several names. Tendons have one default, and so have
  * equalities. */
 static int is_alike(const perp__xml_node *a, const perp__xml_node *b)
 {

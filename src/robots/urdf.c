@@ -402,7 +402,7 @@ static void collect_joint(urdf *u, const perp__xml_node *node)
         perp__robot_no_memory(u->r);
 }
 
-/* A link whose parent is there, then those below it, in the order of the file; depth is bounded as
+/* A link whose parent is there, then those below it, in the order of the file. Depth is bounded as
  * that of elements is. */
 static void add_below(urdf *u, int link_index, int depth)
 {

@@ -1,5 +1,5 @@
 /* Random numbers by their place: counter-based words, Latin hypercubes through a keyed permutation,
- * Sobol's sequence. Nothing is kept between calls, so a job's numbers do not depend on which jobs
+ * Sobol's sequence. Nothing is kept between calls. So a job's numbers do not depend on which jobs
  * were done before. */
 
 #include "sweep/axes.h"

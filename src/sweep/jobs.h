@@ -28,7 +28,7 @@ void perp__jobs_give(perp__jobs *jobs, const perp_sweep_result *result);
 long long perp__jobs_left(perp__jobs *jobs); /* to be begun; 0 also when the run is to end */
 void perp__jobs_fail(perp__jobs *jobs, perp_status status);
 
-/* ranks.c: rank 0 hands out jobs until there are none and all that were begun are given; the others
+/* ranks.c: rank 0 hands out jobs until there are none and all that were begun are given. The others
  * do them. PERP_OK; PERP_ERR_MEMORY; PERP_ERR_UNAVAILABLE: a process is not there any more. */
 perp_status perp__ranks_lead(perp__jobs *jobs);
 perp_status perp__ranks_follow(const perp_sweep *sweep, int threads, int (*stop)(void *context),

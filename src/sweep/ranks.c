@@ -1,6 +1,6 @@
 /* Jobs of a sweep done by other processes. A message to one of them is a list of numbers of jobs,
- * an empty one: no more. Its answer is a status, how many results, and these one after the other;
- * its first answer, before any list, is empty. A list is as long as is done in some milliseconds,
+ * an empty one: no more. Its answer is a status, how many results, and these one after the other.
+ * Its first answer, before any list, is empty. A list is as long as is done in some milliseconds,
  * and shorter towards the end, so that all end together. */
 
 #include "sweep/jobs.h"

@@ -16,7 +16,7 @@
 /* All nan are this one, so that equal tables are equal files. */
 #define PERP__NAN_WORD UINT64_C(0x7ff8000000000000)
 
-/* The bytes stand from low to high on every machine; compilers make one store or load of these. */
+/* The bytes stand from low to high on every machine. Compilers make one store or load of these. */
 static inline void perp__put_word(char *to, uint64_t word)
 {
     for (int i = 0; i < 8; i++) to[i] = (char)(word >> 8 * i);

@@ -233,7 +233,7 @@ static void check_separators(perp__reader *r, const char *first, const char *las
               strchr(name, ';') ? "semicolons" : "tabs");
 }
 
-/* The last columns are of text where "# text NAME" says so; the table is without them. */
+/* The last columns are of text where "# text NAME" says so. The table is without them. */
 static void leave_out_texts(perp__reader *r)
 {
     perp_trajectory *t = r->out;

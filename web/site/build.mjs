@@ -61,6 +61,8 @@ function sources() {
         'CONTRIBUTING.md',
         'SECURITY.md',
         ...of('docs'),
+        ...of('docs/howto'),
+        ...of('docs/tutorials'),
         ...of('docs/explain'),
         ...of('docs/adr'),
     ].filter(f => existsSync(join(root, f)));
@@ -163,10 +165,11 @@ async function pageFrom(file) {
         code({text: code, lang}) {
             const language = (lang ?? '').split(' ')[0];
             if (language !== 'perp') return `<pre tabindex="0"><code>${escape(code)}</code></pre>\n`;
-            return (
-                `<div class="model"><pre tabindex="0"><code>${coloured(code)}</code></pre>` +
-                `<a class="play" href="${up}/playground.html${escape(links.get(code))}">open in the playground</a></div>\n`
-            );
+            // A titled model is a file of its page's commands, and may have a mistake on purpose.
+            const link = links.has(code)
+                ? `<a class="play" href="${up}/playground.html${escape(links.get(code))}">open in the playground</a>`
+                : '';
+            return `<div class="model"><pre tabindex="0"><code>${coloured(code)}</code></pre>${link}</div>\n`;
         },
         codespan({text: code}) {
             const html = `<code>${escape(code)}</code>`;

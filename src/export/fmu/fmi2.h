@@ -1,6 +1,6 @@
 /* The C interface of FMI 2.0 for co-simulation, written from the standard (section 2.1, 2.2 and
- * 4.2). tests/fmpy.sh compiles fmi2.c with the standard's own headers in place of this one where
- * they can be had. */
+ * 4.2). The test fmpy.sh compiles fmi2.c with the standard's own headers, where these can be had.
+ * They then stand in place of this one. */
 
 #ifndef PERP_SRC_FMU_FMI2_H
 #define PERP_SRC_FMU_FMI2_H

@@ -1,6 +1,6 @@
 /* The C interface of FMI 3.0, written from the standard (sections 2.2, 3.2, 4.2 and 5.2).
- * tests/fmpy.sh compiles fmi3.c with the standard's own headers in place of this one where they can
- * be had. */
+ * The test fmpy.sh compiles fmi3.c with the standard's own headers, where these can be had. They
+ * then stand in place of this one. */
 
 #ifndef PERP_SRC_FMU_FMI3_H
 #define PERP_SRC_FMU_FMI3_H

@@ -163,7 +163,7 @@ static perp_status add_size(perp__fmu *f, char *text)
     return read_change(text, &f->size[f->nsize++]) ? PERP_OK : PERP_ERR_DATA;
 }
 
-/* The first line names the version, the last the token; what is between them is in any order behind
+/* The first line names the version, the last the token. What is between them is in any order behind
  * the model. */
 static perp_status read_line(perp__fmu *f, char *line, perp_diag *diag)
 {
@@ -738,7 +738,7 @@ perp__fmu_status perp__fmu_derive(perp__fmu *f, const unsigned *unknown, size_t 
 
 /* States --------------------------------------------------------------------------------------- */
 
-/* What the bytes of a state begin with; then come `n` values and the snapshot. */
+/* What the bytes of a state begin with. Then come `n` values and the snapshot. */
 typedef struct head {
     char magic[8], token[80];
     size_t size; /* of all */
