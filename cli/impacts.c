@@ -63,7 +63,7 @@ static void write_text(FILE *out, const char *text)
     if (!is_plain) fputc('"', out);
 }
 
-/* Empty where it is not known. */
+/* Empty if not known. */
 static void write_number(FILE *out, double x)
 {
     char text[PERP_NUMBER_SIZE];

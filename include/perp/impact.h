@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/// One impact of one contact. Contacts that strike at the same time have a record each.
+/// One impact of one contact. Simultaneous impacts of several contacts have a record each.
 typedef struct perp_impact {
     /// Of a located event: its time. Of a step of fixed length: the step's end [s]
     double time;

@@ -246,22 +246,19 @@ PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int
                                           size_t size);
 
 /// The impacts of the last step, in the order of time. They stay until the next call that changes
-/// the simulation; a program that wants all of them reads them after each step, or in the row
-/// function of perp_simulation_run.
+/// the simulation. Read them after each step, or in the row function of perp_simulation_run.
 ///
 /// Methods that locate events (Radau) have an impact where velocities jump at an instant. Each pair
-/// 0 <= force perp .. >= 0 whose force has an impulse there has a record, closed before or not. Of
-/// impacts that accumulate, as of a ball that comes to rest, those below 1e-4 of a step are passed
-/// together and not counted.
+/// 0 <= force perp .. >= 0 whose force has an impulse there has a record. Impacts that accumulate,
+/// as of a ball that comes to rest, are passed together below 1e-4 of a step. These do not count.
 ///
 /// A step of fixed length (backward Euler, theta, moreau) does not tell an impulse from a force.
-/// There a contact has an impact when it was open before the step and has a force at its end. Only
-/// contacts with a velocity that may jump count: 0 <= force perp gap >= 0 with a gap of positions,
-/// and guarded pairs whose other side is made of velocities. The impulse is force times step, other
-/// forces' share of the step included. A contact with a gap is at rest with the step after the one
-/// that closes it: its impulse is that of both, and its record comes with the second. At the start,
-/// and where a state was set, a contact is closed if its guard is on and its gap is 0, or its
-/// velocity does not approach, to tol.
+/// There a contact has an impact when it was open before the step and has a force at its end. The
+/// impulse is force times step. It includes other forces' share of the step. Two kinds of pairs
+/// count: 0 <= force perp gap >= 0 with a gap of positions, and guarded pairs of a velocity. A gap
+/// closes with one step, and its velocity vanishes with the next. The impulse is that of both. The
+/// record comes with the second. At the start, and where a state was set, tol decides what is
+/// closed: the guard is on, the gap is 0, the velocity does not approach.
 ///
 /// Steps of models with `next`, and steps of perp_batch_step, have none.
 ///
@@ -286,8 +283,8 @@ PERP_API const char *perp_simulation_impact_name(const perp_simulation *simulati
 PERP_API int perp_simulation_impact_unit(const perp_simulation *simulation, int pair, char *text,
                                          size_t size);
 
-/// The bodies that a pair's force acts on, "cart, pole": the instances of parts whose states'
-/// equations read it. "" where none is known, as in a model without parts.
+/// The bodies that a pair's force acts on, "cart, pole". They are instances of parts whose equations
+/// read it. A model without parts has none: "".
 ///
 /// @param text  room for `size` bytes; longer text is cut
 /// @return the length of the text without the final zero; -1: the pair can have no impacts

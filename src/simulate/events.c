@@ -125,7 +125,7 @@ struct perp__events {
      * seemed to. */
     char *closed, *on, *tied, *sinks, *off;         /* sinks, off: scratch */
     int *group;                                     /* the first pair with the same guard */
-    double t, *x, *var, *struck;                    /* struck: states before a jump */
+    double t, *x, *var, *struck;                    /* the last one: states before a jump */
     double between[SAMPLES + 1][PERP__MOST_POINTS]; /* what the points count at the samples */
     double *at_lo; /* CHECKS of each pair, where the search has no event */
     double *last;  /* pair -> the time of its last event, */

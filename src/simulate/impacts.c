@@ -27,7 +27,7 @@ typedef struct landing {
     int is_begun; /* the step of the closing is behind us, the next one adds to it */
 } landing;
 
-/* What parts of a step change. */
+/* Changed by each substep. */
 typedef struct progress {
     int n;         /* impacts of the step so far */
     char *closed;  /* of each pair that can have impacts */
@@ -188,8 +188,8 @@ static double row_of(const perp__impacts *x, const int *root)
     return x->ws[root[0]] - x->ws[root[1]];
 }
 
-/* The work of an impulse of a var, in the equations as they are in this workspace, at the mean of
- * the velocities. An equation reads M der(v) - .. - G var: the impulse gives it the momentum
+/* The work of an impulse of a var, by the equations in this workspace, at the mean of the
+ * velocities. An equation reads M der(v) - .. - G var: the impulse gives it the momentum
  * G impulse. */
 static double work_of(perp__impacts *x, const perp__step *s, int var, double impulse,
                       const double *before, const double *after)
@@ -301,8 +301,8 @@ static void evaluate_start(perp__impacts *x, const perp__step *s, double t, doub
     perp__tape_terms(&l->tape.check, ws, NULL, x->term);
 }
 
-/* Contacts at the start of a run, or where a state was set. One is closed if its guard is on and its
- * side is neither open nor, of a velocity, approaching; up to rounding. */
+/* Contacts at the start of a run, or where a state was set. One is closed if its guard is on and
+ * its side is neither open nor, of a velocity, approaching; up to rounding. */
 static void find_closed(perp__impacts *x, const perp__step *s, double t, double h)
 {
     evaluate_start(x, s, t, h);

@@ -1,5 +1,5 @@
-/* The pairs of a model that can have impulses, read from their expressions: the force, its friction,
- * and the equations whose momentum it changes. Units tell which equations these are. */
+/* The pairs of a model that can have impulses, read from their expressions: the force, its
+ * friction, and the equations whose momentum it changes. Units tell which equations these are. */
 
 #include "simulate/striking.h"
 
@@ -246,8 +246,8 @@ static int take_memory(study *s)
     return !of->arena.failed && !s->arena.failed;
 }
 
-/* A one-sided pair of no friction law, one side of which is a var: of two that are, not the gap,
- * and rather the first. Returns 0 when memory is out. */
+/* Adds a one-sided pair that is no friction law and has a var as a side. If both sides are vars,
+ * the force is not the gap, else the first. Returns 0 when memory is out. */
 static int add_pair(study *s, int p)
 {
     const perp__pair *pair = &s->model->pair[p];

@@ -23,8 +23,8 @@ typedef struct perp__striking {
     int pair, side;     /* of the model; side: 0 or 1, whose expression is the force */
     int var;            /* of the model: the force */
     perp__strikes when; /* by steps of fixed length */
-    /* vars of its friction, and of which direction (0, 1) each is, with its sign; n = -1: friction
-     * that is not understood */
+    /* vars of its friction, the direction (0, 1) and sign of each; n = -1: friction that is not
+     * understood */
     int n, friction[PERP__FRICTION_VARS], direction[PERP__FRICTION_VARS];
     double sign[PERP__FRICTION_VARS];
     int has_energy; /* the momentum of each of its vars is known */
