@@ -250,8 +250,8 @@ PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int
 ///
 /// Methods that locate events (Radau) have an impact where velocities jump at an instant. Each pair
 /// 0 <= force perp .. >= 0 whose force has an impulse there has a record. Impacts that accumulate,
-/// as of a ball that comes to rest, are passed together once they follow within 2e-4 of a step. These
-/// do not count.
+/// as of a ball that comes to rest, are passed together once they follow within 2e-4 of a step.
+/// These do not count.
 ///
 /// A step of fixed length (backward Euler, theta, moreau) does not tell an impulse from a force.
 /// There a contact has an impact when it was open before the step and has a force at its end. The
