@@ -8,7 +8,8 @@
 
 /* Bounces with restitution e: t1 = sqrt(2 z0/g), v1 = g t1, v(k+1) = e v(k),
  * t(k+1) = t(k) + 2 e v(k)/g. The impulse is m (1+e) v, the energy lost m (1-e^2) v^2/2. */
-#define BALL(method)                                                                               \
+#define BALL(method) BALL_BY("1e-3", method)
+#define BALL_BY(step, method)                                                                      \
     "model ball\n"                                                                                 \
     "param m = 2 \"kg\", g = 9.81 \"m/s^2\", e = 0.8\n"                                            \
     "state z = 1 \"m\", v = 0 \"m/s\"\n"                                                           \
@@ -16,7 +17,7 @@
     "der(z) = v\n"                                                                                 \
     "m*der(v) = fn - m*g\n"                                                                        \
     "0 <= fn perp v + e*pre(v) >= 0 when z <= 0\n"                                                 \
-    "simulate to 2 step 1e-3 method " method "\n"
+    "simulate to 2 step " step " method " method "\n"
 
 static const double m = 2, g = 9.81, e = 0.8;
 
@@ -57,28 +58,34 @@ static perp_status take(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-static perp_simulation *create(const char *text, perp_model **model)
+/* accuracy: of the option; 0: whole steps */
+static perp_simulation *create_by(const char *text, double accuracy, perp_model **model)
 {
     perp_diag diag = {0};
     perp_simulation *sim;
     *model = parse_model(text);
     perp_simulation_options o = perp_simulation_options_default(*model);
+    o.accuracy = accuracy;
     if (perp_simulation_create(*model, &o, &sim, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     return sim;
 }
 
+static perp_simulation *create(const char *text, perp_model **model)
+{
+    return create_by(text, 0, model);
+}
+
 /* All impacts of a run; the count, the largest and the sum are those of the list. */
-static list impacts_of(const char *text)
+static list impacts_by(const char *text, double accuracy)
 {
     perp_diag diag = {0};
     perp_model *model;
-    perp_simulation *sim = create(text, &model);
+    perp_simulation *sim = create_by(text, accuracy, &model);
     list all = {.sim = sim};
     perp_impact largest;
     double energy, sum = 0, most = 0;
-    if (simulation_run(sim, take, &all, &diag) != PERP_OK)
-        fail_msg("%s", perp_diag_text(&diag));
+    if (simulation_run(sim, take, &all, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     assert_int_equal(perp_simulation_impact_count(sim, &largest, &energy), all.n);
     for (int k = 0; k < all.n; k++) {
         sum += all.impact[k].energy;
@@ -90,6 +97,11 @@ static list impacts_of(const char *text)
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     return all;
+}
+
+static list impacts_of(const char *text)
+{
+    return impacts_by(text, 0);
 }
 
 /* Bounces until t = 2 s, of closed form. tol: of times [s]; of impulses and energies, relative. */
@@ -115,8 +127,19 @@ static void expect_bounces(const list *all, double time_tol, double tol)
 static void bounces_are_those_of_the_closed_form(void **state)
 {
     (void)state;
-    list all = impacts_of(BALL("radau5"));
-    expect_bounces(&all, 1e-9, 1e-7);
+    const char *const text[] = {BALL("radau5"), BALL_BY("0.1", "radau5")};
+    for (int k = 0; k < 2; k++) {
+        list all = impacts_of(text[k]);
+        expect_bounces(&all, 1e-9, 1e-8);
+    }
+}
+
+/* Substeps that are too long are taken again: their impacts do not count twice. */
+static void an_impact_of_a_rejected_substep_does_not_count(void **state)
+{
+    (void)state;
+    list all = impacts_by(BALL("backward-euler"), 1e-4);
+    expect_bounces(&all, 5e-3, 5e-3);
 }
 
 /* Of order 1: each bounce is late by up to a step, its impulse has a step's gravity. */
@@ -189,6 +212,40 @@ static void two_balls_lose_the_energy_of_the_reduced_mass(void **state)
     expect_near(all.impact[0].energy, 0.75 * reduced * speed * speed / 2, 1e-8);
 }
 
+/* A block lies under a load that changes, while a ball bounces: the block's force is none. */
+static void a_force_at_the_time_of_an_impact_is_none(void **state)
+{
+    (void)state;
+    list all = impacts_of("model two\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\", e = 0.5\n"
+                          "input load = 50 + 40*sin(20*t) \"N\"\n"
+                          "state z = 1 \"m\", v = 0 \"m/s\", y = 0 \"m\", w = 0 \"m/s\"\n"
+                          "var p \"N\", q \"N\"\nder(z) = v\nm*der(v) = p - m*g\n"
+                          "der(y) = w\nm*der(w) = q - load\n"
+                          "0 <= q perp w >= 0 when y <= 0\n"
+                          "0 <= p perp v + e*pre(v) >= 0 when z <= 0\n"
+                          "simulate to 0.6 step 0.1 method radau5\n");
+    assert_int_equal(all.n, 1);
+    assert_int_equal(all.impact[0].pair, 1);
+}
+
+/* The largest is the second one: a swing between walls that is driven. */
+static void the_largest_need_not_be_the_first(void **state)
+{
+    (void)state;
+    list all = impacts_of("model ball\nparam m = 1 \"kg\"\n"
+                          "state x = 1 \"m\", v = -1 \"m/s\"\nvar a \"N\", b \"N\"\n"
+                          "der(x) = v\nm*der(v) = a - b\n"
+                          "0 <= a perp v + 2*pre(v) >= 0 when x <= 0\n"
+                          "0 <= b perp -(v + 0.75*pre(v)) >= 0 when x >= 1\n"
+                          "simulate to 1.75 step 1e-2 method radau5\n");
+    assert_int_equal(all.n, 2);
+    assert_true(all.impact[0].pair == 0 && all.impact[1].pair == 1);
+    expect_near(all.impact[0].impulse, 3, 1e-8);
+    expect_near(all.impact[0].energy, -1.5, 1e-8); /* gained */
+    expect_near(all.impact[1].time, 1.5, 1e-8);
+    expect_near(all.impact[1].impulse, 3.5, 1e-8);
+}
+
 static void a_contact_is_named_by_its_force(void **state)
 {
     (void)state;
@@ -233,10 +290,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounces_are_those_of_the_closed_form),
         cmocka_unit_test(bounces_of_fixed_steps_come_near_to_it),
+        cmocka_unit_test(an_impact_of_a_rejected_substep_does_not_count),
         cmocka_unit_test(a_drop_is_one_impact),
         cmocka_unit_test(what_lies_has_no_impact),
         cmocka_unit_test(energy_without_units_is_not_stated),
         cmocka_unit_test(two_balls_lose_the_energy_of_the_reduced_mass),
+        cmocka_unit_test(a_force_at_the_time_of_an_impact_is_none),
+        cmocka_unit_test(the_largest_need_not_be_the_first),
         cmocka_unit_test(a_contact_is_named_by_its_force),
         cmocka_unit_test(a_reset_begins_at_zero),
     };
