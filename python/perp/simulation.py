@@ -56,6 +56,13 @@ def _impact(c: Any, of: Any) -> Impact:
     return Impact(of.time, contact, text(bodies), of.impulse, of.friction, text(unit), of.energy)
 
 
+def simulation_impacts(c: Any) -> list[Impact]:
+    """Of the last step, in the order of time."""
+    out = ffi.new("const perp_impact **")
+    n = lib.perp_simulation_impacts(c, out)
+    return [_impact(c, out[0][k]) for k in range(n)]
+
+
 class _Values(MutableMapping[str, float]):
     """Values of a simulation by name; setting one is heard by the next step."""
 
@@ -155,9 +162,7 @@ class Simulation:
     @property
     def impacts(self) -> list[Impact]:
         """The impacts of the last step, in the order of time (docs/accuracy.md)."""
-        out = ffi.new("const perp_impact **")
-        n = lib.perp_simulation_impacts(self._c, out)
-        return [_impact(self._c, out[0][k]) for k in range(n)]
+        return simulation_impacts(self._c)
 
     def row(self) -> Array:
         """The present row, in the order of `columns`."""

@@ -552,6 +552,7 @@ simulate to 1 step 1e-2 method radau5
     while sim.t < 0.95:
         sim.step()
         all_of += sim.impacts
+    assert m.simulate().impacts[:2] == all_of and m.simulate(to=0.4).impacts == []
     v, fall = math.sqrt(2 * 9.81), math.sqrt(2 / 9.81)
     assert len(all_of) == 2
     first, second = all_of
