@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "json.h"
 #include "fingerprint.h"
+#include "impacts.h"
 #include "plot.h"
 #include "robot.h"
 
@@ -16,7 +17,7 @@ enum { MAX_PLOTTED = 6 };
 
 typedef struct request {
     cli_args args;
-    const char *file, *out, *report, *from, *key;
+    const char *file, *out, *report, *events, *from, *key;
     cli_start start; /* --from */
     cli_beginning beginning;
     int project;
@@ -99,6 +100,11 @@ static const cli_option options[] = {
      INTO(stream)},
     {"report", "OUT.html", "write a page that shows the run; see perp report", INTO(report),
      .is_output = 1},
+    {"events", "OUT.csv",
+     "write a row for each impact: time, contact, bodies, impulse, impulse of friction, energy "
+     "lost "
+     "(docs/formats.md)",
+     INTO(events), .is_output = 1},
     {"estimate", "HOW",
      "estimate the error of the states at the end by other runs. sampled (default): a tenth of the "
      "cost of this run, for a short one up to 30 ms together with it, or a half. full: a half, or "
@@ -133,6 +139,7 @@ const cli_command cli_command_simulate = {
              "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
              "  perp simulate examples/mechanics/square.perp --report square.html\n"
              "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n"
+             "  perp simulate examples/mechanics/isolator.perp --events impacts.csv\n"
              "  perp simulate examples/notes/particle.perp --from particle.csv --to 5\n"
              "  perp simulate examples/robots/arm.xml --key ready --to 2 -o arm.csv\n\n"
              "A robot file (.xml, .urdf) instead of a model is stepped as bodies with exact "
@@ -149,7 +156,8 @@ typedef struct run {
     const request *request;
     perp_trajectory_writer *writer, *kept; /* kept: rows for the report where -o gives no file */
     char kept_path[CLI_PATH_ROOM];
-    char rows[CLI_PATH_ROOM], page[CLI_PATH_ROOM]; /* room for the names of partial results */
+    /* room for the names of partial results */
+    char rows[CLI_PATH_ROOM], page[CLI_PATH_ROOM], listed[CLI_PATH_ROOM];
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
     long steps, written; /* of the run; the last one in the file */
@@ -157,6 +165,9 @@ typedef struct run {
     int progress, is_paced;    /* is_paced: said how long it takes */
     struct followed *followed; /* NULL: no derivatives are wanted */
     struct impulses *impulses; /* NULL: the method has none */
+    const perp_simulation *sim;
+    perp__output events;
+    long *impacts; /* of each pair of the model, how many so far */
 } run;
 
 enum { LOOK = 1024, PACED_AFTER = 2, LONG = 3600 }; /* steps; seconds */
@@ -437,11 +448,46 @@ static perp_status write_row(run *u, long step, const double *row)
     return status;
 }
 
+/* An impact in words, the texts in `room`. */
+enum { WORDS_ROOM = 256 };
+static cli_impact in_words(const perp_simulation *sim, const perp_impact *impact,
+                           char room[2][WORDS_ROOM])
+{
+    const char *name = perp_simulation_impact_name(sim, impact->pair);
+    room[0][0] = room[1][0] = 0;
+    perp_simulation_impact_bodies(sim, impact->pair, room[0], WORDS_ROOM);
+    perp_simulation_impact_unit(sim, impact->pair, room[1], WORDS_ROOM);
+    return (cli_impact){*impact, name ? name : "", room[0], room[1]};
+}
+
+static void take_impacts(run *u)
+{
+    const perp_impact *impact;
+    char room[2][WORDS_ROOM];
+    int n = perp_simulation_impacts(u->sim, &impact);
+    for (int k = 0; k < n; k++) {
+        u->impacts[impact[k].pair]++;
+        if (!u->events.file) continue;
+        cli_impact x = in_words(u->sim, &impact[k], room);
+        cli_events_row(&u->events, &x);
+    }
+}
+
+static cli_impacts impacts_of(const perp_simulation *sim, char room[2][WORDS_ROOM])
+{
+    cli_impacts x;
+    perp_impact largest;
+    x.count = perp_simulation_impact_count(sim, &largest, &x.energy);
+    x.largest = in_words(sim, &largest, room);
+    return x;
+}
+
 static perp_status take_row(void *context, long step, const double *row)
 {
     run *u = context;
     double values[MAX_PLOTTED];
     note_impulses(u->impulses, row[0]);
+    if (step > 0) take_impacts(u);
     if (u->plot) {
         for (int i = 0; i < u->nplotted; i++) values[i] = row[u->plotted[i]];
         cli_plot_add(u->plot, step, row[0], values);
@@ -555,6 +601,7 @@ static perp_status open_writers(run *u, const perp_model *model, const perp_simu
     const request *r = u->request;
     perp_status status = PERP_OK;
     if (r->out) status = open_writer(u, r->out, r->stream, &u->writer, model, sim, o, diag);
+    if (status == PERP_OK && r->events) status = cli_events_open(&u->events, r->events, diag);
     if (status != PERP_OK || !r->report || cli_is_plain_file(r->out)) return status;
     snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
              cli_is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
@@ -567,9 +614,14 @@ static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
     if (u->writer)
         snprintf(u->rows, sizeof u->rows, "%s",
                  reason ? perp_trajectory_writer_partial(u->writer) : u->request->out);
+    if (u->events.file)
+        snprintf(u->listed, sizeof u->listed, "%s",
+                 reason && u->events.partial ? u->events.partial : u->request->events);
     perp_status status = perp_trajectory_writer_close(u->writer, reason, diag);
     perp_status kept = perp_trajectory_writer_close(u->kept, reason, diag);
-    return status == PERP_OK ? kept : status;
+    perp_status listed = cli_events_close(&u->events, u->request->events, !reason, diag);
+    if (status == PERP_OK) status = kept;
+    return status == PERP_OK ? listed : status;
 }
 
 /* States first, then outputs. */
@@ -609,7 +661,8 @@ static int is_same_place(const perp_statement *a, const perp_statement *b)
 }
 
 /* One line a statement: the pairs of an array or a loop are counted together. */
-static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
+static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s,
+                        const long *impacts)
 {
     perp_statement *at = malloc(((size_t)s->pairs + 1) * sizeof *at);
     if (!at) cli_exit_code(PERP_ERR_MEMORY);
@@ -622,12 +675,13 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
         if (k < i) continue;
         perp_statement pair = at[i];
         const char *a = perp_model_pair_side(model, i, 0), *b = perp_model_pair_side(model, i, 1);
-        long n[4] = {0}, total = 0;
+        long n[4] = {0}, total = 0, struck = 0;
         for (int j = i; j < s->pairs; j++) {
             if (!is_same_place(&at[j], &at[i]) || strcmp(perp_model_pair_side(model, j, 0), a) != 0)
                 continue;
             for (k = 0; k < 4; k++) n[k] += s->modes[j][k];
             total += s->steps;
+            struck += impacts[j];
         }
         if (strcmp(pair.file, perp_model_file(model)) == 0)
             fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
@@ -640,7 +694,9 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
         else
             fprintf(out, "%s > 0 %.1f %%, both zero %.1f %%, %s > 0 %.1f %%", a,
                     percent(n[0], total), percent(n[1], total), b, percent(n[2], total));
-        fprintf(out, n[3] ? ", guard off %.1f %%\n" : "\n", percent(n[3], total));
+        if (n[3]) fprintf(out, ", guard off %.1f %%", percent(n[3], total));
+        if (struck) fprintf(out, ", %ld impact%s", struck, struck == 1 ? "" : "s");
+        fprintf(out, "\n");
     }
     free(at);
 }
@@ -903,9 +959,13 @@ static void print_left(FILE *out, const perp_simulation *sim)
 }
 
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
-                          const perp_simulation_options *o, const request *r, double seconds,
-                          const char *rows, const char *page, int are_written)
+                          const perp_simulation_options *o, const run *u, double seconds,
+                          const char *page, int are_written)
 {
+    const request *r = u->request;
+    const char *rows = u->rows;
+    char room[2][WORDS_ROOM];
+    cli_impacts impacts = impacts_of(sim, room);
     perp_simulation_summary s = summary_of(sim);
     fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step,
             s.time);
@@ -923,6 +983,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves,
                 s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
+    cli_impacts_print(out, &impacts);
     char *moved = cli_moved_text(&r->beginning, model);
     if (moved) fprintf(out, "%s\n", moved);
     free(moved);
@@ -930,15 +991,18 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps) print_parts(out, sim, o);
     if (s.steps) print_left(out, sim);
     print_divided(out, &s);
-    if (s.steps && s.pairs) print_pairs(out, model, &s);
+    if (s.steps && s.pairs) print_pairs(out, model, &s, u->impacts);
     if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
     else if (rows[0] && !cli_is_dash(rows) && are_written)
         fprintf(out, "trajectory: %s\n", rows);
+    if (r->events && are_written && !cli_is_dash(r->events))
+        fprintf(out, "impacts: %s\n", u->listed);
     if (r->report && are_written && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
 }
 
-static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary *s)
+static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary *s,
+                         const long *impacts)
 {
     cJSON *list = cJSON_CreateArray();
     for (int i = 0; i < s->pairs; i++) {
@@ -950,6 +1014,7 @@ static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary 
         cJSON_AddStringToObject(o, "file", pair.file);
         cJSON_AddNumberToObject(o, "line", pair.line);
         cJSON_AddStringToObject(o, "text", pair.text);
+        cJSON_AddNumberToObject(o, "impacts", (double)impacts[i]);
         for (int k = 0; k < 4; k++)
             cJSON_AddNumberToObject(o, words[is_two_sided][k], (double)s->modes[i][k]);
         cJSON_AddItemToArray(list, o);
@@ -1001,10 +1066,15 @@ static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
     return list;
 }
 
-static void add_json(const request *r, const perp_model *model, const perp_simulation *sim,
-                     const followed *f, const impulses *x, const end_error *e, perp_status status,
-                     double seconds, const char *rows, const char *page)
+static void add_json(const run *u, const perp_model *model, const perp_simulation *sim,
+                     const end_error *e, perp_status status, double seconds, const char *page)
 {
+    const request *r = u->request;
+    const followed *f = u->followed;
+    const impulses *x = u->impulses;
+    const char *rows = u->rows;
+    char room[2][WORDS_ROOM];
+    cli_impacts impacts = impacts_of(sim, room);
 #define FIELD(field) CLI_JSON(perp_simulation_summary, field)
     static const cli_json_field fields[] = {
         FIELD(steps),       FIELD(time),   FIELD(worst_residual),    FIELD(worst_step),
@@ -1031,9 +1101,11 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     cJSON_AddItemToObject(r->json, "fallback_causes", causes_json(sim));
     cli_add_start(r->json, &r->beginning, model);
     cli_json_add_number(r->json, "seconds", seconds);
-    cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
+    cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s, u->impacts));
     cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
     cJSON_AddItemToObject(r->json, "impulses", impulses_json(x));
+    cJSON_AddItemToObject(r->json, "impacts", cli_impacts_json(&impacts));
+    cli_json_add_text(r->json, "events", r->events ? u->listed : NULL);
     cJSON_AddItemToObject(r->json, "substeps", parts_json(sim));
     cJSON_AddItemToObject(r->json, "error_at_end", error_json(e, model));
     cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
@@ -1087,6 +1159,7 @@ static int give_up(run *u, perp_simulation *sim, perp_status status)
 {
     free_followed(u->followed);
     free_impulses(u->impulses);
+    free(u->impacts);
     perp_simulation_destroy(sim);
     return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
 }
@@ -1106,7 +1179,7 @@ static void print_all(const run *u, const perp_model *model, const perp_simulati
                       perp_status status, const char *accuracy)
 {
     FILE *out = cli_text_stream(u->request->out, u->request->report);
-    print_summary(out, model, sim, o, u->request, seconds, u->rows, page, status != PERP_ERR_FILE);
+    print_summary(out, model, sim, o, u, seconds, page, status != PERP_ERR_FILE);
     print_derivatives(out, sim, u->followed);
     print_impulses(out, u->impulses);
     if (accuracy) fprintf(out, "%s\n", accuracy);
@@ -1157,11 +1230,13 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
 
     const char *names[MAX_PLOTTED], *units[MAX_PLOTTED];
     run u = {.request = r,
+             .sim = sim,
+             .impacts = calloc((size_t)perp_model_pairs(model) + 1, sizeof *u.impacts),
              .steps = perp_simulation_steps(sim),
              .written = -1,
              .started = cli_now(),
              .progress = !r->quiet && isatty(2)};
-    status = follow(&u, model, sim, diag);
+    status = u.impacts ? follow(&u, model, sim, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = find_impulses(&u, model, sim);
     if (status != PERP_OK) return give_up(&u, sim, status);
     cli_catch_signals();
@@ -1188,8 +1263,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out))
         print_all(&u, model, sim, &o, seconds, page, status, accuracy);
-    if (r->json)
-        add_json(r, model, sim, u.followed, u.impulses, &error, status, seconds, u.rows, page);
+    if (r->json) add_json(&u, model, sim, &error, status, seconds, page);
     if (status == PERP_ERR_STOPPED)
         cli_say("perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
@@ -1198,6 +1272,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     free(error.error);
     free_followed(u.followed);
     free_impulses(u.impulses);
+    free(u.impacts);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);
 }

@@ -69,7 +69,7 @@ static int perp_py_step(perp_simulation *simulation, perp_diag *diag)
     return status == PERP_OK && info.outcome != PERP_SOLVED ? PERP_ERR_NO_SOLUTION : (int)status;
 }
 
-/* Up to `many` steps, each a row. *row: the last row that there is. */
+/* Up to `many` steps, each a row; a step with impacts is the last, so that they can be read. *row: the last row that there is. */
 static int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long *row, long many,
                         double *scratch, int followed, double *derivatives, int impulses, const int *impulse,
                         perp_diag *diag)
@@ -78,6 +78,7 @@ static int perp_py_rows(perp_simulation *simulation, double *data, long capacity
         int status = perp_py_step(simulation, diag);
         if (status != PERP_OK) return status;
         perp_py_row(simulation, data, capacity, ++*row, scratch, followed, derivatives, impulses, impulse);
+        if (perp_simulation_impacts(simulation, NULL)) break;
     }
     return PERP_OK;
 }

@@ -11,6 +11,7 @@
 #include "perp/pile.h"
 #include "perp/petsc.h"
 #include "perp/fclib.h"
+#include "perp/impact.h"
 #include "perp/shapes.h"
 #include "perp/bodies.h"
 #include "perp/joints.h"

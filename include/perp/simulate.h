@@ -19,6 +19,7 @@
 #define PERP_SIMULATE_H
 
 #include "perp/base.h"
+#include "perp/impact.h"
 #include "perp/lcp.h"
 #include "perp/model.h"
 #include "perp/schemes.h"
@@ -104,12 +105,12 @@ typedef struct perp_simulation_summary {
     perp_outcome outcome; ///< of the last step that was tried: PERP_SOLVED, or why the run stopped
     double worst_residual;
     long worst_step;
-    double worst_error;     ///< the largest perp_step_info.error
-    long solves;            ///< complementarity problems solved; the other steps kept their mode
+    double worst_error; ///< the largest perp_step_info.error
+    long solves;        ///< complementarity problems solved; the other steps kept their mode
     /// Steps, or parts of halved ones, with exact friction cones that were solved as a problem of
     /// perp/friction.h because no mode was regular
     long friction_problems;
-    long eliminations;      ///< 1 when the coefficients are constant
+    long eliminations; ///< 1 when the coefficients are constant
     int pairs;
     const long (
         *modes)[4]; ///< per pair, steps with: first expression > 0; both 0; second > 0; guard
@@ -243,6 +244,53 @@ PERP_API int perp_simulation_impulse(const perp_simulation *simulation, int var,
 /// @return the length of the unit without the final zero; -1: that var has no impulse
 PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int var, char *text,
                                           size_t size);
+
+/// The impacts of the last step, in the order of time. They stay until the next call that changes
+/// the simulation. Read them after each step, or in the row function of perp_simulation_run.
+///
+/// Methods that locate events (Radau) have an impact where velocities jump at an instant. Each pair
+/// 0 <= force perp .. >= 0 whose force has an impulse there has a record. Impacts that accumulate,
+/// as of a ball that comes to rest, are passed together once they follow within 2e-4 of a step.
+/// These do not count.
+///
+/// A step of fixed length (backward Euler, theta, moreau) does not tell an impulse from a force.
+/// There a contact has an impact when it was open before the step and has a force at its end. The
+/// impulse is force times step. It includes other forces' share of the step. Two kinds of pairs
+/// count: 0 <= force perp gap >= 0 with a gap of positions, and guarded pairs of a velocity. A gap
+/// closes with one step, and its velocity vanishes with the next. The impulse is that of both. The
+/// record comes with the second. At the start, and where a state was set, tol decides what is
+/// closed: the guard is on, the gap is 0, the velocity does not approach.
+///
+/// Steps of models with `next`, and steps of perp_batch_step, have none.
+///
+/// @param impact  nullable; out: the records, owned by the simulation
+/// @return their number; 0 for NULL
+/// @see docs/accuracy.md
+PERP_API int perp_simulation_impacts(const perp_simulation *simulation, const perp_impact **impact);
+
+/// The number of impacts since the start.
+///
+/// @param largest  nullable; out: the one of the largest impulse; its pair is -1 if there was none
+/// @param energy   nullable; out: the sum of the energies lost [J]; NaN: one is not known
+/// @return -1: not known, after perp_batch_step; 0 for NULL
+PERP_API long perp_simulation_impact_count(const perp_simulation *simulation, perp_impact *largest,
+                                           double *energy);
+
+/// The contact of a pair, by the name of its force, which is a column: "up", "floor.at.fn". NULL:
+/// the pair can have no impacts.
+PERP_API const char *perp_simulation_impact_name(const perp_simulation *simulation, int pair);
+
+/// The unit of a pair's impulses, as perp_simulation_impulse_unit. @return -1: it can have none
+PERP_API int perp_simulation_impact_unit(const perp_simulation *simulation, int pair, char *text,
+                                         size_t size);
+
+/// The bodies that a pair's force acts on, "cart, pole". They are instances of parts whose equations
+/// read it. A model without parts has none: "".
+///
+/// @param text  room for `size` bytes; longer text is cut
+/// @return the length of the text without the final zero; -1: the pair can have no impacts
+PERP_API int perp_simulation_impact_bodies(const perp_simulation *simulation, int pair, char *text,
+                                           size_t size);
 
 /// The time that was reached [s]; NaN for NULL.
 PERP_API double perp_simulation_time(const perp_simulation *simulation);
@@ -383,7 +431,7 @@ PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulati
 
 /// The kinds of derivatives by a name, from worse to better.
 typedef enum perp_derivative_kind {
-    PERP_DERIVATIVE_NONE,              ///< a step did not determine them
+    PERP_DERIVATIVE_NONE, ///< a step did not determine them
     /// Both expressions of a pair were 0, or a guard was on its bound. The derivatives belong to
     /// one active set, and may hold neither for an increase nor for a decrease. With fixed steps
     /// also: directional, and a guard has switched.

@@ -27,7 +27,7 @@ from .identification import Fit
 from .model import Model, Run, Symbol
 from .planning import Plan
 from .problems import Solution, friction, lcp, lcp_batch, mcp
-from .simulation import Simulation
+from .simulation import Impact, Simulation
 from .sweeps import Sweep, sweep
 
 __version__: str = _text(_lib.perp_version())
@@ -39,6 +39,7 @@ __all__ = [
     "Error",
     "FileError",
     "Fit",
+    "Impact",
     "Model",
     "ModelError",
     "NoSolutionError",

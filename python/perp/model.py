@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, result, set_option, text
 from ._table import Table, c_table
 from .copies import Copies
-from .simulation import Simulation, simulation_columns, simulation_impulses
+from .simulation import Impact, Simulation, simulation_columns, simulation_impacts, simulation_impulses
 
 # What may be given for a name of a model: a number; for an input also a function of time, or (times, values) to interpolate.
 Value = Union[float, Callable[[float], float], tuple[ArrayLike, ArrayLike]]
@@ -33,7 +33,8 @@ class Symbol:
 
 
 class Run(Table):
-    """A simulation's rows: t, states, vars, outputs, residual. Each of its steps was verified."""
+    """A simulation's rows: t, states, vars, outputs, residual. Each of its steps was verified. impacts: in the order of time
+    (docs/accuracy.md)."""
 
     def __init__(
         self,
@@ -44,10 +45,12 @@ class Run(Table):
         again: tuple[Any, dict[str, Any]],
         derivatives: Mapping[str, Array],
         worst_residual: float,
+        impacts: Sequence[Impact] = (),
     ) -> None:
         super().__init__(columns, units, data)
         self.model = model
         self.worst_residual = worst_residual
+        self.impacts = list(impacts)
         self._again, self._derivatives = again, derivatives  # again: the model as it was set, and what simulate was given
 
     @overload
@@ -338,15 +341,19 @@ def _rows(
         summary = result("perp_simulation_summary")
         lib.perp_simulation_get_summary(simulation, summary)
         by = {p: np.concatenate([derivatives[n * k : n * (k + 1), :rows], none]) for k, p in enumerate(follow)}
-        return Run(columns, units, data[:, :rows], model, again, by, summary.worst_residual)
+        return Run(columns, units, data[:, :rows], model, again, by, summary.worst_residual, impacts)
 
     lib.perp_py_row(simulation, c_data, steps + 1, 0, scratch, len(follow), c_derivatives, len(impulses), c_impulse)
     many, status = 16, lib.PERP_OK
+    impacts: list[Impact] = []
     try:
         while row[0] < steps and status == lib.PERP_OK:
-            begin = time.perf_counter()
+            begin, before = time.perf_counter(), row[0]
             status = lib.perp_py_rows(simulation, c_data, steps + 1, row, many, scratch, len(follow), c_derivatives, len(impulses), c_impulse, diag.c)
-            many = many * 2 if time.perf_counter() - begin < 0.025 else max(1, many // 2) if many > 16 else many
+            if status == lib.PERP_OK:
+                impacts += simulation_impacts(simulation)
+            if row[0] - before == many:  # no impact ended it
+                many = many * 2 if time.perf_counter() - begin < 0.025 else max(1, many // 2) if many > 16 else many
             if progress is not None:
                 progress(int(row[0]), steps)
     except KeyboardInterrupt as stopped:

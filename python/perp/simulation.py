@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,34 @@ def simulation_impulses(c: Any, model: Model) -> dict[str, tuple[int, str]]:
         lib.perp_simulation_impulse_unit(c, i, unit, length + 1)
         found[f"impulse({var.name})"] = (i, text(unit))
     return found
+
+
+@dataclass(frozen=True)
+class Impact:
+    """An impact of a contact. What is not known is nan; bodies: "" where none is known."""
+
+    time: float  # [s]
+    contact: str  # the force of the pair
+    bodies: str
+    impulse: float  # [unit]
+    friction: float  # size of the impulse of friction [unit]
+    unit: str
+    energy: float  # kinetic energy lost [J]
+
+
+def _impact(c: Any, of: Any) -> Impact:
+    bodies, unit = ffi.new("char[]", 1024), ffi.new("char[]", 256)
+    lib.perp_simulation_impact_bodies(c, of.pair, bodies, 1024)
+    lib.perp_simulation_impact_unit(c, of.pair, unit, 256)
+    contact = text(lib.perp_simulation_impact_name(c, of.pair))
+    return Impact(of.time, contact, text(bodies), of.impulse, of.friction, text(unit), of.energy)
+
+
+def simulation_impacts(c: Any) -> list[Impact]:
+    """Of the last step, in the order of time."""
+    out = ffi.new("const perp_impact **")
+    n = lib.perp_simulation_impacts(c, out)
+    return [_impact(c, out[0][k]) for k in range(n)]
 
 
 class _Values(MutableMapping[str, float]):
@@ -129,6 +158,11 @@ class Simulation:
             return lib.perp_simulation_value(self._c, self._column[column])  # type: ignore[no-any-return]
         except KeyError:
             raise KeyError(f"no column {column!r}; there are: {' '.join(self.columns)}") from None
+
+    @property
+    def impacts(self) -> list[Impact]:
+        """The impacts of the last step, in the order of time (docs/accuracy.md)."""
+        return simulation_impacts(self._c)
 
     def row(self) -> Array:
         """The present row, in the order of `columns`."""

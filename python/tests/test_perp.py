@@ -534,3 +534,32 @@ def test_memory_is_limited():
     del model
     gc.collect()
     assert perp.memory_held() == before
+
+
+def test_impacts_of_a_bouncing_ball():
+    m = perp.Model(
+        """model ball
+param m = 2 "kg", e = 0.5, g = 9.81 "m/s^2"
+state z = 1 "m", v = 0 "m/s"
+var p "N"
+der(z) = v
+m*der(v) = p - m*g
+0 <= p perp v + e*pre(v) >= 0 when z <= 0
+simulate to 1 step 1e-2 method radau5
+"""
+    )
+    sim, all_of = m.start(), []
+    while sim.t < 0.95:
+        sim.step()
+        all_of += sim.impacts
+    assert m.simulate().impacts[:2] == all_of and m.simulate(to=0.4).impacts == []
+    v, fall = math.sqrt(2 * 9.81), math.sqrt(2 / 9.81)
+    assert len(all_of) == 2
+    first, second = all_of
+    assert isinstance(first, perp.Impact) and first.friction == 0
+    assert (first.contact, first.bodies, first.unit) == ("p", "", "N s")
+    assert first.time == pytest.approx(fall, rel=1e-9)
+    assert second.time == pytest.approx(2 * fall, rel=1e-9)
+    assert first.impulse == pytest.approx(2 * 1.5 * v, rel=1e-9)
+    assert second.impulse == pytest.approx(1.5 * v, rel=1e-9)
+    assert first.energy == pytest.approx(v * v * 0.75, rel=1e-8)

@@ -8,6 +8,7 @@
 #include "base/tol.h"
 #include <stdio.h>
 #include "simulate/collocation.h"
+#include "simulate/impacts.h"
 
 #include <float.h>
 #include <limits.h>
@@ -99,6 +100,7 @@ struct perp__events {
     const perp_model *model;
     perp__step probe[PROBES]; /* short steps, of h, h/2 and h/4 */
     perp__step limit; /* judges points where conditions read pre(x), which is x there (has_pre) */
+    perp__impacts *impacts;     /* of the run */
     perp__saltation *saltation; /* NULL: derivatives are not followed */
     perp__saltation *followed;  /* during a stretch, or a pause: the run's own */
     double past_t, past_h,
@@ -121,9 +123,9 @@ struct perp__events {
     /* Open pairs whose guards hold on their bounds, too: was it on where the step began? Do guard
      * and side become negative in this step together, so that the side is what ends it? -1: they
      * seemed to. */
-    char *closed, *on, *tied, *sinks, *off; /* sinks, off: scratch */
-    int *group;                             /* the first pair with the same guard */
-    double t, *x, *var;
+    char *closed, *on, *tied, *sinks, *off;         /* sinks, off: scratch */
+    int *group;                                     /* the first pair with the same guard */
+    double t, *x, *var, *struck;                    /* the last one: states before a jump */
     double between[SAMPLES + 1][PERP__MOST_POINTS]; /* what the points count at the samples */
     double *at_lo; /* CHECKS of each pair, where the search has no event */
     double *last;  /* pair -> the time of its last event, */
@@ -315,6 +317,7 @@ static int take_memory(perp__events *e)
     PERP_TAKE(&e->arena, e->group, np + 1);
     PERP_TAKE(&e->arena, e->x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->var, e->model->nitem[PERP_VAR] + 1);
+    PERP_TAKE(&e->arena, e->struck, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->past_x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->at_lo, CHECKS * np + 1);
     PERP_TAKE(&e->arena, e->last, np + 1);
@@ -426,6 +429,11 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_doubles(pass, e->past_x, (size_t)e->at->nx);
     perp__pass_ints(pass, &e->is_fresh, 1, 0, 1);
     if (e->saltation) perp__saltation_pass(e->saltation, pass);
+}
+
+void perp__events_report(perp__events *e, perp__impacts *impacts)
+{
+    if (e) e->impacts = impacts;
 }
 
 perp__saltation *perp__events_begin_stretch(perp__events *e, const perp__followed *by,
@@ -823,7 +831,11 @@ static perp__step_result find_mode(perp__events *e, double t1)
         read_vars(e, &e->probe[1]);
         read_guards(e);
         if (e->saltation) perp__saltation_jump(e->saltation);
+        memcpy(e->struck, e->x, (size_t)e->at->nx * sizeof(double));
         is_settled = !jump(e, &solves);
+        if (!is_settled)
+            perp__impacts_note_jump(e->impacts, e->t, e->short_h, &e->probe[0], &e->probe[1],
+                                    e->struck, e->x);
         if (e->saltation) perp__saltation_settle(e->saltation, !is_settled);
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */

@@ -32,6 +32,9 @@ void perp__events_destroy(perp__events *events);
 perp_status perp__events_share(const perp__events *events, const perp_simulation_options *options,
                                const perp__driven *driven, perp__events **copy);
 
+/* Impacts are noted there from now on. events NULL: nothing. */
+void perp__events_report(perp__events *events, perp__impacts *impacts);
+
 /* Propagates derivatives of the states from the start on; rows go into `run`. Returns 0 if memory
  * is out. */
 int perp__events_follow(perp__events *events, const perp__followed *by, perp__sensitivity *run);

@@ -120,10 +120,15 @@ int perp_simulation_impulse(const perp_simulation *sim, int var, double *impulse
     return 1;
 }
 
-int perp_simulation_impulse_unit(const perp_simulation *sim, int var, char *text, size_t size)
+int perp__impulse_unit(const perp_model *model, int var, char *text, size_t size)
 {
-    if (!perp_simulation_impulse(sim, var, NULL)) return -1;
-    const char *unit = perp_model_symbol(sim->model, PERP_VAR, var).unit;
+    const char *unit = perp_model_symbol(model, PERP_VAR, var).unit;
     return strchr(unit, '/') ? snprintf(text, size, "s %s", unit)
                              : snprintf(text, size, "%s%ss", unit, unit[0] ? " " : "");
+}
+
+int perp_simulation_impulse_unit(const perp_simulation *sim, int var, char *text, size_t size)
+{
+    return perp_simulation_impulse(sim, var, NULL) ? perp__impulse_unit(sim->model, var, text, size)
+                                                   : -1;
 }

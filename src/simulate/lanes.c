@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "linalg/simd.h"
+#include "simulate/impacts.h"
 
 #include <float.h>
 #include <limits.h>
@@ -192,7 +193,10 @@ static void give_rest(perp__lanes *x, int l, perp_simulation *sim)
     perp__step *s = &sim->step;
     const size_t n = (size_t)x->n, at = (size_t)l;
     const long done = sim->since + (long)x->ticks[at];
-    if (done > sim->done) sim->is_moved = 0;
+    if (done > sim->done) {
+        sim->is_moved = 0;
+        perp__impacts_lose(sim);
+    }
     sim->done = done;
     sim->residual = x->residual[at];
     sim->summary.worst_error = x->worst_error[at];

@@ -8,6 +8,7 @@
 #include "model/scheme.h"
 #include "simulate/collocation.h"
 #include "simulate/events.h"
+#include "simulate/impacts.h"
 #include "simulate/stepping.h"
 
 #include <math.h>
@@ -136,6 +137,7 @@ static void keep(perp_simulation *sim)
     memcpy(p->begin, sim->step.ws, perp__step_symbols(&sim->step));
     p->closed = sim->step.state.are_closed;
     perp__impulses_keep(sim);
+    perp__impacts_keep(sim, PERP__IMPACTS_PART);
     pass_events(sim, PERP__SAVE);
 }
 
@@ -145,6 +147,7 @@ static void go_back(perp_simulation *sim)
     memcpy(sim->step.ws, p->begin, perp__step_symbols(&sim->step));
     sim->step.state.are_closed = p->closed;
     perp__impulses_go_back(sim);
+    perp__impacts_go_back(sim, PERP__IMPACTS_PART);
     pass_events(sim, PERP__LOAD);
 }
 

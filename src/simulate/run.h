@@ -24,6 +24,7 @@ struct perp_simulation {
     struct perp__events *events;     /* NULL: the method does not locate events (events.c) */
     struct perp__parts *parts;       /* NULL: steps are whole (parts.c) */
     struct perp__impulses *impulses; /* NULL: the method has none (impulses.c) */
+    struct perp__impacts *impacts;   /* impacts.c */
     struct perp__course *course; /* NULL: no derivatives of a stretch are being taken (adjoint.c) */
     long nstep;                  /* steps taken, and whole ones that still fit */
     long done;
@@ -93,6 +94,7 @@ int perp__run_name_columns(perp_simulation *sim);
 /* Memory of a simulation whose model, options and step problem are there. */
 perp_status perp__run_allocate(perp_simulation *sim);
 
+typedef struct perp__impacts perp__impacts;
 typedef struct perp__impulses perp__impulses;
 
 /* Once the step problem exists; 0 when memory is out. Sums are over the parts of a step: started
@@ -106,6 +108,9 @@ void perp__impulses_undo(perp_simulation *sim);
 void perp__impulses_keep(perp_simulation *sim);
 void perp__impulses_go_back(perp_simulation *sim);
 void perp__impulses_pass(perp_simulation *sim, perp__pass *pass);
+
+/* The unit of a var times s; as snprintf. */
+int perp__impulse_unit(const perp_model *model, int var, char *text, size_t size);
 
 /* Whole steps of this length from a time to another. */
 long perp__whole_steps(double from, double to, double step);

@@ -7,6 +7,7 @@
 #include "model/instant.h"
 #include "simulate/adjoint.h"
 #include "simulate/events.h"
+#include "simulate/impacts.h"
 #include "simulate/parts.h"
 #include "simulate/stepping.h"
 
@@ -384,6 +385,7 @@ void perp__run_restart(perp_simulation *sim, double from, long steps)
     perp__run_set_initial(sim);
     perp__events_restart(sim->events);
     perp__parts_restart(sim);
+    perp__impacts_restart(sim);
     if (sim->sensitivity) perp__sensitivity_restart(sim->sensitivity);
 }
 
@@ -474,7 +476,7 @@ perp_status perp__run_allocate(perp_simulation *sim)
         sim->driven.held[k] = sim->driven.from[k] = (double)NAN;
         if (s->layout->table.is_set[k]) sim->driven.slot[s->layout->table.input[k]] = k;
     }
-    return perp__impulses_create(sim) ? PERP_OK : PERP_ERR_MEMORY;
+    return perp__impulses_create(sim) && perp__impacts_create(sim) ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 /* Points of a method that locates events are judged as steps of backward Euler. */
@@ -511,6 +513,7 @@ static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
            sim->step.ws + perp__step_parameter(sim->step.layout, 0),
            (size_t)sim->step.layout->sym.varied.n * sizeof(double));
     perp__run_set_initial(sim);
+    perp__events_report(sim->events, sim->impacts);
     status = perp__parts_create(sim);
     return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
 }
@@ -577,6 +580,7 @@ void perp_simulation_destroy(perp_simulation *sim)
     perp__events_destroy(sim->events);
     perp__parts_destroy(sim->parts);
     perp__impulses_destroy(sim->impulses);
+    perp__impacts_destroy(sim->impacts);
     perp__step_clear(&sim->step);
     free(sim->before);
     free(sim->initial);
@@ -881,6 +885,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED && sim->course) perp__course_note(sim);
     if (r.outcome == PERP_SOLVED && sim->impulses) perp__impulses_add(sim, h);
+    if (r.outcome == PERP_SOLVED) perp__impacts_note_step(sim, h);
     if (r.outcome == PERP_SOLVED || most == 0 || perp__run_is_stopped(sim)) return r;
     sim->is_divided = 1;
     double middle = t0 + h / 2;
@@ -904,11 +909,13 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
     double trial = perp__events_work(sim->events), before = sim->step.state.count.work;
     memcpy(sim->beginning, sim->step.ws, symbols);
     int is_tried = !perp__events_wait(sim->events);
+    perp__impacts_keep(sim, PERP__IMPACTS_EVENTS);
     if (is_tried) {
         sum = perp__events_advance(sim, t0, t1);
         if (sum.outcome == PERP_SOLVED || sim->step.cache.out_of_memory || sim->is_stopped)
             return sum;
         perp__events_leave(sim->events);
+        perp__impacts_go_back(sim, PERP__IMPACTS_EVENTS);
         memcpy(sim->step.ws, sim->beginning, symbols);
     }
     for (int k = 0; k < EULER_PARTS; k++) {
@@ -981,6 +988,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     if (open >= 0) return say_open(sim, open, diag);
     int closed = s->state.are_closed;
     perp__impulses_begin(sim);
+    perp__impacts_begin(sim, t0, h);
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)
                                         : advance(sim, t0, t, h, halvings(sim));
@@ -992,6 +1000,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     if (info) *info = (perp_step_info){info->size, k, t, r.outcome, r.residual, r.error, r.solves};
     sim->summary.outcome = r.outcome;
     sim->summary.solves += r.solves;
+    s->cache.out_of_memory |= perp__impacts_lack_memory(sim);
     if (r.outcome != PERP_SOLVED ||
         s->cache.out_of_memory) { /* another way round gives other numbers */
         perp_status status = s->cache.out_of_memory
@@ -1003,12 +1012,14 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
         memcpy(s->ws, sim->before, symbols);
         s->state.are_closed = closed;
         perp__impulses_undo(sim);
+        perp__impacts_go_back(sim, PERP__IMPACTS_STEP);
         perp__events_forget(sim->events);
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
     if (sim->events) perp__step_evaluate(s);
     perp__step_assign(s);
+    perp__impacts_end(sim);
     sim->done = k;
     sim->is_moved = 0;
     sim->residual = r.residual;

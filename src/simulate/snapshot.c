@@ -3,6 +3,7 @@
  * changes. */
 
 #include "simulate/events.h"
+#include "simulate/impacts.h"
 #include "simulate/parts.h"
 
 #include <stdint.h>
@@ -96,6 +97,7 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     if (sim->events) perp__events_pass(sim->events, pass, pass_step);
     if (sim->parts) perp__parts_pass(sim, pass);
     perp__impulses_pass(sim, pass);
+    perp__impacts_pass(sim, pass);
 }
 
 static void drop_cache(perp__step *s, perp__pass *pass)
@@ -121,7 +123,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 15, ORDER = 0x01020304 };
+enum { VERSION = 16, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)
@@ -265,6 +267,7 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
            ((size_t)s->layout->nx + (size_t)s->layout->sym.varied.n) * sizeof(double));
     if (sim->events)
         status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
+    perp__events_report(copy->events, copy->impacts);
     if (status == PERP_OK) status = perp__parts_create(copy);
     if (status != PERP_OK) return status;
     if (sim->sensitivity)

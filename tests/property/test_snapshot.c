@@ -5,6 +5,7 @@
 #include "outcomes.h"
 #include "simulate/run.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const struct {
@@ -72,7 +73,8 @@ static char *told(const perp_simulation *sim)
     perp_diag diag = {0};
     perp_simulation_summary s = simulation_summary(sim);
     long unresolved, left = perp_simulation_fallback_steps(sim, &diag);
-    double shortest;
+    double shortest, energy;
+    perp_impact largest;
     long parts = perp_simulation_substeps(sim, &shortest, &unresolved);
     size_t room = 1024 + 100 * (size_t)s.pairs + strlen(perp_diag_text(&diag));
     char *text = malloc(room);
@@ -85,6 +87,10 @@ static char *told(const perp_simulation *sim)
     for (int i = 0; i < s.pairs; i++)
         n += snprintf(text + n, room - (size_t)n, " %ld,%ld,%ld,%ld", s.modes[i][0], s.modes[i][1],
                       s.modes[i][2], s.modes[i][3]);
+    long impacts = perp_simulation_impact_count(sim, &largest, &energy);
+    if (isnan(energy)) energy = INFINITY; /* its sign says nothing */
+    snprintf(text + n, room - (size_t)n, ", %ld impacts, %d %a %a, energy %a", impacts,
+             largest.pair, largest.time, largest.impulse, energy);
     perp_diag_clear(&diag);
     return text;
 }
