@@ -7,7 +7,7 @@ grep -nE '^#include "[a-z]+/[a-z_]+\.(h|def)"' src/*/*.[ch] | awk -F'[:"/.]' '
         n = split("base external linalg solve fclib trajectory bodies robots model simulate plan program identify sweep report export", room, " ")
         for (i = 1; i <= n; i++) place[room[i]] = i
         # include/perp/NAME.h is of the room NAME, but these
-        split("ranks external petsc solve lcp solve friction solve pile solve mcp solve solvers solve schemes model estimators identify batch simulate outline model shapes bodies joints bodies", of, " ")
+        split("ranks external petsc solve lcp solve friction solve pile solve mcp solve solvers solve schemes model estimators identify batch simulate outline model shapes bodies joints bodies bodies_batch bodies", of, " ")
         for (i = 1; i in of; i += 2) other[of[i]] = of[i + 1]
     }
     {

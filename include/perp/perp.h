@@ -15,6 +15,7 @@
 #include "perp/shapes.h"
 #include "perp/bodies.h"
 #include "perp/joints.h"
+#include "perp/bodies_batch.h"
 #include "perp/robots.h"
 #include "perp/trajectory.h"
 #include "perp/model.h"

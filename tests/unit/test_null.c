@@ -57,6 +57,11 @@ static void null_is_refused(void **state)
     REFUSES(batch_step(NULL, 0, NULL));
     REFUSES(batch_status(NULL, 0));
     REFUSES(perp_batch_gather(NULL, 0, NULL, NULL));
+    REFUSES(perp_bodies_batch_create(NULL, 1, 1, NULL, NULL));
+    REFUSES(perp_bodies_batch_set(NULL, NULL, NULL));
+    REFUSES(perp_bodies_batch_get(NULL, NULL));
+    REFUSES(perp_bodies_batch_step(NULL, 1, NULL, NULL, NULL));
+    REFUSES(perp_bodies_batch_status(NULL, 0, NULL));
     REFUSES(perp_simulation_follow(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_derivatives(NULL, NULL));
     REFUSES(perp_simulation_jvp(NULL, NULL, NULL, NULL, NULL));
@@ -95,6 +100,10 @@ static void the_end_of_nothing_is_fine(void **state)
     perp_batch_reset(NULL, NULL);
     assert_int_equal(perp_batch_count(NULL), 0);
     assert_null(perp_batch_simulation(NULL, 0));
+    perp_bodies_batch_destroy(NULL);
+    perp_bodies_batch_reset(NULL, NULL);
+    assert_int_equal(perp_bodies_batch_count(NULL), 0);
+    assert_null(perp_bodies_batch_at(NULL, 0));
     assert_true(isnan(perp_simulation_time(NULL)) && isnan(perp_simulation_state(NULL, 0)));
     assert_true(isnan(perp_simulation_input(NULL, 0)) && isnan(perp_simulation_parameter(NULL, 0)));
     assert_true(isnan(perp_simulation_value(NULL, 0)));

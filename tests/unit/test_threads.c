@@ -1,5 +1,5 @@
 /* What threads may do at once: parse models of their own; simulate, check, plan, identify and report on one const model, which
- * nothing writes to; solve by the method nlp. Run under the thread sanitizer, too (make tsan). */
+ * nothing writes to; solve by the method nlp; step a batch of bodies. Run under the thread sanitizer, too (make tsan). */
 
 #include "model/model.h"
 #include "recorded.h"
@@ -333,6 +333,61 @@ static void programs_wait_for_each_other(void **state)
     together(solve_by_program);
 }
 
+/* Bodies --------------------------------------------------------------------------------------- */
+
+/* Two boxes on a plane, the upper one larger. */
+static perp_bodies *two_boxes(void)
+{
+    perp_body body[2];
+    perp_shape shape[3] = {{.kind = PERP_SHAPE_PLANE, .mu = 0.5}};
+    perp_bodies *b = NULL;
+    for (int i = 0; i < 2; i++) {
+        double a = 0.1 + 0.05 * i, m = 1 + 3 * i, I = m * a * a * 2 / 3;
+        body[i] = (perp_body){.joint = PERP_JOINT_FREE,
+                              .position = {0, 0, 0.1 + 0.26 * i},
+                              .mass = m,
+                              .inertia = {I, I, I}};
+        shape[i + 1] =
+            (perp_shape){.body = i + 1, .kind = PERP_SHAPE_BOX, .size = {a, a, a}, .mu = 0.4};
+    }
+    assert_int_equal(perp_bodies_create(body, 2, shape, 3, NULL, &b, NULL), PERP_OK);
+    return b;
+}
+
+enum { COPIES = 13, BOX_V = 12, BOX_Q = 14 };
+
+static void run_boxes(const perp_bodies *b, int threads, double *q)
+{
+    double v[COPIES * BOX_V];
+    int solved;
+    perp_bodies_batch *batch;
+    perp_bodies_arrays x = {.size = sizeof x, .v = v};
+    assert_int_equal(perp_bodies_batch_create(b, COPIES, threads, &batch, NULL), PERP_OK);
+    perp_bodies_batch_get(batch, &x);
+    for (int i = 0; i < COPIES; i++) v[i * BOX_V + 6] = 0.3 * i;
+    x.q = NULL;
+    for (int call = 0; call < 10; call++) {
+        assert_int_equal(perp_bodies_batch_step(batch, 10, &x, &solved, NULL), PERP_OK);
+        assert_int_equal(solved, COPIES);
+    }
+    x.q = q;
+    perp_bodies_batch_get(batch, &x);
+    perp_bodies_batch_destroy(batch);
+}
+
+static void a_batch_of_bodies_is_stepped_by_many(void **state)
+{
+    double by_one[COPIES * BOX_Q], q[COPIES * BOX_Q];
+    (void)state;
+    perp_bodies *b = two_boxes();
+    run_boxes(b, 1, by_one);
+    for (int threads = 2; threads <= 8; threads *= 2) {
+        run_boxes(b, threads, q);
+        assert_memory_equal(q, by_one, sizeof q);
+    }
+    perp_bodies_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +397,7 @@ int main(void)
         cmocka_unit_test(one_model_is_in_every_engine_at_once),
         cmocka_unit_test(a_copy_is_a_model_of_its_own),
         cmocka_unit_test(programs_wait_for_each_other),
+        cmocka_unit_test(a_batch_of_bodies_is_stepped_by_many),
     };
     return run_all(tests);
 }
