@@ -152,6 +152,14 @@ static void slider_crank(account *a, span s)
     work(a, s, -now(s, "s"), r * om * (-rod[0] * sin(th) + rod[1] * cos(th)));
 }
 
+static void isolator(account *a, span s)
+{
+    double v = now(s, "v"), stops = now(s, "left") - now(s, "right");
+    mass(a, s, value_of(s, "m"), "v");
+    store(a, value_of(s, "k"), now(s, "x"), change(s, "x"));
+    work(a, s, 15 * sin(18 * now(s, "t")) - value_of(s, "c") * v + stops, v);
+}
+
 static void square(account *a, span s)
 {
     static const double side[4][2] = {{0.5, 0.5}, {-0.5, 0.5}, {-0.5, -0.5}, {0.5, -0.5}};
@@ -282,6 +290,7 @@ static const struct {
     {"mechanics/plane.perp", plane, 1e-3},
     {"mechanics/slider_crank.perp", slider_crank, 1e-3},
     {"mechanics/square.perp", square, 1e-3},
+    {"mechanics/isolator.perp", isolator, 1e-3},
     {"mechanics/stack.perp", stack, 1e-3},
     {"mechanics/stribeck.perp", stribeck, 1e-3},
     {"mechanics/table.perp", table, 2e-3},
