@@ -34,16 +34,6 @@ static void release(void *of)
     free(shared);
 }
 
-/* A run whose expressions take less time than gcc: 0.2 ms an instruction, against 1 ns in each of
- * some 3 evaluations a step. */
-enum { SHORT_RUN = 100000 };
-
-static int is_to_be_compiled(const perp_simulation_options *o)
-{
-    return o->jit == PERP_JIT_ON ||
-           (o->jit == PERP_JIT_AUTO && (o->to - o->from) / o->step >= SHORT_RUN);
-}
-
 /* All that the problem is made of and a model's user can change. NULL when memory is out. */
 static double *make_key(const perp_model *m, const perp_simulation_options *o,
                         const perp__changes *c, size_t *n)
@@ -51,7 +41,7 @@ static double *make_key(const perp_model *m, const perp_simulation_options *o,
     int np = m->nitem[PERP_PARAM], nu = m->nitem[PERP_INPUT];
     double *key = malloc((5 + (size_t)c->nparam + 2 * (size_t)(np + nu)) * sizeof *key), *k = key;
     if (!key) return NULL;
-    *k++ = is_to_be_compiled(o); /* first: perp__step_key */
+    *k++ = o->jit != PERP_JIT_OFF; /* first: perp__step_key */
     *k++ = o->integrator;
     *k++ = o->theta;
     *k++ = c->nparam;
@@ -128,7 +118,7 @@ static perp_status compile(perp__shared *shared, const perp_simulation_options *
     enum { TAPES = sizeof tape / sizeof *tape };
     int must = o->jit == PERP_JIT_ON, count = 0;
     for (int i = 0; i < TAPES; i++) count += tape[i].tape->ncode;
-    if (!is_to_be_compiled(o) || (!must && count < FEW)) return PERP_OK;
+    if (o->jit == PERP_JIT_OFF || (!must && count < FEW)) return PERP_OK;
     perp_status status = perp__machine_make(tape, TAPES, &shared->compiled, must ? diag : NULL);
     return status == PERP_ERR_UNAVAILABLE && !must ? PERP_OK : status;
 }

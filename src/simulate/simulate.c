@@ -518,6 +518,14 @@ static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
     return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
 }
 
+/* Does a run take less time than gcc? That takes 0.2 ms an instruction, against 1 ns in each of some
+ * 3 evaluations a step. The run decides: problems within it have shorter steps. */
+static int is_short(const perp_simulation_options *o)
+{
+    enum { SHORT_RUN = 100000 };
+    return (o->to - o->from) / o->step < SHORT_RUN;
+}
+
 static perp_status create(const perp_model *model, const perp_simulation_options *options,
                           int is_like, perp_simulation **out, perp_diag *diag)
 {
@@ -530,6 +538,7 @@ static perp_status create(const perp_model *model, const perp_simulation_options
     if (isnan(o.step)) o.step = default_options(model).step;
     perp_status status = check_options(model, &o, diag);
     if (status != PERP_OK) return status;
+    if (o.jit == PERP_JIT_AUTO && is_short(&o)) o.jit = PERP_JIT_OFF;
     perp_simulation *sim = calloc(1, sizeof *sim);
     if (!sim) return perp__out_of_memory(diag, model->source.name);
     sim->model = model;

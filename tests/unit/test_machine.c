@@ -246,6 +246,25 @@ static void runs_have_the_same_bits(void **state)
     expect_same_run("mechanics/table.perp", PERP_BACKWARD_EULER);
 }
 
+/* Compiling must pay back in the run: the much shorter steps that look for events do not make it
+ * longer. */
+static void short_runs_are_not_compiled(void **state)
+{
+    (void)state;
+    char path[128];
+    perp_simulation *sim;
+    perp_model *model = load_model("../bench/scenes/arm7.perp");
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (!is_there("cc")) skip();
+    empty_cache();
+    o.integrator = PERP_RADAU5, o.jit = PERP_JIT_AUTO, o.to = o.from + 500 * o.step;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    in_folder(path, "cache/perp");
+    assert_int_equal(access(path, F_OK), -1);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 /* Where there is none ---------------------------------------------------------------------------- */
 
 /* What comes of creating a run, and whether it is compiled. */
@@ -333,6 +352,7 @@ int main(void)
         cmocka_unit_test_teardown(operations_have_the_same_bits, restore),
         cmocka_unit_test_teardown(parts_of_a_tape_have_the_same_bits, restore),
         cmocka_unit_test_teardown(runs_have_the_same_bits, restore),
+        cmocka_unit_test_teardown(short_runs_are_not_compiled, restore),
         cmocka_unit_test_teardown(what_is_missing_is_named, restore),
         cmocka_unit_test_teardown(a_broken_library_is_made_again, restore)};
     return cmocka_run_group_tests(tests, setup, clean);
