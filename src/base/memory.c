@@ -18,9 +18,14 @@
 #endif
 
 /* Every allocation ends with a cache line that nobody uses [bytes]. So no two share a line, and
- * threads that write to two of them do not slow each other. The address sanitizer sees the end of
- * an allocation only without it. */
-#ifdef __SANITIZE_ADDRESS__
+ * threads that write to two of them do not slow each other. Sanitizers see the end of an
+ * allocation only without it. */
+#if defined(__has_feature) /* clang's word for what gcc defines */
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SEES_ENDS
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(SEES_ENDS)
 enum { APART = 0 };
 #else
 enum { APART = 64 };
