@@ -401,9 +401,21 @@ void perp__impacts_lose(perp_simulation *sim)
     sim->impacts->count = -1;
 }
 
+/* In the order of time: a gap's impact began a step before it is recorded. */
+static void sort(perp__impacts *x)
+{
+    for (int i = 1; i < x->now.n; i++) {
+        perp_impact one = x->impact[i];
+        int k = i;
+        for (; k > 0 && x->impact[k - 1].time > one.time; k--) x->impact[k] = x->impact[k - 1];
+        x->impact[k] = one;
+    }
+}
+
 void perp__impacts_end(perp_simulation *sim)
 {
     perp__impacts *x = sim->impacts;
+    if (x) sort(x);
     for (int i = 0; x && sim->events && i < x->strikings.n; i++)
         x->now.closed[i] = (char)is_closed(&x->strikings.pair[i], &sim->step);
     for (int k = 0; x && x->count >= 0 && k < x->now.n; k++) {

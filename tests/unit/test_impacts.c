@@ -265,6 +265,33 @@ static void a_contact_is_named_by_its_force(void **state)
 }
 
 /* A run that begins again counts from 0; a step that is set back is counted once. */
+/* A ball with a gap, whose impact takes two steps, and one with a guard, which strikes in the
+ * second of them: in one step both are listed, in the order of time. */
+static void impacts_of_a_step_are_in_the_order_of_time(void **state)
+{
+    (void)state;
+    perp_model *model;
+    const perp_impact *impact = NULL;
+    int n = 0;
+    perp_simulation *sim =
+        create("model two\n"
+               "state a = 0.1052, va = -1\nstate b = 0.105, vb = -1\nvar fa, fb\n"
+               "der(a) = va\nder(va) = fa\nder(b) = vb\nder(vb) = fb\n"
+               "0 <= fa perp va + 0.5*pre(va) >= 0 when a <= 0\n"
+               "0 <= fb perp b >= 0\n"
+               "simulate to 0.2 step 0.01 method backward-euler\n",
+               &model);
+    for (int k = 0; k < 20 && n < 2; k++) {
+        assert_int_equal(simulation_step(sim, NULL, NULL), PERP_OK);
+        n = perp_simulation_impacts(sim, &impact);
+    }
+    assert_int_equal(n, 2);
+    assert_string_equal(perp_simulation_impact_name(sim, impact[0].pair), "fb");
+    assert_true(impact[0].time < impact[1].time);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 static void a_reset_begins_at_zero(void **state)
 {
     (void)state;
@@ -298,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_force_at_the_time_of_an_impact_is_none),
         cmocka_unit_test(the_largest_need_not_be_the_first),
         cmocka_unit_test(a_contact_is_named_by_its_force),
+        cmocka_unit_test(impacts_of_a_step_are_in_the_order_of_time),
         cmocka_unit_test(a_reset_begins_at_zero),
     };
     return run_all(tests);
