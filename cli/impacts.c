@@ -51,16 +51,10 @@ perp_status cli_events_open(perp__output *file, const char *path, perp_diag *dia
 /* A field, in quotes where it has a comma or a quote. */
 static void write_text(FILE *out, const char *text)
 {
-    int is_plain = !strpbrk(text, ",\"\n");
-    if (is_plain)
-        fputs(text, out);
+    if (strpbrk(text, ",\"\n"))
+        perp__output_quoted(out, text);
     else
-        fputc('"', out);
-    for (; !is_plain && *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    if (!is_plain) fputc('"', out);
+        fputs(text, out);
 }
 
 /* Empty if not known. */

@@ -309,6 +309,15 @@ int perp__output_claim(const char *path)
     return fd >= 0 && close(fd) == 0;
 }
 
+int perp__output_quoted(FILE *file, const char *text)
+{
+    int ok = fputc('"', file) != EOF;
+    for (; ok && *text; text++)
+        ok = (*text != '"' || fputc('"', file) != EOF) &&
+             fputc(*text == '\n' || *text == '\r' ? ' ' : *text, file) != EOF;
+    return ok && fputc('"', file) != EOF;
+}
+
 perp_status perp__cannot_write(perp_diag *diag, const char *path)
 {
     int error = errno ? errno : EIO;

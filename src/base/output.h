@@ -55,6 +55,10 @@ void perp__output_forget(char *path, int place);
  * none. */
 void perp__output_by(long group);
 
+/* Write a text as a field of CSV, on one line: in quotes, those in it twice, and a blank for the
+ * end of a line. Returns 0 where that fails. */
+int perp__output_quoted(FILE *file, const char *text);
+
 /* Say that the file could not be written, from errno; returns PERP_ERR_FILE, or PERP_ERR_MEMORY. */
 perp_status perp__cannot_write(perp_diag *diag, const char *path);
 

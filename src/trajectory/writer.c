@@ -201,11 +201,7 @@ static int write_name(FILE *file, const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_.[]()-+*/^%";
-    if (!name[strspn(name, plain)]) return fputs(name, file) >= 0;
-    int ok = fputc('"', file) != EOF;
-    for (; ok && *name; name++)
-        ok = (*name != '"' || fputc('"', file) != EOF) && fputc(*name, file) != EOF;
-    return ok && fputc('"', file) != EOF;
+    return name[strspn(name, plain)] ? perp__output_quoted(file, name) : fputs(name, file) >= 0;
 }
 
 perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
@@ -247,13 +243,7 @@ perp_status perp_trajectory_writer_texts(perp_trajectory_writer *w, int n, const
 /* A text in quotes, on one line; nothing for "". */
 static int write_text(perp_trajectory_writer *w, const char *text)
 {
-    FILE *file = w->out.file;
-    if (!text || !*text) return 1;
-    int ok = fputc('"', file) != EOF;
-    for (; ok && *text; text++)
-        ok = (*text != '"' || fputc('"', file) != EOF) &&
-             fputc(*text == '\n' || *text == '\r' ? ' ' : *text, file) != EOF;
-    return ok && fputc('"', file) != EOF;
+    return !text || !*text || perp__output_quoted(w->out.file, text);
 }
 
 static int put_words(perp_trajectory_writer *w, const double *values)
