@@ -34,6 +34,9 @@ static const double GAIN = 1e-12, NOTHING = 1e-11, PUSH = 1e-6;
 /* A nearest point within the root of this equals the target. */
 static const double OFF = 1e-12;
 
+/* Unknowns: a search takes some n^3 operations and more. */
+enum { SEARCH_UP_TO = 200 };
+
 /* Exact signs ---------------------------------------------------------------------------------- */
 
 /* A sum of doubles without rounding, in terms that do not overlap (Shewchuk 1997): 2098 bits need
@@ -560,14 +563,13 @@ int perp__lcp_is_disproved(perp_lcp_solver *s, const perp_lcp *lcp, const double
 
 int perp__lcp_may_be_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
-    enum { SEARCH_UP_TO = 200 };
     return s->has_certificate || (lcp->n <= SEARCH_UP_TO && find_near(s, lcp, z) > 0);
 }
 
 int perp__lcp_is_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     int is_so = 0;
-    if (s->has_certificate || !perp__lcp_may_be_contradicted(s, lcp, z)) return s->has_certificate;
+    if (s->has_certificate || lcp->n > SEARCH_UP_TO) return s->has_certificate;
     scaled p = near_point(s, lcp, z);
     if (find_near(s, lcp, z) > PERP__LCP_ROUNDINGS) {
         p.equations = 1;
@@ -581,7 +583,6 @@ int perp__lcp_is_contradicted(perp_lcp_solver *s, const perp_lcp *lcp, const dou
 /* In the units at hand; the ray belongs to them. */
 static int find_proof(perp_lcp_solver *s, const perp_lcp *lcp, int search)
 {
-    enum { SEARCH_UP_TO = 200 };
     for (int i = 0; i < lcp->n; i++) {
         if (row_proves(s, lcp, i)) return 1;
     }

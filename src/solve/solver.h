@@ -235,7 +235,7 @@ int perp__lcp_prove(perp_lcp_solver *solver, const perp_lcp *lcp, int search);
  * into certificate, and sets has_certificate. */
 int perp__lcp_is_contradicted(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
-/* Would that search for one, or is there a proof already? It takes no time. */
+/* May that say yes? In n operations: is there a proof already, or is z off in some row? */
 int perp__lcp_may_be_contradicted(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z);
 
 /* The second alone. */
