@@ -1,5 +1,4 @@
-/* The impacts of a run: the lines of the summary, the object of --json, the file of --events. The
- * same of models and robot files. */
+/* The impacts of a run: the lines of the summary, the object of --json, the file of --events. */
 
 #ifndef PERP_CLI_IMPACTS_H
 #define PERP_CLI_IMPACTS_H

@@ -102,8 +102,7 @@ static const cli_option options[] = {
      .is_output = 1},
     {"events", "OUT.csv",
      "write a row for each impact: time, contact, bodies, impulse, impulse of friction, energy "
-     "lost "
-     "(docs/formats.md)",
+     "lost (docs/formats.md)",
      INTO(events), .is_output = 1},
     {"estimate", "HOW",
      "estimate the error of the states at the end by other runs. sampled (default): a tenth of the "
