@@ -1,5 +1,5 @@
-/* build/bench_robots [--steps N] [--tilt DEGREES] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key, by
- * perp/bodies.h: mean CPU time of a step, by the clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step by
+/* build/bench_robots [--steps N] [--tilt DEGREES] [--noise SIZE] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key,
+ * with noise of that size on each control in each step (uniform, in the control's unit), by perp/bodies.h: mean CPU time of a step, by the clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step by
  * step, the largest speed at the end, steps that are refused; the tails of time, of work (docs/scenes.md says what is counted) and of the
  * friction solver's iterations, and the step with the most work; penetration at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
  * a contact's force changes from step to step; what the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of MuJoCo. */
@@ -29,6 +29,12 @@ static perp_bodies *make(const perp_robot *robot, perp_diag *diag)
         perp_robot_set_key(robot, 0, b);
     return b;
 }
+
+/* What is done to a run from outside. */
+typedef struct shaking {
+    double degrees, noise;
+    unsigned long long seed;
+} shaking;
 
 static double largest_speed(const perp_bodies *b)
 {
@@ -65,39 +71,57 @@ static void look(perp_bodies *b, const perp_robot_parts *p, int is_last, double 
     f->nbefore = n;
 }
 
-static void turn_gravity(perp_bodies *b, long step, double degrees, unsigned long long *seed)
+static void turn_gravity(perp_bodies *b, long step, shaking *by)
 {
     double gravity[3];
-    if (!(degrees > 0) || step % TILT_EVERY) return;
-    tilt(degrees, seed, gravity);
+    if (!(by->degrees > 0) || step % TILT_EVERY) return;
+    tilt(by->degrees, &by->seed, gravity);
     perp_bodies_set_gravity(b, gravity);
 }
 
+/* Controls of the first key (0 without one) and noise. u: scratch, one number a control. */
+static void shake(const perp_robot *robot, perp_bodies *b, long step, shaking *by, double *u)
+{
+    const double *key = perp_robot_keys(robot) ? perp_robot_key_control(robot, 0) : NULL;
+    turn_gravity(b, step, by);
+    if (!(by->noise > 0)) return;
+    for (int k = 0; k < perp_bodies_nu(b); k++)
+        u[k] = (key ? key[k] : 0) + by->noise * (2 * uniform(&by->seed) - 1);
+    perp_bodies_set_control(b, u);
+}
+
+static double *room_for(int n)
+{
+    double *x = malloc((size_t)(n + 1) * sizeof *x);
+    if (!x) exit(2);
+    return x;
+}
+
 /* Microseconds of a step, where nothing is looked at between them. */
-static double pace(const perp_robot *robot, long steps, double degrees, unsigned long long seed,
-                   perp_diag *diag)
+static double pace(const perp_robot *robot, long steps, shaking by, perp_diag *diag)
 {
     perp_bodies *b = make(robot, diag);
-    double start = cpu_now();
+    double *u = room_for(b ? perp_bodies_nu(b) : 0), start = cpu_now();
     for (long i = 0; i < steps && b; i++) {
-        turn_gravity(b, i, degrees, &seed);
+        shake(robot, b, i, &by, u);
         bodies_step(b, NULL, NULL);
     }
     double spent = cpu_now() - start;
+    free(u);
     perp_bodies_destroy(b);
     return 1e6 * spent / (double)steps;
 }
 
 /* The steps of a robot, one by one. */
-static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
-                        unsigned long long seed, figures *f, perp_diag *diag)
+static perp_bodies *run(const perp_robot *robot, long steps, shaking by, figures *f,
+                        perp_diag *diag)
 {
     perp_robot_parts p = *perp_robot_get_parts(robot);
     perp_bodies *b = make(robot, diag);
-    double *J = b ? malloc((size_t)(3 * perp_bodies_nv(b) + 1) * sizeof *J) : NULL;
-    for (long i = 0; i < steps && b && J; i++) {
+    double *J = room_for(b ? 3 * perp_bodies_nv(b) : 0), *u = room_for(b ? perp_bodies_nu(b) : 0);
+    for (long i = 0; i < steps && b; i++) {
         perp_bodies_info info = {.size = sizeof info};
-        turn_gravity(b, i, degrees, &seed);
+        shake(robot, b, i, &by, u);
         double start = cpu_now();
         perp_status status = bodies_step(b, &info, diag);
         note_step(&f->tails, cpu_now() - start, &info);
@@ -109,6 +133,7 @@ static perp_bodies *run(const perp_robot *robot, long steps, double degrees,
             look(b, &p, i >= steps - steps / 4, J, f);
     }
     free(J);
+    free(u);
     return b;
 }
 
@@ -138,15 +163,15 @@ static void print_restore(perp_bodies *b)
 }
 
 /* Lines: file, microseconds of a step, contacts and iterations in the mean, the largest speed at the end; the tails. */
-static int bench(const char *file, long steps, double degrees, unsigned long long seed)
+static int bench(const char *file, long steps, shaking by)
 {
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *b = NULL;
     figures f = {.tails = make_tails(steps)};
     if (perp_robot_read(file, &robot, &diag) == PERP_OK) {
-        f.mean = pace(robot, steps, degrees, seed, &diag);
-        b = run(robot, steps, degrees, seed, &f, &diag);
+        f.mean = pace(robot, steps, by, &diag);
+        b = run(robot, steps, by, &f, &diag);
     }
     int ok = b && !f.refused;
     if (b) {
@@ -154,13 +179,14 @@ static int bench(const char *file, long steps, double degrees, unsigned long lon
         for (long i = 0; i < steps; i++) iterations += f.tails.iterations[i];
         printf("%s %.2f us a step, %.1f contacts, %.1f iterations, %.1e at the end\n", file, f.mean,
                f.contacts / (double)steps, iterations / (double)steps, largest_speed(b));
-        printf("  %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused; "
-               "penetration at "
-               "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
-               "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n",
-               steps, degrees, seed, f.refused, f.penetration, f.creep, f.force, f.jump, f.sum[0],
-               f.sum[1], f.sum[2]);
-        print_tails(&f.tails, degrees > 0);
+        printf(
+            "  %ld steps, gravity turned by up to %g degrees, noise %g (seed %llu): %ld refused; "
+            "penetration at "
+            "most %.1e m; last quarter: creep %.1e m/s, forces up to %.3g N change by up to "
+            "%.1e N; at the end they add up to (%.9g, %.9g, %.9g) N\n",
+            steps, by.degrees, by.noise, by.seed, f.refused, f.penetration, f.creep, f.force,
+            f.jump, f.sum[0], f.sum[1], f.sum[2]);
+        print_tails(&f.tails, by.degrees > 0);
         print_restore(b);
     } else
         fprintf(stderr, "%s: %s", file, perp_diag_text(&diag));
@@ -177,17 +203,17 @@ int main(int argc, char **argv)
     static const char *const files[] = {"examples/robots/arm.xml", "examples/robots/hand.xml",
                                         "examples/robots/quadruped.xml"};
     long steps = 2000;
-    double degrees = 0;
-    unsigned long long seed = 1;
+    shaking by = {0, 0, 1};
     int first = 1, ok = 1;
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
         if (strcmp(argv[first], "--steps") == 0) steps = atol(argv[first + 1]);
-        if (strcmp(argv[first], "--seed") == 0) seed = strtoull(argv[first + 1], NULL, 10);
-        if (strcmp(argv[first], "--tilt") == 0) degrees = atof(argv[first + 1]);
+        if (strcmp(argv[first], "--seed") == 0) by.seed = strtoull(argv[first + 1], NULL, 10);
+        if (strcmp(argv[first], "--tilt") == 0) by.degrees = atof(argv[first + 1]);
+        if (strcmp(argv[first], "--noise") == 0) by.noise = atof(argv[first + 1]);
     }
     if (steps < 1) return fprintf(stderr, "at least one step is expected\n"), 2;
-    for (int i = first; i < argc; i++) ok &= bench(argv[i], steps, degrees, seed);
+    for (int i = first; i < argc; i++) ok &= bench(argv[i], steps, by);
     for (size_t i = 0; first >= argc && i < sizeof files / sizeof *files; i++)
-        ok &= bench(files[i], steps, degrees, seed);
+        ok &= bench(files[i], steps, by);
     return !ok;
 }
