@@ -1,8 +1,13 @@
-/* build/bench_robots [--steps N] [--tilt DEGREES] [--noise SIZE] [--seed S] [FILE...]: robots of examples/robots, or others, at their first key,
- * with noise of that size on each control in each step (uniform, in the control's unit), by perp/bodies.h: mean CPU time of a step, by the clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step by
- * step, the largest speed at the end, steps that are refused; the tails of time, of work (docs/scenes.md says what is counted) and of the
- * friction solver's iterations, and the step with the most work; penetration at any step; in the last quarter the creep of contacts that are 1 % inside their cone, and by how much
- * a contact's force changes from step to step; what the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of MuJoCo. */
+/* build/bench_robots [--steps N] [--tilt DEGREES] [--noise SIZE] [--seed S] [FILE...]: robots of
+ * examples/robots, or others, at their first key, with noise of that size on each control in
+ * each step (uniform, in the control's unit), by perp/bodies.h: mean CPU time of a step, by the
+ * clock at both ends of the run, as a peer's is (to read it takes a tenth of a step); then, step
+ * by step, the largest speed at the end, steps that are refused; the tails of time, of work
+ * (docs/scenes.md says what is counted) and of the friction solver's iterations, and the step
+ * with the most work; penetration at any step; in the last quarter the creep of contacts that
+ * are 1 % inside their cone, and by how much a contact's force changes from step to step; what
+ * the forces on the second bodies add up to at the end. bench/peer_mujoco.py has the times of
+ * MuJoCo. */
 
 #include "perp/perp.h"
 #include "slip.h"

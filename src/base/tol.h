@@ -212,10 +212,6 @@
  * step. */
 #define PERP_FC_SLIDE 1e-10
 
-/* A block of 3 x 3 is inverted by cofactors if its determinant is above this times the cube of its
- * largest entry. Few digits are lost. */
-#define PERP_TOL_COFACTORS 1e-2
-
 /* In a sweep, which changes all others: from the last sweep's force one step is mostly enough. */
 #define PERP_FC_SLIDE_SWEEP 1e-2
 

@@ -112,6 +112,13 @@ typedef struct perp__ends {
     perp__placed at[2];
 } perp__ends;
 
+/* The arrays of perp__fc_factors; dense: orthonormal rows of the equalities, a row of Y. */
+typedef struct perp__contact_factors {
+    int *start, *group, *bound;
+    double *block, *own, *share, *dense;
+    int nblock, cstart, cgroup, cblock, cown, cbound, cshare, cdense;
+} perp__contact_factors;
+
 /* The friction problem of a step. */
 typedef struct perp__contact_problem {
     perp__contact_rows *rows;
@@ -125,6 +132,7 @@ typedef struct perp__contact_problem {
     int crows, nentry, centry, nblock, cblock, crow, ccolumn, cvalue, solver_room;
     double *value, *block; /* value: perp__contact_value; block: of W */
     int *row, *column;     /* of the blocks */
+    perp__contact_factors factors;
 } perp__contact_problem;
 
 /* A pair of shapes that is named, the smaller first. */
@@ -184,6 +192,8 @@ typedef struct perp__scene {
     size_t *mass_row;      /* the begin of a row of M, whose entries are those above, and its own */
     size_t nmass;          /* entries of M */
     int *tip;              /* of a body: the last velocity on the way to it, -1: none */
+    int *place;            /* of a velocity: 3 times its group, and its column there */
+    int ngroup;            /* a tree, a ball and a free body begin new groups */
     perp_shape *shape;     /* friction and restitution are the system's */
     perp__form *form;
     double thin; /* the least half length of all shapes */
@@ -343,6 +353,11 @@ int perp__bodies_state_blocks(perp_bodies *b);
 int perp__bodies_state_own_blocks(perp_bodies *b);
 /* The block (i, j) of W; 0: it is 0. */
 int perp__bodies_block(perp_bodies *b, int i, int j, double *block);
+/* factors.c. W as Y Y' + E once its blocks are stated, in arrays of b; start NULL where equalities
+ * with compliance leave none. 0: memory is out. */
+struct perp__fc_factors;
+int perp__bodies_factor_contacts(perp_bodies *b, struct perp__fc_factors *factors);
+void perp__contact_factors_clear(perp__contact_factors *f);
 /* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
 double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u);
 /* Of contact i: SHIFT is the part of q besides the velocity: gap/h, the restitution, a drive's;

@@ -426,6 +426,7 @@ static void destroy_problem(perp__contact_problem *c)
     free(c->entry);
     free(c->value);
     free(c->block);
+    perp__contact_factors_clear(&c->factors);
     free(c->row);
     free(c->column);
 }

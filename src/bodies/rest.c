@@ -304,8 +304,7 @@ static int factor_here(perp_bodies *b)
         }
     }
     b->rest->n = 0; /* no matrix, where memory is out */
-    if (!is_ordered && !perp__block_lu_order(b->rest->lu, b->c->n, start, col, piece, NULL))
-        return 0;
+    if (!is_ordered && !perp__block_lu_order(b->rest->lu, b->c->n, start, col, piece)) return 0;
     perp__block_lu_factor(b->rest->lu, start, col, J, PERP_TOL_SINGULAR);
     b->work += 27.0 * start[b->c->n] + perp__block_lu_work(b->rest->lu);
     b->rest->n = b->c->n;
@@ -320,7 +319,7 @@ static int have_factors(perp_bodies *b)
     const int *start = index_of(b, START), *col = columns_of(b);
     if (rest->is_made) return 1;
     if (!make_factors_room(rest, b->c->n) ||
-        !perp__block_lu_order(rest->lu, b->c->n, start, col, index_of(b, PIECE), NULL))
+        !perp__block_lu_order(rest->lu, b->c->n, start, col, index_of(b, PIECE)))
         return 0;
     perp__block_lu_factor(rest->lu, start, col, matrix_of(b), PERP_TOL_SINGULAR);
     perp__block_lu_work(rest->lu); /* it was counted before */

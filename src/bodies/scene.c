@@ -52,6 +52,13 @@ void perp_bodies_options_fill(perp_bodies_options *options, size_t size)
 
 /* The tree ------------------------------------------------------------------------------------- */
 
+/* Does a group of three velocities begin here, with the kth of nv below velocity `up`? */
+static int begins_group(const perp__scene *s, int k, int nv, int up)
+{
+    int at = s->nv + k, is_full = at == 0 || s->place[at - 1] % 3 == 2;
+    return is_full || (k == 0 && (nv >= 3 || up < 0));
+}
+
 /* Velocities of body i, and the next one up from each. */
 static void add_velocities(perp__scene *s, const perp_body *body, int i)
 {
@@ -63,6 +70,7 @@ static void add_velocities(perp__scene *s, const perp_body *body, int i)
         s->above[at] = above < 0 ? 0 : s->above[above] + 1;
         s->mass_row[at] = s->nmass;
         s->nmass += (size_t)s->above[at] + 1;
+        s->place[at] = begins_group(s, k, nv, up) ? 3 * s->ngroup++ : s->place[at - 1] + 1;
     }
     s->tip[i] = nv ? s->nv + nv - 1 : up;
     s->nq += sizes[body[i - 1].joint][0];
@@ -159,6 +167,7 @@ static int allocate(perp__scene *s, const perp_body *body, int nbody, int nshape
     PERP_TAKE(a, s->above, nv + 1);
     PERP_TAKE(a, s->mass_row, nv + 1);
     PERP_TAKE(a, s->tip, nbody + 1);
+    PERP_TAKE(a, s->place, nv + 1);
     return !a->failed;
 }
 

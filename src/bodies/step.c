@@ -5,6 +5,7 @@
 #include "base/tol.h"
 #include "bodies/bodies.h"
 #include "bodies/space.h"
+#include "solve/fc.h"
 
 #include <float.h>
 #include <math.h>
@@ -18,7 +19,7 @@ static void stop_held(perp_bodies *b)
     int stops = 0;
     for (int k = 0; k < b->scene->nv; k++) {
         int above = b->scene->parent_of[k];
-        b->up[k] = above < 0 ? -1 : perp__joints_hold(b, above) ? b->up[above] : above;
+        b->up[k] = above >= 0 && perp__joints_hold(b, above) ? b->up[above] : above;
         stops |= perp__joints_hold(b, k) && b->v[k] != 0;
     }
     for (int k = 0; k < b->scene->nv && stops; k++)
@@ -141,7 +142,9 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
         return PERP_OK;
     }
     if (perp__rest_holds(b, info)) return PERP_OK;
-    if (!perp__bodies_state_blocks(b)) return PERP_ERR_MEMORY;
+    perp__fc_factors factors;
+    if (!perp__bodies_state_blocks(b) || !perp__bodies_factor_contacts(b, &factors))
+        return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
     perp_fc_info solved = {.size = sizeof solved};
     if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
@@ -149,8 +152,9 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
                                            : perp__joints_pieces(b) ? BRIEF
                                            : b->is_patient          ? 0
                                                                     : MANY);
-    perp_status status = perp_fc_solve(b->solver, &problem, perp__contact_value(b, PERP__IMPULSE),
-                                       perp__contact_value(b, PERP__U), &solved);
+    perp_status status = perp__fc_solve(b->solver, &problem, factors.start ? &factors : NULL,
+                                        perp__contact_value(b, PERP__IMPULSE),
+                                        perp__contact_value(b, PERP__U), &solved);
     if (status != PERP_OK) return status;
     info->outcome = solved.outcome;
     info->contact_error = solved.error;
@@ -333,8 +337,8 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
     }
 }
 
-/* Of each velocity's row the sum of its |terms|, with bodies that move by b->lengths under the loads
- * in b->size. */
+/* Of each velocity's row the sum of its |terms|, with bodies that move by b->lengths under the
+ * loads in b->size. */
 static void sum_rows(perp_bodies *b, double *row)
 {
     double(*sum)[2] = b->sum, rate = 1 / b->h;
@@ -382,8 +386,8 @@ static void round_rows(perp_bodies *b)
     }
 }
 
-/* The largest of b->row beside b->scale: as it is, or what of it is beyond rounding. What has come to
- * rest ends in numbers that have no digits. */
+/* The largest of b->row beside b->scale: as it is, or what of it is beyond rounding. What has
+ * come to rest ends in numbers that have no digits. */
 static double worst_row(const perp_bodies *b, int beyond_rounding)
 {
     double worst = 0;

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
-#include "base/tol.h"
+#include "linalg/lu3.h"
 #include "linalg/simd.h"
 
 #include <math.h>
@@ -27,18 +27,10 @@ struct perp__block_lu {
     int lcapacity;
     double *uval, *lval; /* 12 (rows of 4, see below) and 9 a block */
     int uvcapacity, lvcapacity;
-    double *inverse; /* 9 m: inverses of the diagonal blocks of U */
-    double *row;     /* 12 m: the row being eliminated */
-    double *rhs;     /* 3 m */
-    double work;     /* multiply-adds */
-    /* What is factorised where nodes have one live row: these in blocks of three */
-    int is_packed, nslot, npattern; /* blocks; nodes of the pattern given */
-    int *slot, *part; /* npattern: block of a node, -1 if not active; its place there */
-    int *live;        /* npattern: its live row, -1: the block is its own */
-    int *pstart, *pcol, pcapacity;
-    double *pvalue, *px; /* 9 a block; 3 nslot */
-    int pvcapacity;
-    double *own; /* 8 npattern: inverse of the other rows, the live row and column beside them */
+    perp__lu3 *pivot; /* m: the diagonal blocks of U */
+    double *row;      /* 12 m: the row being eliminated */
+    double *rhs;      /* 3 m */
+    double work;      /* multiply-adds */
     /* minimum degree */
     int *astart, *alen, *adj; /* variables next to each node */
     int adjcapacity;
@@ -53,16 +45,14 @@ perp__block_lu *perp__block_lu_create(int n_max)
     if (!lu) return NULL;
     size_t n = (size_t)n_max + 1;
     lu->n_max = n_max;
-    int **ints[] = {&lu->order, &lu->position,  &lu->ustart, &lu->lstart, &lu->astart, &lu->alen,
-                    &lu->elen,  &lu->ecapacity, &lu->degree, &lu->mark,   &lu->next,   &lu->prev,
-                    &lu->head,  &lu->slot,      &lu->part,   &lu->live,   &lu->pstart};
+    int **ints[] = {&lu->order, &lu->position, &lu->ustart,    &lu->lstart, &lu->astart,
+                    &lu->alen,  &lu->elen,     &lu->ecapacity, &lu->degree, &lu->mark,
+                    &lu->next,  &lu->prev,     &lu->head};
     int ok = 1;
     for (size_t k = 0; k < sizeof ints / sizeof *ints; k++)
         ok &= (*ints[k] = calloc(n, sizeof(int))) != NULL;
-    ok &= (lu->own = calloc(8 * n, sizeof(double))) != NULL;
-    ok &= (lu->px = calloc(3 * n, sizeof(double))) != NULL;
     ok &= (lu->elist = calloc(n, sizeof *lu->elist)) != NULL;
-    ok &= (lu->inverse = calloc(9 * n, sizeof(double))) != NULL;
+    ok &= (lu->pivot = calloc(n, sizeof *lu->pivot)) != NULL;
     ok &= (lu->row = calloc(PADDED * n, sizeof(double))) != NULL;
     ok &= (lu->rhs = calloc(3 * n, sizeof(double))) != NULL;
     if (ok) return lu;
@@ -75,11 +65,10 @@ void perp__block_lu_destroy(perp__block_lu *lu)
     if (!lu) return;
     if (lu->elist)
         for (int i = 0; i <= lu->n_max; i++) free(lu->elist[i]);
-    void *all[] = {lu->order, lu->position, lu->ustart,  lu->ucol,      lu->lstart, lu->lcol,
-                   lu->uval,  lu->lval,     lu->inverse, lu->row,       lu->rhs,    lu->astart,
-                   lu->alen,  lu->adj,      lu->elen,    lu->ecapacity, lu->elist,  lu->degree,
-                   lu->mark,  lu->next,     lu->prev,    lu->head,      lu->slot,   lu->part,
-                   lu->live,  lu->pstart,   lu->pcol,    lu->pvalue,    lu->px,     lu->own};
+    void *all[] = {lu->order, lu->position, lu->ustart, lu->ucol,      lu->lstart, lu->lcol,
+                   lu->uval,  lu->lval,     lu->pivot,  lu->row,       lu->rhs,    lu->astart,
+                   lu->alen,  lu->adj,      lu->elen,   lu->ecapacity, lu->elist,  lu->degree,
+                   lu->mark,  lu->next,     lu->prev,   lu->head};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
     free(lu);
 }
@@ -312,7 +301,7 @@ static int order_full(perp__block_lu *lu)
     return 1;
 }
 
-static int order_pattern(perp__block_lu *lu, int n, const int *start, const int *col,
+int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
                          const int *active)
 {
     PERP_ASSERT(n <= lu->n_max);
@@ -325,65 +314,6 @@ static int order_pattern(perp__block_lu *lu, int n, const int *start, const int 
     if (is_full(lu, start, col)) return order_full(lu);
     lu->full = 0;
     return minimum_degree(lu, start, col) && transpose(lu);
-}
-
-/* A block for each active node, or for three of one live row. Returns how many of these there
- * are. */
-static int share_blocks(perp__block_lu *lu, int n, const int *active, const int *live)
-{
-    int thin = 0, last = -1;
-    lu->nslot = 0;
-    for (int i = 0; i < n; i++) {
-        lu->slot[i] = -1;
-        lu->live[i] = live[i];
-        lu->part[i] = 0;
-        if (active && !active[i]) continue;
-        if (live[i] < 0) {
-            lu->slot[i] = lu->nslot++;
-            continue;
-        }
-        if (thin % 3 == 0) last = lu->nslot++;
-        lu->slot[i] = last;
-        lu->part[i] = thin++ % 3;
-    }
-    return thin;
-}
-
-/* The pattern of the blocks that nodes share: where[t] is the block (s, t) while s is looked at. */
-static int pack_pattern(perp__block_lu *lu, int n, const int *start, const int *col)
-{
-    if (!perp__grow(&lu->pcol, &lu->pcapacity, start[n] - start[0] + 1, sizeof(int)) ||
-        !perp__grow(&lu->pvalue, &lu->pvcapacity, start[n] - start[0] + 1, 9 * sizeof(double)))
-        return 0;
-    int *where = lu->mark, at = 0, *first = lu->head, *after = lu->next; /* nodes of a block */
-    for (int s = 0; s < lu->nslot; s++) where[s] = first[s] = -1;
-    for (int i = n - 1; i >= 0; i--) {
-        if (lu->slot[i] < 0) continue;
-        after[i] = first[lu->slot[i]];
-        first[lu->slot[i]] = i;
-    }
-    for (int s = 0; s < lu->nslot; s++) {
-        lu->pstart[s] = at;
-        for (int i = first[s]; i >= 0; i = after[i])
-            for (int k = start[i]; k < start[i + 1]; k++) {
-                int t = lu->slot[col[k]];
-                if (t < 0 || where[t] == s) continue;
-                where[t] = s;
-                lu->pcol[at++] = t;
-            }
-    }
-    lu->pstart[lu->nslot] = at;
-    return 1;
-}
-
-int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
-                         const int *active, const int *live)
-{
-    lu->is_packed = live && share_blocks(lu, n, active, live) > 1;
-    if (!lu->is_packed) return order_pattern(lu, n, start, col, active);
-    lu->npattern = n;
-    return pack_pattern(lu, n, start, col) &&
-           order_pattern(lu, lu->nslot, lu->pstart, lu->pcol, NULL);
 }
 
 /* row[to[s]] -= a u[s] for n blocks, a row by row, for every vector width (simd.h). */
@@ -420,14 +350,6 @@ static subtract_function *subtract_for_this_machine(void)
     return versions[perp__isa()];
 }
 
-static inline void block_multiply(double *restrict c, const double *restrict a,
-                                  const double *restrict b)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
-}
-
 static inline void pad(double *restrict to, const double *restrict block)
 {
     for (int i = 0; i < 3; i++)
@@ -440,72 +362,7 @@ static inline void unpad(double *restrict block, const double *restrict from)
         for (int j = 0; j < 3; j++) block[3 * i + j] = from[4 * i + j];
 }
 
-/* inv(a) by cofactors, where a determinant of the order of its largest product says that they lose
- * few digits. */
-static int invert_by_cofactors(const double *a, double *inverse)
-{
-    double c[9] = {a[4] * a[8] - a[5] * a[7], a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4],
-                   a[5] * a[6] - a[3] * a[8], a[0] * a[8] - a[2] * a[6], a[2] * a[3] - a[0] * a[5],
-                   a[3] * a[7] - a[4] * a[6], a[1] * a[6] - a[0] * a[7], a[0] * a[4] - a[1] * a[3]};
-    double det = a[0] * c[0] + a[1] * c[3] + a[2] * c[6], largest = 0;
-    for (int k = 0; k < 9; k++) largest = fabs(a[k]) > largest ? fabs(a[k]) : largest;
-    double cube = largest * largest * largest;
-    if (!(cube > PERP_LEAST_FACTOR && fabs(det) > PERP_TOL_COFACTORS * cube)) return 0;
-    det = 1 / det;
-    for (int k = 0; k < 9; k++) inverse[k] = det * c[k];
-    return 1;
-}
-
-/* inv(a) by Gauss-Jordan with complete pivoting; pivots below `floor` are replaced. Returns how
- * many were. */
-static int block_invert(const double *a, double floor, double *inverse)
-{
-    double w[3][3];
-    int row_of[3], col_of[3], replaced = 0, used_row[3] = {0, 0, 0}, used_col[3] = {0, 0, 0};
-    memcpy(w, a, sizeof w);
-    for (int step = 0; step < 3; step++) {
-        int pr = -1, pc = -1;
-        double largest = -1;
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                if (!used_row[i] && !used_col[j] && fabs(w[i][j]) > largest) {
-                    largest = fabs(w[i][j]);
-                    pr = i;
-                    pc = j;
-                }
-        if (pr < 0) { /* not a number */
-            for (int k = 0; k < 9; k++) inverse[k] = 0;
-            return 3;
-        }
-        if (largest < floor) {
-            w[pr][pc] = w[pr][pc] < 0 ? -floor : floor;
-            replaced++;
-        }
-        used_row[pr] = used_col[pc] = 1;
-        row_of[step] = pr;
-        col_of[step] = pc;
-        double pivot = 1 / w[pr][pc];
-        w[pr][pc] = 1;
-        for (int j = 0; j < 3; j++) w[pr][j] *= pivot;
-        for (int i = 0; i < 3; i++) {
-            if (i == pr) continue;
-            double f = w[i][pc];
-            w[i][pc] = 0;
-            for (int j = 0; j < 3; j++) w[i][j] -= f * w[pr][j];
-        }
-    }
-    /* w holds the inverse with rows and columns exchanged as the pivots were */
-    int col_at[3], row_at[3];
-    for (int s = 0; s < 3; s++) {
-        col_at[row_of[s]] = col_of[s];
-        row_at[col_of[s]] = row_of[s];
-    }
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) inverse[3 * i + j] = w[row_at[i]][col_at[j]];
-    return replaced;
-}
-
-static int factor_pattern(perp__block_lu *lu, const int *start, const int *col, const double *value,
+int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, const double *value,
                           double tiny)
 {
     int m = lu->m, replaced = 0;
@@ -528,81 +385,19 @@ static int factor_pattern(perp__block_lu *lu, const int *start, const int *col, 
         for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++) {
             int k = lu->lcol[t], uk = lu->ustart[k];
             double *l = lu->lval + 9 * (size_t)t;
-            unpad(block, row + PADDED * (size_t)k);
-            block_multiply(l, block, lu->inverse + 9 * (size_t)k);
+            unpad(l, row + PADDED * (size_t)k);
+            for (int a = 0; a < 3; a++) perp__lu3_solve_left(&lu->pivot[k], l + 3 * (size_t)a);
             subtract(row, l, lu->uval + PADDED * (size_t)uk, lu->ucol + uk, lu->ustart[k + 1] - uk);
             products += 1 + lu->ustart[k + 1] - uk;
         }
         unpad(block, row + PADDED * (size_t)i);
-        double *inverse = lu->inverse + 9 * (size_t)i;
-        if (!invert_by_cofactors(block, inverse))
-            replaced += block_invert(block, tiny * size, inverse);
+        replaced += perp__lu3_factor(block, tiny * size, &lu->pivot[i]);
         for (int t = ui; t < ui + length; t++)
             memcpy(lu->uval + PADDED * (size_t)t, row + PADDED * (size_t)lu->ucol[t],
                    PADDED * sizeof(double));
     }
     lu->work += 27 * (double)products;
     return replaced;
-}
-
-/* The live row k of a block after its other two are eliminated; those go to own. */
-static double condense(const double *D, int k, double *own)
-{
-    int a = (k + 1) % 3, b = (k + 2) % 3;
-    double det = D[4 * a] * D[4 * b] - D[3 * a + b] * D[3 * b + a], f = det != 0 ? 1 / det : 0;
-    own[0] = f * D[4 * b];
-    own[1] = -f * D[3 * a + b];
-    own[2] = -f * D[3 * b + a];
-    own[3] = f * D[4 * a];
-    own[4] = D[3 * k + a];
-    own[5] = D[3 * k + b];
-    own[6] = D[3 * a + k];
-    own[7] = D[3 * b + k];
-    return D[4 * k] - own[4] * (own[0] * own[6] + own[1] * own[7]) -
-           own[5] * (own[2] * own[6] + own[3] * own[7]);
-}
-
-/* The blocks that nodes share. */
-static void pack_values(perp__block_lu *lu, const int *start, const int *col, const double *value)
-{
-    int *where = lu->mark;
-    memset(lu->pvalue, 0, 9 * (size_t)lu->pstart[lu->nslot] * sizeof *lu->pvalue);
-    int *used = lu->degree;
-    memset(used, 0, (size_t)lu->nslot * sizeof *used);
-    for (int i = 0; i < lu->npattern; i++) {
-        int s = lu->slot[i], li = lu->live[i], part = lu->part[i];
-        if (s < 0) continue;
-        for (int k = lu->pstart[s]; k < lu->pstart[s + 1]; k++) where[lu->pcol[k]] = k;
-        used[s] = li < 0 ? 3 : part + 1;
-        for (int k = start[i]; k < start[i + 1]; k++) {
-            int j = col[k];
-            if (lu->slot[j] < 0) continue;
-            const double *v = value + 9 * (size_t)k;
-            double *to = lu->pvalue + 9 * (size_t)where[lu->slot[j]];
-            int lj = lu->live[j];
-            if (li >= 0 && j == i) {
-                to[4 * part] = condense(v, li, lu->own + 8 * (size_t)i);
-                continue;
-            }
-            for (int a = li < 0 ? 0 : li; a < (li < 0 ? 3 : li + 1); a++)
-                for (int b = lj < 0 ? 0 : lj; b < (lj < 0 ? 3 : lj + 1); b++)
-                    to[3 * (li < 0 ? a : part) + (lj < 0 ? b : lu->part[j])] = v[3 * a + b];
-        }
-    }
-    for (int s = 0; s < lu->nslot; s++) {
-        int k = lu->pstart[s];
-        while (lu->pcol[k] != s) k++;
-        for (int d = used[s]; d < 3; d++) lu->pvalue[9 * (size_t)k + 4 * (size_t)d] = 1;
-    }
-    lu->work += 16.0 * lu->npattern;
-}
-
-int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, const double *value,
-                          double tiny)
-{
-    if (!lu->is_packed) return factor_pattern(lu, start, col, value, tiny);
-    pack_values(lu, start, col, value);
-    return factor_pattern(lu, lu->pstart, lu->pcol, lu->pvalue, tiny);
 }
 
 /* y -= a x, a with rows of `wide` */
@@ -612,7 +407,7 @@ static inline void block_apply(double *restrict y, const double *restrict a, int
     for (int i = 0; i < 3; i++, a += wide) y[i] -= a[0] * x[0] + a[1] * x[1] + a[2] * x[2];
 }
 
-static void solve_pattern(perp__block_lu *lu, double *x)
+void perp__block_lu_solve(perp__block_lu *lu, double *x)
 {
     int m = lu->m;
     double *b = lu->rhs;
@@ -624,53 +419,10 @@ static void solve_pattern(perp__block_lu *lu, double *x)
             block_apply(bi, lu->lval + 9 * (size_t)t, 3, b + 3 * (size_t)lu->lcol[t]);
     }
     for (int i = m - 1; i >= 0; i--) {
-        double *bi = b + 3 * (size_t)i, y[3];
+        double *bi = b + 3 * (size_t)i;
         for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
             block_apply(bi, lu->uval + PADDED * (size_t)t, 4, b + 3 * (size_t)lu->ucol[t]);
-        const double *inv = lu->inverse + 9 * (size_t)i;
-        for (int k = 0; k < 3; k++)
-            y[k] = inv[3 * k] * bi[0] + inv[3 * k + 1] * bi[1] + inv[3 * k + 2] * bi[2];
-        memcpy(bi, y, sizeof y);
-        memcpy(x + 3 * (size_t)lu->order[i], y, sizeof y);
+        perp__lu3_solve(&lu->pivot[i], bi);
+        memcpy(x + 3 * (size_t)lu->order[i], bi, 3 * sizeof(double));
     }
-}
-
-void perp__block_lu_solve(perp__block_lu *lu, double *x)
-{
-    double *y = lu->px;
-    if (!lu->is_packed) {
-        solve_pattern(lu, x);
-        return;
-    }
-    memset(y, 0, 3 * (size_t)lu->nslot * sizeof *y);
-    for (int i = 0; i < lu->npattern; i++) {
-        int s = lu->slot[i], k = lu->live[i];
-        double *xi = x + 3 * (size_t)i, *to = y + 3 * (size_t)(s < 0 ? 0 : s);
-        if (s < 0) continue;
-        if (k < 0) {
-            memcpy(to, xi, 3 * sizeof *to);
-            continue;
-        }
-        const double *own = lu->own + 8 * (size_t)i;
-        double a = xi[(k + 1) % 3], b = xi[(k + 2) % 3];
-        to[lu->part[i]] =
-            xi[k] - own[4] * (own[0] * a + own[1] * b) - own[5] * (own[2] * a + own[3] * b);
-    }
-    solve_pattern(lu, y);
-    for (int i = 0; i < lu->npattern; i++) {
-        int s = lu->slot[i], k = lu->live[i];
-        double *xi = x + 3 * (size_t)i, *from = y + 3 * (size_t)(s < 0 ? 0 : s);
-        if (s < 0) continue;
-        if (k < 0) {
-            memcpy(xi, from, 3 * sizeof *from);
-            continue;
-        }
-        const double *own = lu->own + 8 * (size_t)i;
-        double z = from[lu->part[i]], *xa = xi + (k + 1) % 3, *xb = xi + (k + 2) % 3;
-        double a = *xa - own[6] * z, b = *xb - own[7] * z;
-        xi[k] = z;
-        *xa = own[0] * a + own[1] * b;
-        *xb = own[2] * a + own[3] * b;
-    }
-    lu->work += 16.0 * lu->npattern;
 }

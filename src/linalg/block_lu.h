@@ -12,11 +12,9 @@ perp__block_lu *perp__block_lu_create(int n_max); /* NULL when memory is out */
 void perp__block_lu_destroy(perp__block_lu *lu);
 
 /* Order and allocate for the rows with active[i] != 0 (NULL: all) of the pattern (rows `start`,
- * `col`; an entry (i,j) stands for (j,i) too). live: NULL, or the single row and column of node i's
- * block that couples to other nodes, else -1. The other two rows of such a block are eliminated
- * within it, and three of these blocks share one. Returns 0 when memory is out. */
+ * `col`; an entry (i,j) stands for (j,i) too). Returns 0 when memory is out. */
 int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
-                         const int *active, const int *live);
+                         const int *active);
 
 /* Factorise; value: 9 entries a block, row by row, in the pattern given to order. Pivots below tiny
  * times the largest entry of their block are moved away from zero. Returns the number of pivots

@@ -30,14 +30,13 @@ typedef struct perp__fc {
     double *q, *mu;        /* 3 nc; nc */
     double *scale, *force; /* nc */
     /* nc: the size of q where it acts: |q_i|, or what couplings carry here from other contacts */
-    double * data;
-    double *normal; /* nc: the same of the normal row alone; while a method runs, data */
-    double *weight; /* nc: 1/data */
-    int *order;     /* nc: of the caller's contacts; not for a component */
-    int *live; /* nc: the row of a contact that couples to others, if it is one alone; else -1 */
-    int nlive;      /* how many have one; 0: not used */
-    double entries; /* of W that products have to do with, then */
-    int *carries;   /* nc: does the impulse move anything? */
+    double *data;
+    double *normal;   /* nc: the same of the normal row alone; while a method runs, data */
+    double *weight;   /* nc: 1/data */
+    int *order;       /* nc: of the caller's contacts */
+    const int *place; /* of each of the caller's contacts: its number here, counted from `first` */
+    int first;
+    int *carries; /* nc: does the impulse move anything? */
     /* below this residual each contact is judged, and perp__fc_residual is the error if it is
      * larger */
     double tol;
@@ -51,6 +50,7 @@ typedef struct perp__fc {
     perp__fc_local *local; /* nc: of the sweeps */
     int *active;           /* nc */
     perp__block_lu *lu;
+    struct perp__fc_system *system;
     double *products; /* multiply-adds of products with W so far, in this solve */
     const perp_fc_options *options;
     int is_stuck; /* Newton stalled before: now short steps raise its shift */
@@ -75,15 +75,36 @@ static inline void perp__fc_count(const perp__fc *fc, double times)
     *fc->products += 9 * times * (fc->start[fc->nc] - fc->start[0]);
 }
 
-/* Rows or columns from .. end - 1 of the blocks that contact i has with others. */
-static inline void perp__fc_range(const perp__fc *fc, int i, int *from, int *end)
-{
-    *from = fc->live[i] < 0 ? 0 : fc->live[i];
-    *end = fc->live[i] < 0 ? 3 : fc->live[i] + 1;
-}
+/* W = Y Y' + E: what the caller of an internal solve knows of W beside its blocks. Y are motions of
+ * the contacts by velocities whose kinetic energy is half the sum of their squares, in groups of
+ * three. */
+typedef struct perp__fc_factors {
+    int ngroup;
+    const int *start;    /* nc + 1: begins of the contacts' blocks */
+    const int *group;    /* of each block; those of a contact differ */
+    const double *block; /* 9 each, row by row: rows of the contact, columns of the group */
+    const double *own;   /* 9 nc, row by row: the diagonal of E */
+    const int *bound; /* nc: the contact whose normal impulse bounds this one's, which is bound by
+                          * none; -1: none */
+    const double *share; /* nc: then E has -share where their normals meet */
+} perp__fc_factors;
 
-/* The order of elimination of Newton's matrix, for these contacts (NULL: all); 0: memory is out. */
-int perp__fc_order(perp__fc *fc, const int *active);
+/* fc_system.c: (A + B W) x = b, A and B of 9 numbers a contact, row by row. */
+typedef struct perp__fc_system perp__fc_system;
+perp__fc_system *perp__fc_system_create(void); /* NULL: memory is out */
+void perp__fc_system_destroy(perp__fc_system *system);
+/* For the contacts of fc, with factors of W (nullable: there are none). 0: memory is out. */
+int perp__fc_system_begin(perp__fc *fc, const perp__fc_factors *factors);
+/* For these contacts, until the next call (NULL: all; the array stays); 0: memory is out. */
+int perp__fc_system_order(perp__fc *fc, const int *active);
+/* A, B (nullable: the identity) stay until the last solution. Pivots below tiny times the largest
+ * entry of their block are replaced. */
+void perp__fc_system_factor(perp__fc *fc, const double *A, const double *B, double tiny);
+/* x: 3 nc. In b, of contacts that are not active their x; out x. */
+void perp__fc_system_solve(perp__fc *fc, double *x);
+int perp__fc_in_velocities(const perp__fc *fc); /* are there factors? */
+/* u = W x + q by factors. */
+void perp__fc_system_product(const perp__fc *fc, const double *x, double *u);
 
 /* u = W r + q. */
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u);
@@ -212,6 +233,11 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end);
 
 /* |W|, by power iteration to a thousandth or so; uses work vectors 0 and 1. */
 double perp__fc_largest_eigenvalue(const perp__fc *fc);
+
+/* perp_fc_solve with factors (nullable) of W, which is given by blocks. */
+perp_status perp__fc_solve(perp_fc_solver *solver, const perp_fc *problem,
+                           const perp__fc_factors *factors, double *r, double *u,
+                           perp_fc_info *info);
 
 /* The methods. Each starts from fc->r, leaves its last iterate there, and adds to fc->iterations.
  */

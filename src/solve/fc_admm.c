@@ -20,28 +20,26 @@
 #include <math.h>
 #include <string.h>
 
-static void factor(perp__fc *fc, double shift)
+static void factor(perp__fc *fc, double shift, double *A)
 {
-    size_t first = 9 * (size_t)fc->start[0], end = 9 * (size_t)fc->start[fc->nc];
-    memcpy(fc->jacobian + first, fc->block + first, (end - first) * sizeof(double));
+    memset(A, 0, 9 * (size_t)fc->nc * sizeof *A);
     for (int i = 0; i < fc->nc; i++)
-        for (int k = 0; k < 3; k++) fc->jacobian[9 * (size_t)fc->diag[i] + 4 * (size_t)k] += shift;
-    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_FC_PIVOT_ADMM);
-    fc->factorizations++;
+        for (int k = 0; k < 3; k++) A[9 * i + 4 * k] = shift;
+    perp__fc_system_factor(fc, A, NULL, PERP_FC_PIVOT_ADMM);
 }
 
 void perp__fc_admm(perp__fc *fc)
 {
     int n = fc->n, limit = fc->max_iter ? fc->max_iter : 10000;
     double *z = fc->r, *r = perp__fc_work(fc, 2), *y = perp__fc_work(fc, 3),
-           *b = perp__fc_work(fc, 4);
+           *b = perp__fc_work(fc, 4), *A = perp__fc_work(fc, 5); /* 3 vectors */
     fc->used = PERP_FC_ADMM;
     double residual = perp__fc_residual(fc), rho = fc->options->admm.rho;
     if (!(residual > fc->target)) return;
     if (rho == 0) rho = sqrt(fmax(perp__fc_largest_eigenvalue(fc), PERP_FC_RHO_LEAST));
     double eta = PERP_FC_ETA;
-    if (!perp__fc_order(fc, NULL)) return;
-    factor(fc, rho + eta);
+    if (!perp__fc_system_order(fc, NULL)) return;
+    factor(fc, rho + eta, A);
     for (int i = 0; i < fc->nc; i++) { /* multipliers of the guess */
         const double *u = fc->u + 3 * i;
         for (int k = 0; k < 3; k++) y[3 * i + k] = -u[k] / rho;
@@ -55,7 +53,7 @@ void perp__fc_admm(perp__fc *fc)
             for (int c = k; c < k + 3; c++) b[c] = rho * (z[c] - y[c]) + eta * r[c] - fc->q[c];
             b[k] -= fc->mu[i] * rho * sqrt(y[k + 1] * y[k + 1] + y[k + 2] * y[k + 2]);
         }
-        perp__block_lu_solve(fc->lu, b);
+        perp__fc_system_solve(fc, b);
         memcpy(r, b, (size_t)n * sizeof *r);
         double primal = 0, dual = 0;
         for (int i = 0; i < fc->nc; i++) {
@@ -79,7 +77,7 @@ void perp__fc_admm(perp__fc *fc)
             if (rho * f < PERP_FC_RHO || rho * f > 1 / PERP_FC_RHO) continue;
             rho *= f;
             for (int k = 0; k < n; k++) y[k] /= f;
-            factor(fc, rho + eta);
+            factor(fc, rho + eta, A);
         }
     }
     perp__fc_residual(fc);

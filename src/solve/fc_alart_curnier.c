@@ -87,60 +87,24 @@ static double map_norm(const perp__fc *fc, const double *r, const double *u, dou
     return sqrt(sum);
 }
 
-/* J = B w of contacts i, j where only some rows and columns are there. */
-static void multiply_rows(const perp__fc *fc, int i, int j, const double *B, const double *w,
-                          double *J)
-{
-    int a0, a1, b0, b1;
-    perp__fc_range(fc, i, &a0, &a1);
-    perp__fc_range(fc, j, &b0, &b1);
-    memset(J, 0, 9 * sizeof *J);
-    for (int a = a0; a < a1; a++)
-        for (int b = b0; b < b1; b++)
-            for (int c = a0; c < a1; c++) J[3 * a + b] += B[3 * a + c] * w[3 * c + b];
-}
-
 /* dr := the Newton step from (r, u); 0 when memory is out. The order of elimination is that of the
  * last step where the same contacts are closed. */
 static int newton_step(perp__fc *fc, int is_first, double shift, const double *u, double *dr)
 {
     const double *r = fc->r;
     int is_ordered = !is_first;
-    double *ab = perp__fc_work(fc, 0); /* B of each contact: 9 nc = 3 vectors */
-    double *aa = perp__fc_work(fc, 3);
+    double *B = perp__fc_work(fc, 0), *A = perp__fc_work(fc, 3); /* 9 nc each: 3 vectors */
     for (int i = 0; i < fc->nc; i++) {
-        int closed = map_contact(fc, i, r + 3 * i, u + 3 * i, dr + 3 * i, aa + 9 * (size_t)i,
-                                 ab + 9 * (size_t)i);
+        double *Ai = A + 9 * (size_t)i, *Bi = B + 9 * (size_t)i;
+        int closed = map_contact(fc, i, r + 3 * i, u + 3 * i, dr + 3 * i, Ai, Bi);
         is_ordered &= closed == fc->active[i];
         fc->active[i] = closed;
         for (int k = 0; k < 3; k++) dr[3 * i + k] = -dr[3 * i + k];
+        for (int e = 0; e < 9; e++) Ai[e] += shift * Bi[e];
     }
-    int has_rows = fc->nlive > 0;
-    *fc->products += 3 * fc->entries; /* of two blocks */
-    for (int i = 0; i < fc->nc; i++) {
-        if (!fc->active[i]) continue;
-        const double *B = ab + 9 * (size_t)i;
-        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-            const double *w = fc->block + 9 * (size_t)k, *x = dr + 3 * (size_t)fc->col[k];
-            double *J = fc->jacobian + 9 * (size_t)k;
-            if (has_rows && fc->col[k] != i)
-                multiply_rows(fc, i, fc->col[k], B, w, J);
-            else
-                for (int a = 0; a < 3; a++)
-                    for (int b = 0; b < 3; b++)
-                        J[3 * a + b] =
-                            B[3 * a] * w[b] + B[3 * a + 1] * w[3 + b] + B[3 * a + 2] * w[6 + b];
-            if (fc->col[k] == i)
-                for (int e = 0; e < 9; e++) J[e] += aa[9 * (size_t)i + (size_t)e] + shift * B[e];
-            else if (!fc->active[fc->col[k]])
-                for (int a = 0; a < 3; a++)
-                    dr[3 * i + a] -= J[3 * a] * x[0] + J[3 * a + 1] * x[1] + J[3 * a + 2] * x[2];
-        }
-    }
-    if (!is_ordered && !perp__fc_order(fc, fc->active)) return 0;
-    fc->factorizations++;
-    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_TOL_SINGULAR);
-    perp__block_lu_solve(fc->lu, dr);
+    if (!is_ordered && !perp__fc_system_order(fc, fc->active)) return 0;
+    perp__fc_system_factor(fc, A, B, PERP_TOL_SINGULAR);
+    perp__fc_system_solve(fc, dr);
     return 1;
 }
 

@@ -41,10 +41,6 @@ enum {
     FROM_NEAR = 12    /* and from those that are near */
 };
 
-/* What Newton comes to from a guess may have met rounding so near to what it aims at, if that is
- * enough. */
-static const double CLOSE = 10;
-
 /* Newton's shift from here. */
 static double first_shift(const perp__fc *fc)
 {
@@ -73,7 +69,7 @@ static int step_from_guess(perp__fc *fc, int limit)
 {
     int has_room = limit - fc->iterations > WARM + IPM_STEPS;
     if (newton_from_here(fc, limit, first_shift(fc), has_room ? WARM : FROM_NEAR)) return 1;
-    if (fc->best_residual <= fmin(CLOSE * fc->target, fc->tol)) return 1;
+    if (fc->best_residual <= fc->tol) return 1;
     int begun = fc->iterations, goes_on = 1;
     for (perp__ipm_end end = PERP__IPM_SETTLED; goes_on; end++) {
         int left = IPM_STEPS - (fc->iterations - begun), start = end == PERP__IPM_SETTLED ? 0 : -1;

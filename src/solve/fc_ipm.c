@@ -110,43 +110,37 @@ static double step_length(const double *x, const double *d)
     return step;
 }
 
-/* The system of a step: inv(V^2) and (I - e t') inv(V^2) of each contact, 9 nc each; p = z - PWPx -
- * Pq
- * - |z_T| e. */
+/* The system of a step, in impulses P dx: W + A with A = inv(P) (I - e t') inv(V^2) inv(P); h:
+ * inv(V^2). 9 nc each. p = inv(P) (z - P u - |z_T| e). */
 typedef struct step {
-    double *h, *nh, *p;
+    double *h, *A, *p;
     double *dx, *dz, *rc; /* dx + V^2 dz = rc */
 } step;
 
+/* Of contact i the inverse of P's first entry. */
+static double cone_of(const perp__fc *fc, int i)
+{
+    return fmax(fc->mu[i], PERP_FC_MU_LEAST);
+}
+
 static void factor(perp__fc *fc, const double *x, const double *z, step *s)
 {
-    for (int i = 0; i < fc->nc; i++) {
-        double *hi = s->h + 9 * (size_t)i, *ni = s->nh + 9 * (size_t)i;
-        double t = sqrt(z[3 * i + 1] * z[3 * i + 1] + z[3 * i + 2] * z[3 * i + 2]);
-        scaling(x + 3 * i, z + 3 * i, hi);
-        memcpy(ni, hi, 9 * sizeof *ni);
-        for (int j = 0; j < 3; j++)
-            for (int k = 1; k < 3 && t > 0; k++) ni[j] -= z[3 * i + k] / t * hi[3 * k + j];
-        double m = fmax(fc->mu[i], PERP_FC_MU_LEAST);
-        for (int k = 0; k < 3; k++)
-            s->p[3 * i + k] = z[3 * i + k] - (k ? 1 : 1 / m) * fc->q[3 * i + k] - (k ? 0 : t);
-    }
+    double *r = perp__fc_work(fc, 12), *u = perp__fc_work(fc, 13);
     for (int i = 0; i < fc->nc; i++)
-        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) { /* PWP in fc->jacobian's rows */
-            int j = fc->col[k];
-            double mi = fmax(fc->mu[i], PERP_FC_MU_LEAST), mj = fmax(fc->mu[j], PERP_FC_MU_LEAST);
-            double *J = fc->jacobian + 9 * (size_t)k;
-            for (int a = 0; a < 3; a++)
-                for (int b = 0; b < 3; b++) {
-                    double w = fc->block[9 * (size_t)k + (size_t)(3 * a + b)];
-                    J[3 * a + b] = w / (a ? 1 : mi) / (b ? 1 : mj);
-                    s->p[3 * i + a] -= J[3 * a + b] * x[3 * j + b];
-                }
-            for (int e = 0; e < 9 && i == j; e++) J[e] += s->nh[9 * (size_t)i + (size_t)e];
-        }
-    perp__fc_count(fc, 2); /* scaled, and times x */
-    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_FC_PIVOT_IPM);
-    fc->factorizations++;
+        for (int k = 0; k < 3; k++) r[3 * i + k] = x[3 * i + k] / (k ? 1 : cone_of(fc, i));
+    perp__fc_velocity(fc, r, u);
+    for (int i = 0; i < fc->nc; i++) {
+        double *h = s->h + 9 * (size_t)i, *A = s->A + 9 * (size_t)i, m = cone_of(fc, i);
+        double t = sqrt(z[3 * i + 1] * z[3 * i + 1] + z[3 * i + 2] * z[3 * i + 2]);
+        scaling(x + 3 * i, z + 3 * i, h);
+        memcpy(A, h, 9 * sizeof *A);
+        for (int j = 0; j < 3; j++)
+            for (int k = 1; k < 3 && t > 0; k++) A[j] -= z[3 * i + k] / t * h[3 * k + j];
+        for (int e = 0; e < 9; e++) A[e] *= (e < 3 ? m : 1) * (e % 3 ? 1 : m);
+        for (int k = 0; k < 3; k++)
+            s->p[3 * i + k] = (k ? 1 : m) * (z[3 * i + k] - (k ? 0 : t)) - u[3 * i + k];
+    }
+    perp__fc_system_factor(fc, s->A, NULL, PERP_FC_PIVOT_IPM);
     fc->iterations++;
 }
 
@@ -156,13 +150,15 @@ static double find_step(perp__fc *fc, const double *x, const double *z, step *s)
     double length = 1;
     for (int i = 0; i < fc->nc; i++)
         for (int k = 0; k < 3; k++) {
-            const double *n = s->nh + 9 * (size_t)i + 3 * k, *rc = s->rc + 3 * i;
-            s->dx[3 * i + k] = s->p[3 * i + k] + n[0] * rc[0] + n[1] * rc[1] + n[2] * rc[2];
+            const double *A = s->A + 9 * (size_t)i + 3 * k, *rc = s->rc + 3 * i;
+            s->dx[3 * i + k] =
+                s->p[3 * i + k] + A[0] * rc[0] / cone_of(fc, i) + A[1] * rc[1] + A[2] * rc[2];
         }
-    perp__block_lu_solve(fc->lu, s->dx);
+    perp__fc_system_solve(fc, s->dx);
     for (int i = 0; i < fc->nc; i++) {
-        const double *dx = s->dx + 3 * i, *rc = s->rc + 3 * i;
-        double *dz = s->dz + 3 * i;
+        const double *rc = s->rc + 3 * i;
+        double *dx = s->dx + 3 * i, *dz = s->dz + 3 * i;
+        dx[0] *= cone_of(fc, i);
         for (int k = 0; k < 3; k++) {
             const double *h = s->h + 9 * (size_t)i + 3 * k;
             dz[k] = h[0] * (rc[0] - dx[0]) + h[1] * (rc[1] - dx[1]) + h[2] * (rc[2] - dx[2]);
@@ -191,7 +187,7 @@ static double advance(perp__fc *fc, double *x, double *z, int is_corrected, doub
                       double *gap)
 {
     step s = {.h = perp__fc_work(fc, 2),
-              .nh = perp__fc_work(fc, 5),
+              .A = perp__fc_work(fc, 5),
               .p = perp__fc_work(fc, 0),
               .dx = perp__fc_work(fc, 8),
               .dz = perp__fc_work(fc, 1),
@@ -252,7 +248,7 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
 {
     double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = PERP_TINY, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
-    if (!perp__fc_order(fc, NULL)) return 0;
+    if (!perp__fc_system_order(fc, NULL)) return 0;
     for (int i = 0; i < fc->nc; i++) fc->active[i] = -1;
     for (int k = 0; k < fc->n && start >= 0; k++) x[k] = z[k] = k % 3 ? 0 : size;
     for (int i = 0; i < fc->nc && start >= 0; i++) {
@@ -268,7 +264,7 @@ int perp__fc_ipm_steps(perp__fc *fc, int limit, int start, perp__ipm_end end)
         if (end == PERP__IPM_SETTLED && idle == IDLE_STEPS) break;
         if (length < PERP_FC_STEP || gap < PERP_FC_GAP * size * size) break;
         for (int i = 0; i < fc->nc; i++) {
-            fc->r[3 * i] = x[3 * i] / fmax(fc->mu[i], PERP_FC_MU_LEAST);
+            fc->r[3 * i] = x[3 * i] / cone_of(fc, i);
             fc->r[3 * i + 1] = x[3 * i + 1];
             fc->r[3 * i + 2] = x[3 * i + 2];
         }

@@ -9,6 +9,7 @@
  * an outer step. Rockafellar 1976; for friction: Acary, Bremond & Huber 2018 (the most robust of
  * those they compare). */
 
+#include "base/base.h"
 #include "base/tol.h"
 #include "solve/fc.h"
 
@@ -31,6 +32,7 @@ static void shifted(perp__fc *fc, double alpha, const double *center, const doub
 static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int limit)
 {
     double *diagonal = perp__fc_work(fc, 6), *q = perp__fc_work(fc, 7);
+    PERP_ASSERT(!perp__fc_in_velocities(fc)); /* factors do not know of alpha */
     for (int i = 0; i < fc->nc; i++)
         for (int k = 0; k < 3; k++)
             diagonal[3 * i + k] = fc->block[9 * (size_t)fc->diag[i] + 4 * (size_t)k];

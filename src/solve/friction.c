@@ -171,7 +171,7 @@ static int allocate(perp_fc_solver *s, int is_dense)
     ok &=
         (s->memory = malloc((18 * nb + n * (7 + PERP__FC_WORK) + 9 * nc) * sizeof(double))) != NULL;
     ok &= (s->local = malloc(nc * sizeof *s->local)) != NULL;
-    ok &= (s->indices = malloc((11 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
+    ok &= (s->indices = malloc((10 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
     if (is_dense && s->nc_max <= KEPT)
         ok &= (s->kept = malloc((dn * dn + 1) * sizeof(double))) != NULL;
     if (nv) {
@@ -180,6 +180,7 @@ static int allocate(perp_fc_solver *s, int is_dense)
         ok &= (s->pivot = malloc(nv * sizeof(int))) != NULL;
     }
     ok &= (s->fc.lu = perp__block_lu_create(s->nc_max)) != NULL;
+    ok &= (s->fc.system = perp__fc_system_create()) != NULL;
     return ok;
 }
 
@@ -237,8 +238,6 @@ static void lay_out(perp_fc_solver *s)
     index += nc;
     s->fc.carries = index;
     index += nc;
-    s->fc.live = index;
-    index += nc;
     s->count = index;
     index += nc;
     s->place = index;
@@ -292,6 +291,7 @@ void perp_fc_solver_destroy(perp_fc_solver *solver)
 {
     if (!solver) return;
     perp__block_lu_destroy(solver->fc.lu);
+    perp__fc_system_destroy(solver->fc.system);
     free(solver->memory);
     free(solver->local);
     free(solver->kept);
@@ -519,7 +519,9 @@ static perp__fc component(const perp_fc_solver *s, int c)
     fc.diag += first;
     fc.active += first;
     fc.carries += first;
-    fc.live += first;
+    fc.order += first;
+    fc.place = s->place;
+    fc.first = first;
     fc.mu += first;
     fc.scale += first;
     fc.force += first;
@@ -744,61 +746,6 @@ static void find_normal_data(perp__fc *fc)
         fc->normal[i] = perp__larger(fc->normal[i], fabs(fc->q[3 * i]));
 }
 
-/* Rows of joints are contacts with one row that couples to others, according to W. */
-__attribute__((noinline)) static void find_live(perp__fc *fc)
-{
-    enum { MANY = -1, NONE = -2 };
-    int some = 0;
-    for (int i = 0; i < fc->nc; i++) {
-        const double *w = fc->block + 9 * (size_t)fc->diag[i];
-        fc->live[i] = fc->mu[i] > 0 && (w[5] != 0 || w[7] != 0) ? MANY : NONE;
-        some += fc->live[i] == NONE;
-    }
-    for (int i = 0; i < fc->nc && some; i++)
-        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-            const double *w = fc->block + 9 * (size_t)k;
-            int j = fc->col[k], *x = &fc->live[i], *y = &fc->live[j];
-            if (i == j || (*x == MANY && *y == MANY)) continue;
-            for (int e = 0; e < 9; e++) {
-                int a = e / 3, b = e % 3;
-                if (w[e] == 0) continue;
-                *x = *x == NONE || *x == a ? a : MANY;
-                *y = *y == NONE || *y == b ? b : MANY;
-            }
-        }
-}
-
-/* The other two rows of such a contact are nothing but bounds: a normal without friction, or a
- * tangent beside one that is at rest. */
-static int is_alone_in(const perp__fc *fc, int i, int k)
-{
-    const double *w = fc->block + 9 * (size_t)fc->diag[i];
-    int rests = 3 - k; /* the other tangent */
-    if (k == 0) return fc->mu[i] == 0;
-    return w[5] == 0 && w[7] == 0 && w[rests] == 0 && w[3 * rests] == 0 &&
-           fc->q[3 * i + rests] == 0 && fc->r[3 * i + rests] == 0;
-}
-
-/* How many there are, and entries of W without what they have not. */
-static void count_entries(perp__fc *fc)
-{
-    int are = 1;
-    fc->nlive = 0;
-    fc->entries = 9.0 * (fc->start[fc->nc] - fc->start[0]);
-    for (int i = 0; i < fc->nc; i++) {
-        if (fc->live[i] < 0) continue;
-        fc->nlive++;
-        are &= is_alone_in(fc, i, fc->live[i]);
-    }
-    if (!are || fc->nlive == 1) fc->nlive = 0;
-    for (int i = 0; i < fc->nc && fc->nlive; i++)
-        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-            int j = fc->col[k];
-            if (i == j) continue;
-            fc->entries -= 9 - (fc->live[i] < 0 ? 3 : 1) * (fc->live[j] < 0 ? 3 : 1);
-        }
-}
-
 /* Is W that of the last load, bit for bit? Else it is kept, if it is small. */
 static int is_as_before(perp_fc_solver *s, const perp_fc *p)
 {
@@ -841,7 +788,6 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
         }
         fine &= scale_vectors(&part);
         find_data(&part);
-        if (!is_old) find_live(&part);
     }
     if (fine && p->W && s->kept) s->nkept = p->nc;
     return fine;
@@ -850,44 +796,13 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
 /* ---- what the methods call
  * -------------------------------------------------------------------------------------- */
 
-int perp__fc_order(perp__fc *fc, const int *active)
-{
-    int done = perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, active,
-                                    fc->nlive ? fc->live : NULL);
-    fc->out_of_memory |= !done;
-    return done;
-}
-
-/* u = W r + q where some contacts have one row that others meet. */
-__attribute__((noinline)) static void velocity_of_rows(const perp__fc *fc, const double *r,
-                                                       double *u)
-{
-    memcpy(u, fc->q, (size_t)fc->n * sizeof *u);
-    for (int i = 0; i < fc->nc; i++) {
-        int a0, a1, b0, b1;
-        double *ui = u + 3 * i;
-        perp__fc_range(fc, i, &a0, &a1);
-        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-            const double *w = fc->block + 9 * (size_t)k, *x = r + 3 * (size_t)fc->col[k];
-            if (fc->col[k] == i) {
-                for (int a = 0; a < 3; a++)
-                    ui[a] += w[3 * a] * x[0] + w[3 * a + 1] * x[1] + w[3 * a + 2] * x[2];
-                continue;
-            }
-            perp__fc_range(fc, fc->col[k], &b0, &b1);
-            for (int a = a0; a < a1; a++)
-                for (int b = b0; b < b1; b++) ui[a] += w[3 * a + b] * x[b];
-        }
-    }
-}
-
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u)
 {
-    *fc->products += fc->entries;
-    if (fc->nlive) {
-        velocity_of_rows(fc, r, u);
+    if (perp__fc_in_velocities(fc)) {
+        perp__fc_system_product(fc, r, u);
         return;
     }
+    perp__fc_count(fc, 1);
     for (int i = 0; i < fc->nc; i++) {
         double a = fc->q[3 * i], b = fc->q[3 * i + 1], c = fc->q[3 * i + 2];
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
@@ -1016,10 +931,11 @@ static void drop_underflow(const perp__fc *fc)
 }
 
 /* Solve component c to target[c], again from where it ended; 0 when memory is out. */
-static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *info)
+static int solve_component(perp_fc_solver *s, int c, int again, const perp__fc_factors *factors,
+                           perp_fc_info *info)
 {
     perp__fc fc = component(s, c);
-    count_entries(&fc);
+    if (!perp__fc_system_begin(&fc, factors)) return 0;
     fc.tol = s->target[c];
     fc.target = s->options.aim * fc.tol;
     fc.shift = PERP_FC_SHIFT;
@@ -1087,6 +1003,13 @@ static int lower_targets(perp_fc_solver *s, int attempt)
 perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double *r, double *u,
                           perp_fc_info *info)
 {
+    return perp__fc_solve(solver, problem, NULL, r, u, info);
+}
+
+perp_status perp__fc_solve(perp_fc_solver *solver, const perp_fc *problem,
+                           const perp__fc_factors *factors, double *r, double *u,
+                           perp_fc_info *info)
+{
     perp_fc_info own = {.size = sizeof own};
     if (!PERP__FITS(info)) return PERP_ERR_ARG;
     if (!info) info = &own;
@@ -1111,7 +1034,7 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
     for (int attempt = 0; attempt == 0 || (attempt < ATTEMPTS && lower_targets(solver, attempt));
          attempt++) {
         for (int c = 0; c < solver->ncomponent; c++) {
-            if (solver->pending[c] && !solve_component(solver, c, attempt > 0, info))
+            if (solver->pending[c] && !solve_component(solver, c, attempt > 0, factors, info))
                 return PERP_ERR_MEMORY;
         }
         unload(solver, d, r);
