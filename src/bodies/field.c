@@ -388,7 +388,8 @@ static void reach_of(const perp__placed *field, const perp__placed *other, doubl
 
 static int clamp(double x, int most)
 {
-    return x >= most ? most : x > 0 ? (int)x : 0;
+    if (x >= most) return most;
+    return x > 0 ? (int)x : 0;
 }
 
 int perp__field_cells(const perp__placed *field, const perp__placed *other, double margin,

@@ -102,7 +102,8 @@ static int first_points(const builder *b, int v[4])
 
 static int edge_from(const triangle *t, int point)
 {
-    return t->v[0] == point ? 0 : t->v[1] == point ? 1 : 2;
+    if (t->v[0] == point) return 0;
+    return t->v[1] == point ? 1 : 2;
 }
 
 static int first_tetrahedron(builder *b)

@@ -299,7 +299,8 @@ int perp__drive_is_soft(const perp_bodies *b, int i)
 
 static perp__piece slides(double v)
 {
-    return v > 0 ? PERP__LOW : v < 0 ? PERP__HIGH : PERP__HELD;
+    if (v > 0) return PERP__LOW;
+    return v < 0 ? PERP__HIGH : PERP__HELD;
 }
 
 void perp__joints_forget(perp_bodies *b)
@@ -359,9 +360,8 @@ static int is_on_piece(const perp_bodies *b, int k, const double *v)
     }
     double force = unbounded(b, i, v), lower = j->actuator[i].force_range.lower,
            upper = j->actuator[i].force_range.upper;
-    return is == PERP__LOW    ? force <= lower
-           : is == PERP__HIGH ? force >= upper
-                              : force >= lower && force <= upper;
+    if (is == PERP__LOW) return force <= lower;
+    return is == PERP__HIGH ? force >= upper : force >= lower && force <= upper;
 }
 
 static int is_piece(const perp_bodies *b, int k)
@@ -419,7 +419,8 @@ static void set_next(perp__guess *guess, perp__piece next)
 
 static perp__piece piece_of(double force, const perp_range *is)
 {
-    return force <= is->lower ? PERP__LOW : force >= is->upper ? PERP__HIGH : PERP__HELD;
+    if (force <= is->lower) return PERP__LOW;
+    return force >= is->upper ? PERP__HIGH : PERP__HELD;
 }
 
 /* Of dry friction, per unit of its bound. */
@@ -430,9 +431,9 @@ static double slide_of(int piece)
 
 static double constant_of(const perp_actuator *a, int piece)
 {
-    return piece == PERP__LOW    ? a->force_range.lower
-           : piece == PERP__HIGH ? a->force_range.upper
-                                 : 0.5 * (a->force_range.lower + a->force_range.upper);
+    if (piece == PERP__LOW) return a->force_range.lower;
+    return piece == PERP__HIGH ? a->force_range.upper
+                               : 0.5 * (a->force_range.lower + a->force_range.upper);
 }
 
 /* An actuator's constant force, and its slope on the diagonal; of tendons those that have no slope

@@ -62,7 +62,8 @@ typedef struct perp__strand {
  * touches it or not. */
 static inline int perp__points_at(perp_path_kind kind)
 {
-    return kind == PERP_PATH_PULLEY ? 0 : kind == PERP_PATH_SITE ? 1 : 13;
+    if (kind == PERP_PATH_PULLEY) return 0;
+    return kind == PERP_PATH_SITE ? 1 : 13;
 }
 
 /* How many impulses are kept of a tendon: of its limits, of dry friction, of both ends of its
@@ -134,7 +135,8 @@ typedef struct perp__equalities {
 static inline double perp__within(double x, const perp_range *range)
 {
     if (!range->limited) return x;
-    return x < range->lower ? range->lower : x > range->upper ? range->upper : x;
+    if (x < range->lower) return range->lower;
+    return x > range->upper ? range->upper : x;
 }
 
 static inline perp__strand *perp__strand_of(const perp__joints *j, int tendon)

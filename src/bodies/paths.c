@@ -375,8 +375,8 @@ const char *perp__path_fault(const perp_bodies *b, const perp_path_point *path, 
         straight += kind == PERP_PATH_SITE && last != PERP_PATH_PULLEY;
         last = kind;
     }
-    return straight ? last == PERP_PATH_PULLEY ? "a pulley ends it" : NULL
-                    : "its path needs two sites";
+    if (!straight) return "its path needs two sites";
+    return last == PERP_PATH_PULLEY ? "a pulley ends it" : NULL;
 }
 
 /* Velocities that move a point of the path are marked; how many. */

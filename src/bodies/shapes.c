@@ -141,7 +141,8 @@ static int touch_balls(const double *ca, double ra, const double *cb, double rb,
 
 static double clamp(double x, double low, double high)
 {
-    return x < low ? low : x > high ? high : x;
+    if (x < low) return low;
+    return x > high ? high : x;
 }
 
 static int touch_sphere_capsule(const perp__placed *ball, const perp__placed *capsule,

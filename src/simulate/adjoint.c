@@ -38,7 +38,8 @@ struct perp__course {
  * stretch. */
 static long value_before(const perp__course *c, int table, long step)
 {
-    return step > 0 ? step - 1 : c->first[table] ? 0 : -1;
+    if (step > 0) return step - 1;
+    return c->first[table] ? 0 : -1;
 }
 
 /* How what the tables are set to in this step moves, and how what they were set to before that. */
@@ -313,7 +314,8 @@ static int plan_parts(const perp_simulation *sim, const perp__course *c, parts *
 {
     long steps = c->of->steps, root = (long)ceil(sqrt((double)steps)),
          room = (long)(RECORDS / perp__backward_bytes(&c->back));
-    p->length = root > room ? root : room < steps ? room : steps;
+    p->length = room < steps ? room : steps;
+    if (p->length < root) p->length = root;
     p->n = (steps + p->length - 1) / p->length;
     p->size = (perp_simulation_snapshot_size(sim) + 15) / 16 * 16;
     p->snapshot = malloc((size_t)(p->n + 1) * p->size);

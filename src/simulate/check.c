@@ -40,7 +40,8 @@ static int are_apart(const perp_model *m, perp_expr g, perp_expr k)
 /* The expression of a one-sided pair's other side; -1: it is two-sided. */
 static perp_expr gap_of(const perp__pair *pair, int side)
 {
-    return pair->two_sided ? -1 : side ? pair->a : pair->b;
+    if (pair->two_sided) return -1;
+    return side ? pair->a : pair->b;
 }
 
 /* Of two stops that cannot both be reached the second becomes open. Two forces that can grow
@@ -307,9 +308,11 @@ static void inspect_masses(const perp_model *m, perp__source *findings)
     for (int i = 0; i < m->nequation; i++) {
         const perp__node *left = &m->graph.node[m->equation[i].left];
         if (left->op != PERP__MUL) continue;
-        const perp__item *mass = is_rate(m, left->b)   ? param_of(m, left->a)
-                                 : is_rate(m, left->a) ? param_of(m, left->b)
-                                                       : NULL;
+        const perp__item *mass = NULL;
+        if (is_rate(m, left->b))
+            mass = param_of(m, left->a);
+        else if (is_rate(m, left->a))
+            mass = param_of(m, left->b);
         if (mass && mass->value < 0)
             perp__error(findings, m->equation[i].at, m->equation[i].at,
                         "warning: '%s' is %g here: a mass below 0 moves against the force",

@@ -511,9 +511,8 @@ static void scale_W(perp__step *s)
         double *diagonal = c->block + 9 * (size_t)c->diagonal[i];
         if (k->line >= 0) diagonal[8] = diagonal[4];
         double tangent = (diagonal[4] + diagonal[8]) / 2;
-        c->scale[i] = k->pair < 0       ? -rate * tangent
-                      : has_friction(k) ? rate * normal_scale(diagonal)
-                                        : 1;
+        c->scale[i] = k->pair < 0 ? -rate * tangent : 1;
+        if (k->pair >= 0 && has_friction(k)) c->scale[i] = rate * normal_scale(diagonal);
     }
     for (int b = 0; b < c->nb; b++) {
         double *block = c->block + 9 * (size_t)b;

@@ -145,7 +145,9 @@ static void end_study(study *s)
 /* Which side of a pair is a gap: 1 or 2, else 0. */
 static char side_of_gap(study *s, const perp__pair *pair)
 {
-    return pair->two_sided ? 0 : is_gap(s, pair->a, 0) ? 1 : is_gap(s, pair->b, 0) ? 2 : 0;
+    if (pair->two_sided) return 0;
+    if (is_gap(s, pair->a, 0)) return 1;
+    return is_gap(s, pair->b, 0) ? 2 : 0;
 }
 
 int perp__contacts_find(perp__layout *l, const perp_model *m)

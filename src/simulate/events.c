@@ -630,10 +630,10 @@ static void read_mode(perp__events *e, const perp__step *s, int past_only)
             *mode = PERP__ROW_A;
         else if (first == q)
             *mode = s->state.choice[q] ? PERP__ROW_B : PERP__ROW_A;
+        else if (s->state.choice[first] == 0)
+            *mode = PERP__ROW_LO;
         else
-            *mode = s->state.choice[first] == 0 ? PERP__ROW_LO
-                    : s->state.choice[q]        ? PERP__ROW_HI
-                                                : PERP__ROW_B;
+            *mode = s->state.choice[q] ? PERP__ROW_HI : PERP__ROW_B;
     }
 }
 
@@ -720,7 +720,8 @@ static int row_of_check(const perp__events *e, int p, int k)
     int two = e->model->pair[p].two_sided, mode = e->mode[p];
     if (!two) return mode == PERP__ROW_A ? PERP__ROW_B : k ? PERP__ROW_GUARD : PERP__ROW_A;
     if (mode == PERP__ROW_A || k == 2) return PERP__ROW_GUARD;
-    return mode != PERP__ROW_B ? PERP__ROW_B : k ? PERP__ROW_HI : PERP__ROW_LO;
+    if (mode != PERP__ROW_B) return PERP__ROW_B;
+    return k ? PERP__ROW_HI : PERP__ROW_LO;
 }
 
 /* Pairs that were closed up to here have their guards on, except the one whose guard ended that,
@@ -883,7 +884,8 @@ static double check(const perp__events *e, int c, int p, int k)
     if (!pair->two_sided) {
         int is_on = isinf(guard) || e->held[p] > 0 || e->tied[p] == 1;
         if (e->mode[p] == PERP__ROW_A) return k ? none : is_on ? b : fmax(-guard, b);
-        return k == 0 ? perp__collocation_side(at, c, p, PERP__ROW_A) : k == 1 ? guard : none;
+        if (k == 0) return perp__collocation_side(at, c, p, PERP__ROW_A);
+        return k == 1 ? guard : none;
     }
     if (e->mode[p] == PERP__ROW_A) return k ? none : -guard;
     if (k == 2) return guard;

@@ -246,7 +246,8 @@ static perp_status find_or_make_limit(const perp__step *s, perp__shared **l)
     int same = is_as_it_was(s, &changes);
     if (same > 0) *l = make_limit(s, &changes);
     free(input);
-    return *l ? PERP_OK : same == 0 ? PERP_ERR_UNAVAILABLE : PERP_ERR_MEMORY;
+    if (*l) return PERP_OK;
+    return same == 0 ? PERP_ERR_UNAVAILABLE : PERP_ERR_MEMORY;
 }
 
 perp_status perp__step_create_limit(perp__step *to, const perp__step *of, double h)

@@ -697,10 +697,9 @@ static void note_touched(perp__saltation *s, int p)
     int is_on = zero != PERP__ROW_A || rate > 0;
     for (int j = 0; j < s->np; j++) {
         double by = moves_at_start(s, p, PERP__ROW_GUARD, j, 1);
-        int bits = by == 0                      ? 0
-                   : rate == 0 || s->has_jumped ? PERP__NOT_UP | PERP__NOT_DOWN
-                   : (by > 0) == is_on          ? PERP__NOT_DOWN
-                                                : PERP__NOT_UP;
+        int bits = (by > 0) == is_on ? PERP__NOT_DOWN : PERP__NOT_UP;
+        if (rate == 0 || s->has_jumped) bits = PERP__NOT_UP | PERP__NOT_DOWN;
+        if (by == 0) bits = 0;
         if (rate == 0 && moves_at_start(s, p, PERP__ROW_GUARD_RATE, j, 0) != 0)
             bits = PERP__NOT_UP | PERP__NOT_DOWN;
         if (is_flat && reads_what_moves(s, perp__collocation_row(a, last, p, PERP__ROW_GUARD), j))
@@ -722,7 +721,7 @@ static void note_other_side(perp__saltation *s, int p)
         double by = moves_at_start(s, p, PERP__ROW_B, j, 1);
         if (fabs(by) <= least_move(s, r, j)) continue;
         if (zero == PERP__ROW_HI) by = -by;
-        int bits = by < 0 ? PERP__NOT_UP : by > 0 ? PERP__NOT_DOWN : 0;
+        int bits = (by < 0 ? PERP__NOT_UP : 0) | (by > 0 ? PERP__NOT_DOWN : 0);
         if (bits && zero == PERP__ROW_B) bits = PERP__NOT_UP | PERP__NOT_DOWN;
         perp__sensitivity_doubt(s->run, j, bits, a->ws[a->time]);
     }

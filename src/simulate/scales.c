@@ -141,9 +141,8 @@ static perp_time_scale scale_of(const rate *r)
 {
     double size = cabs(r->a);
     int swings = fabs(cimag(r->a)) > fabs(creal(r->a));
-    perp_motion_kind kind = swings            ? PERP_MOTION_SWING
-                            : creal(r->a) < 0 ? PERP_MOTION_DECAY
-                                              : PERP_MOTION_GROWTH;
+    perp_motion_kind kind = creal(r->a) < 0 ? PERP_MOTION_DECAY : PERP_MOTION_GROWTH;
+    if (swings) kind = PERP_MOTION_SWING;
     return (perp_time_scale){kind, (swings ? 2 * acos(-1) : 1) / size, r->pair};
 }
 
@@ -207,10 +206,8 @@ static void weigh(perp_time_scales *scales, const rate *r, const perp_simulation
         keep_fastest(&scales->passed, scale);
         return;
     }
-    keep_fastest(scale.kind == PERP_MOTION_SWING   ? &scales->swing
-                 : scale.kind == PERP_MOTION_DECAY ? &scales->decay
-                                                   : &scales->growth,
-                 scale);
+    perp_time_scale *of = scale.kind == PERP_MOTION_DECAY ? &scales->decay : &scales->growth;
+    keep_fastest(scale.kind == PERP_MOTION_SWING ? &scales->swing : of, scale);
     for (int m = 0; m < PERP_INTEGRATOR_COUNT; m++)
         judge(&scales->of[m], law_of((perp_integrator)m, o->theta), r, h, T);
 }

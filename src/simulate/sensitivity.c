@@ -457,7 +457,8 @@ static int mode_row(const perp__step *s, int condition)
     if (condition < l->nequation) return condition;
     const perp__rows *pair = &l->pair[condition - l->nequation];
     int p = condition - l->nequation;
-    return !s->state.on[p] ? pair->off : s->state.choice[p] ? pair->b : pair->a;
+    if (!s->state.on[p]) return pair->off;
+    return s->state.choice[p] ? pair->b : pair->a;
 }
 
 /* Does the solution satisfy the rows of the mode? A solver may have left another side at zero than
@@ -879,7 +880,8 @@ perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, d
                                                  PERP_DERIVATIVE_UNKNOWN_DIRECTION};
     int j = x->place[k], bits = x->doubt[j] | x->row_doubt[j];
     double since_steps = fmin(x->since_steps, x->since_jump[j]);
-    *since = bits == x->doubt[j] ? (bits ? x->since[j] : since_steps) : x->step->ws[SYM_T];
+    *since = bits ? x->since[j] : since_steps;
+    if (bits != x->doubt[j]) *since = x->step->ws[SYM_T];
     if (!x->known) return PERP_DERIVATIVE_NONE;
     if (bits && !isnan(since_steps))
         return PERP_DERIVATIVE_UNKNOWN_DIRECTION; /* there is no word */

@@ -26,7 +26,7 @@ typedef struct perp__followed {
     /* of fixed steps: guards that are on their bounds count as sides of their pairs */
     int tells_bounds;
     int is_one;       /* one direction, whose part of the parameters is perp__sensitivity_seed */
-    int is_untold; /* signs of valid changes are not asked for, and three digits are enough */
+    int is_untold;    /* signs of valid changes are not asked for, and three digits are enough */
     const int *place; /* the caller's order: which of these the k-th is; NULL: the same */
 } perp__followed;
 
@@ -104,7 +104,8 @@ void perp__sensitivity_next_row(perp__sensitivity *sensitivity);
  * of its terms. */
 static inline int perp__against(double moves, double size)
 {
-    return moves < -1e-9 * size ? PERP__NOT_UP : moves > 1e-9 * size ? PERP__NOT_DOWN : 0;
+    if (moves < -1e-9 * size) return PERP__NOT_UP;
+    return moves > 1e-9 * size ? PERP__NOT_DOWN : 0;
 }
 
 /* A step failed, perhaps after a part of it: until the next restart there are none. */

@@ -281,9 +281,8 @@ double perp__driven_value(const perp__driven *driven, const perp_model *m, int i
 {
     const perp__table *table = &m->item[PERP_INPUT][input].table;
     int k = place_of(driven, input);
-    return k >= 0         ? held_at(driven, k, t)
-           : table->n > 0 ? perp__table_value(table, t, hint)
-                          : constant_of(m, input);
+    if (k >= 0) return held_at(driven, k, t);
+    return table->n > 0 ? perp__table_value(table, t, hint) : constant_of(m, input);
 }
 
 double perp__driven_slope(const perp__driven *driven, const perp_model *m, int input, double t,
@@ -518,8 +517,8 @@ static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
     return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
 }
 
-/* Does a run take less time than gcc? That takes 0.2 ms an instruction, against 1 ns in each of some
- * 3 evaluations a step. The run decides: problems within it have shorter steps. */
+/* Does a run take less time than gcc? That takes 0.2 ms an instruction, against 1 ns in each of
+ * some 3 evaluations a step. The run decides: problems within it have shorter steps. */
 static int is_short(const perp_simulation_options *o)
 {
     enum { SHORT_RUN = 100000 };
@@ -1012,10 +1011,11 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     s->cache.out_of_memory |= perp__impacts_lack_memory(sim);
     if (r.outcome != PERP_SOLVED ||
         s->cache.out_of_memory) { /* another way round gives other numbers */
-        perp_status status = s->cache.out_of_memory
-                                 ? perp__out_of_memory(diag, sim->model->source.name)
-                             : sim->is_stopped ? PERP_ERR_STOPPED
-                                               : explain(sim, &r, diag);
+        perp_status status = PERP_ERR_STOPPED;
+        if (s->cache.out_of_memory)
+            status = perp__out_of_memory(diag, sim->model->source.name);
+        else if (!sim->is_stopped)
+            status = explain(sim, &r, diag);
         if (status == PERP_ERR_NO_SOLUTION && r.fault == PERP__UNVERIFIED)
             say_undetermined(sim, diag);
         memcpy(s->ws, sim->before, symbols);

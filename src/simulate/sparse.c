@@ -257,7 +257,8 @@ static int chosen_row(const perp__step *s, int condition)
     if (condition < l->nequation) return condition;
     int p = condition - l->nequation;
     const perp__rows *pair = &l->pair[p];
-    return !s->state.on[p] ? pair->off : s->state.choice[p] ? pair->b : pair->a;
+    if (!s->state.on[p]) return pair->off;
+    return s->state.choice[p] ? pair->b : pair->a;
 }
 
 /* Condition i of a mode: its row, and in a shifted mode a part of its force. The matrix is then

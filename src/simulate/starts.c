@@ -434,7 +434,8 @@ double perp__starts_value(const perp__starts *s, int r)
 double perp__starts_lack(const perp__starts *s, int r)
 {
     double x = perp__starts_value(s, r);
-    return isnan(x) ? 0 : perp__starts_is_equation(s, r) ? fabs(x) : fmax(-x, 0);
+    if (isnan(x)) return 0;
+    return perp__starts_is_equation(s, r) ? fabs(x) : fmax(-x, 0);
 }
 
 static double terms_of(const perp__starts *s, int r)

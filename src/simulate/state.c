@@ -98,7 +98,8 @@ int perp__step_has_mode(perp__step *s, perp__mode *m)
 static int slots(const perp__layout *l, size_t bytes, int most)
 {
     size_t n = l->constant ? MODE_BYTES / (bytes + 1) : 1;
-    return n < 1 ? 1 : n > (size_t)most ? most : (int)n;
+    if (n < 1) return 1;
+    return n > (size_t)most ? most : (int)n;
 }
 
 static size_t work_doubles(const perp__layout *l)

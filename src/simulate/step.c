@@ -144,7 +144,8 @@ static perp__verdict judge_rows(perp__step *s)
     for (int i = 0; i < l->nequation + l->np; i++) {
         const perp__rows *pair = i < l->nequation ? NULL : &l->pair[i - l->nequation];
         int off = pair && !s->state.on[i - l->nequation];
-        perp__amount a = perp__step_row_amount(s, !pair ? i : off ? pair->off : pair->a, y);
+        int row = off ? l->pair[i - l->nequation].off : i;
+        perp__amount a = perp__step_row_amount(s, pair && !off ? pair->a : row, y);
         perp__amount b = pair && !off ? perp__step_row_amount(s, pair->b, y) : a;
         double smaller = a.value < b.value ? a.value : b.value, r = fabs(smaller);
         int is_pair = pair && !off;
@@ -152,7 +153,8 @@ static perp__verdict judge_rows(perp__step *s)
         double breach = is_pair ? fmax(perp__error_negative(a), perp__error_negative(b)) : 0;
         if (!(r <= v.residual)) v.residual = r;
         if (error > v.error) {
-            v.worst = pair ? m->nequation + pair->of : i < l->nown ? l->marks.equation[i] : -1;
+            v.worst = i < l->nown ? l->marks.equation[i] : -1;
+            if (pair) v.worst = m->nequation + pair->of;
             v.off = r;
         }
         v.error = perp__worse(v.error, error);
@@ -230,9 +232,8 @@ static perp__mode *find_mode(perp__step *s)
     for (int i = 0; i < l->nequation; i++) m->row[i] = i;
     for (int p = 0; p < l->np; p++) {
         const perp__rows *rows = &l->pair[p];
-        m->row[l->nequation + p] = s->cache.modes.key[p] == 0   ? rows->a
-                                   : s->cache.modes.key[p] == 1 ? rows->b
-                                                                : rows->off;
+        int of_side[] = {rows->a, rows->b}, side = s->cache.modes.key[p];
+        m->row[l->nequation + p] = side < 2 ? of_side[side] : rows->off;
     }
     double *B = s->cache.lcp.matrix;
     for (size_t i = 0; i < ny; i++)

@@ -496,13 +496,15 @@ static void judge_pair(judge *j, int i, const int *out)
     perp__step *s = j->s;
     double a = s->ws[out[0]], b = s->ws[out[1]], r = pair_residual(s->ws, out);
     double error = 0, breach = 0;
-    int side = a > 0 ? 0 : b > 0 ? 2 : 1;
+    int side = b > 0 ? 2 : 1;
+    if (a > 0) side = 0;
     if (!(a >= 0 && b >= 0 && (a == 0 || b == 0))) {
         perp__amount A = amount(j, out), B = amount(j, out + 1);
         double a0 = perp__error_zero(A), b0 = perp__error_zero(B);
         error = perp__error_pair(A, B);
         breach = fmax(perp__error_negative(A), perp__error_negative(B));
-        side = a0 <= s->tol ? (b0 <= s->tol ? 1 : 2) : 0;
+        side = b0 <= s->tol ? 1 : 2;
+        if (!(a0 <= s->tol)) side = 0;
     }
     s->state.side_now[i] = (char)side;
     note(j, s->model->nequation + i, error, breach, r);
@@ -510,7 +512,8 @@ static void judge_pair(judge *j, int i, const int *out)
 
 static double clamp(double x, double lo, double hi)
 {
-    return x < lo ? lo : x > hi ? hi : x;
+    if (x < lo) return lo;
+    return x > hi ? hi : x;
 }
 
 static double box_residual(const double *ws, const int *out)
