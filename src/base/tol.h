@@ -288,13 +288,6 @@
  * contact. */
 #define PERP_TOL_COUPLED 1e-3
 
-/* Added to the diagonal of a singular M, in turn, beside its largest entry: rounding in q is far
- * below the last. */
-#define PERP_STEP_SHARES                                                                           \
-    {                                                                                              \
-        1e-12, 1e-10, 1e-8                                                                         \
-    }
-
 /* A line search of Newton ends when the step is shorter. */
 #define PERP_STEP_SHORTEST 1e-4
 

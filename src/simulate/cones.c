@@ -36,13 +36,7 @@
 /* So many columns of W are solved for at once. */
 enum { AT_ONCE = 4 };
 
-/* Newton from the present forces, which stays near them, and the methods after it if it fails:
- * interior points, whose forces keep away from the edges of the cones if they are not unique. And
- * the limits of each. */
-static const struct {
-    perp_fc_method method;
-    int iterations;
-} methods[PERP__CONE_METHODS] = {{PERP_FC_AUTO, 1000}, {PERP_FC_IPM, 110}};
+enum { ITERATIONS = 1000 };
 
 typedef struct contact {
     int pair, side; /* its normal, or -1; the side of the pair that is the force */
@@ -63,8 +57,8 @@ struct perp__cones {
     int *place, *diagonal; /* nc each: the blocks of the present column; of the diagonal */
     int *pair_of;          /* of each pair of the model: the first of the step */
     double *block, *q, *mu, *r, *u, *scale;
-    perp_fc_solver *solver[PERP__CONE_METHODS];
-    int blocks[PERP__CONE_METHODS]; /* each was made for so many */
+    perp_fc_solver *solver;
+    int blocks; /* it was made for so many */
 };
 
 /* Memory -------------------------------------------------------------------------------------- */
@@ -101,7 +95,7 @@ void perp__cones_free(perp__step *s)
 {
     struct perp__cones *c = s->cache.cones;
     if (!c) return;
-    for (int k = 0; k < PERP__CONE_METHODS; k++) perp_fc_solver_destroy(c->solver[k]);
+    perp_fc_solver_destroy(c->solver);
     free(c->contact);
     free(c->row);
     free(c->x);
@@ -128,25 +122,25 @@ static perp_fc view(const struct perp__cones *c)
                      .nb = c->nb};
 }
 
-/* A solver by method k for the largest problem so far. */
-static int prepare_solver(perp__step *s, int k)
+/* A solver for the largest problem so far. */
+static int prepare_solver(perp__step *s)
 {
     const perp__layout *l = s->layout;
     struct perp__cones *c = s->cache.cones;
-    if (c->solver[k] && c->nb <= c->blocks[k]) return 1;
+    if (c->solver && c->nb <= c->blocks) return 1;
     perp_fc shape = view(c);
     perp_fc_options options = perp_fc_options_default();
     options.tol = LEAST * s->tol;
     options.aim = SHARE / LEAST;
-    options.max_iter = methods[k].iterations;
+    options.max_iter = ITERATIONS;
     options.warm_start = 1;
     shape.nc = l->np + l->ncone;
-    perp_fc_solver_destroy(c->solver[k]);
-    c->solver[k] = NULL;
-    c->blocks[k] = c->nb;
-    if (perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) != PERP_OK)
+    perp_fc_solver_destroy(c->solver);
+    c->solver = NULL;
+    c->blocks = c->nb;
+    if (perp_fc_solver_create(PERP_FC_AUTO, &shape, &options, &c->solver) != PERP_OK)
         s->cache.out_of_memory = 1;
-    return c->solver[k] != NULL;
+    return c->solver != NULL;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -625,13 +619,13 @@ static int take_forces(perp__step *s)
 }
 
 /* The problem of the contacts that are in it, solved; its answer in y. */
-static int solve_problem(perp__step *s, int method, int *solved)
+static int solve_problem(perp__step *s, int *solved)
 {
     struct perp__cones *c = s->cache.cones;
     perp_fc_info info = {.size = sizeof info};
-    if (!form_problem(s) || !prepare_solver(s, method)) return 0;
+    if (!form_problem(s) || !prepare_solver(s)) return 0;
     perp_fc problem = view(c);
-    if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) {
+    if (perp_fc_solve(c->solver, &problem, c->r, c->u, &info) != PERP_OK) {
         s->cache.out_of_memory = 1;
         return 0;
     }
@@ -641,7 +635,7 @@ static int solve_problem(perp__step *s, int method, int *solved)
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }
 
-int perp__cones_step(perp__step *s, int method, int again, int *solved)
+int perp__cones_step(perp__step *s, int again, int *solved)
 {
     if (!s->cache.cones && !allocate(s)) {
         perp__cones_free(s);
@@ -653,7 +647,7 @@ int perp__cones_step(perp__step *s, int method, int again, int *solved)
     take_in(s, is_closed);
     if (!factor_T(s, again)) return 0;
     do {
-        if (!solve_problem(s, method, solved)) return 0;
+        if (!solve_problem(s, solved)) return 0;
     } while (take_in(s, overlaps));
     return 1;
 }

@@ -144,8 +144,7 @@ static int take_lcp(perp__dense_lcp *lcp, const perp__layout *l)
     lcp->q = calloc(3 * np + 1, sizeof(double));
     lcp->work = malloc((work_doubles(l) + ny * ny + 1) * sizeof(double));
     lcp->index = malloc((perp__sides_ints(l->ny, l->np) + 2 * ny + 1) * sizeof(int));
-    lcp->regular = malloc((np * np + 1) * sizeof(double));
-    if (!lcp->q || !lcp->work || !lcp->index || !lcp->regular) return 0;
+    if (!lcp->q || !lcp->work || !lcp->index) return 0;
     lcp->z = lcp->q + np;
     lcp->w = lcp->z + np;
     lcp->matrix = lcp->work + work_doubles(l);
@@ -216,7 +215,6 @@ static void free_cache(perp__step *s)
     free_modes(&s->cache.modes);
     free(s->cache.lcp.q);
     free(s->cache.lcp.work);
-    free(s->cache.lcp.regular);
     free(s->cache.lcp.index);
     free(s->cache.A);
     free(s->cache.c);

@@ -521,30 +521,6 @@ static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
     return accept_or_not(s, &v, result);
 }
 
-/* Redundant contacts make M singular, and then rounding in q alone can leave the problem without a
- * solution. A little on the diagonal gives it one; the answer is held to the unchanged conditions.
- */
-static perp__step_result solve_regularised(perp__step *s, const perp__elimination *e,
-                                           perp__step_result result)
-{
-    static const double shares[] = PERP_STEP_SHARES;
-    size_t nz = (size_t)e->nz;
-    const double *M = e->K + ((size_t)s->layout->ny - nz) * nz;
-    double largest = 0;
-    perp_lcp_info info = {.size = sizeof info};
-    for (size_t i = 0; i < nz; i++) largest = fmax(largest, fabs(M[i * nz + i]));
-    for (int k = 0; k < 3; k++) {
-        memcpy(s->cache.lcp.regular, M, nz * nz * sizeof(double));
-        for (size_t i = 0; i < nz; i++) s->cache.lcp.regular[i * nz + i] += shares[k] * largest;
-        perp_lcp lcp = {e->nz, s->cache.lcp.regular, e->nz, s->cache.lcp.q, NULL, NULL};
-        solve_lcp(s, &lcp, &info);
-        if (info.outcome != PERP_SOLVED) continue;
-        perp__step_result answer = take_answer(s, e, result);
-        if (answer.outcome == PERP_SOLVED) return answer;
-    }
-    return result;
-}
-
 /* |A| x for the inverse of T (column-major), and for its rows. */
 static void times_inverse(int n, const double *inverse, const double *x, double *out)
 {
@@ -642,9 +618,6 @@ static perp__step_result solve_anew(perp__step *s)
                                  .elimination = e};
     if (info.outcome == PERP_SOLVED) return take_answer(s, e, result);
     int is_proved = info.outcome == PERP_INFEASIBLE;
-    perp__step_result regular = is_proved ? result : solve_regularised(s, e, result);
-    if (regular.outcome == PERP_SOLVED) return regular;
-    if (!is_proved) solve_lcp(s, &lcp, &info); /* for its ray */
     result.certificate =
         is_proved ? perp_lcp_certificate(s->cache.lcp.solver) : perp_lcp_ray(s->cache.lcp.solver);
     if (is_proved && l->nonlinear) {
@@ -951,22 +924,20 @@ static perp__step_result iterate_cones(perp__step *s)
     double *y = s->ws + l->sym.y, *best = s->cache.newton.from + l->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     perp__verdict least = perp__step_verify(s);
-    int done = 0, method = 0, idle = 0, solved;
+    int done = 0, idle = 0, solved;
     memcpy(best, y, bytes);
-    while (!done && result.solves < MAX_ITERATIONS && idle < MAX_IDLE &&
-           method < PERP__CONE_METHODS) {
+    while (!done && result.solves < MAX_ITERATIONS && idle < MAX_IDLE) {
         evaluate_coefficients(s);
         result.solves++;
         if (!coefficients_are_finite(s)) break;
-        if (!perp__cones_step(s, method, result.solves > 1, &solved)) break;
+        if (!perp__cones_step(s, result.solves > 1, &solved)) break;
         perp__step_settle(s, NULL);
         perp__verdict v = perp__step_verify(s);
         done = v.error <= PERP_AMPLY * s->tol ||
                (least.error <= s->tol && !(v.error < 0.5 * least.error));
         int gained = v.error < 0.5 * least.error;
         idle = gained ? 0 : idle + 1;
-        method += !isfinite(v.residual) || (!solved && !gained && v.error > s->tol);
-        if (!isfinite(v.residual)) memcpy(y, best, bytes);
+        if (!isfinite(v.residual) || (!solved && !gained && v.error > s->tol)) break;
         if (!(v.error < least.error)) continue;
         memcpy(best, y, bytes);
         least = v;
@@ -1180,17 +1151,17 @@ static void guess(perp__step *s)
         for (int j = 0; j < l->nx; j++) y[j] += s->state.move[k * l->nx + j];
 }
 
-/* Newton from the extrapolation of the last step. If that fails, from its end, and with the vars
- * moved away from their values, since a derivative may vanish there (x^2 = 1 from x = 0). */
+/* Newton from the extrapolation of the last step. If that fails, from its end with the vars moved
+ * away from their values, since a derivative may vanish there (x^2 = 1 from x = 0). */
 static perp__step_result newton_from(perp__step *s, int *solves)
 {
     const perp__layout *l = s->layout;
     enum { MAX_ITERATIONS = 50 };
-    enum { TRIES = 4 };
-    static const double moves[TRIES] = {0, 0, 0.1, 1};
+    enum { STARTS = 2 };
+    static const double moves[STARTS] = {0, 0.1};
     double *y = s->ws + l->sym.y;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    for (int k = 0; k < TRIES && result.outcome != PERP_SOLVED && !is_left_to_contacts(s, &result);
+    for (int k = 0; k < STARTS && result.outcome != PERP_SOLVED && !is_left_to_contacts(s, &result);
          k++) {
         const double *unit = perp__step_units(s);
         memcpy(y, s->cache.newton.from, (size_t)l->ny * sizeof(double));
@@ -1227,23 +1198,13 @@ static perp__step_result solve_newton(perp__step *s)
     }
     s->cache.newton.contacts_next = !contacts_first && perp__has_many_contacts(s);
     if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
-    if (result.fault == PERP__UNVERIFIED && s->cache.A) {
-        memcpy(y, start, bytes);
-        perp__step_forget_factors(s); /* which have lost all digits */
-        evaluate_coefficients(s);
-        perp__step_units_by_largest(s);
-        result = newton_from(s, &solves);
-    }
     int is_singular = is_left_to_contacts(s, &result);
     s->cache.newton.contacts_next = 0;
     if (result.outcome != PERP_SOLVED && !contacts_first && l->np > 0) {
         memcpy(y, start, bytes);
         perp__step_result contacts = solve_with_contacts(s, is_singular, is_first);
         solves += contacts.solves;
-        if (contacts.outcome == PERP_SOLVED)
-            result = contacts;
-        else if (is_singular)
-            result = newton_from(s, &solves);
+        if (contacts.outcome == PERP_SOLVED) result = contacts;
     }
     result.solves = solves;
     if (result.outcome == PERP_SOLVED && s->cache.sparse && s->model->ncontact > 0)

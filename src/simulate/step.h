@@ -271,8 +271,7 @@ typedef struct perp__dense_modes {
 typedef struct perp__dense_lcp {
     perp_lcp_solver *solver;
     double *q, *z, *w, *work;
-    double *matrix;  /* ny x ny: one that is to be inverted, behind work */
-    double *regular; /* np x np: M with a little on its diagonal */
+    double *matrix; /* ny x ny: one that is to be inverted, behind work */
     int *index;
 } perp__dense_lcp;
 
@@ -440,7 +439,6 @@ const double *perp__step_row_units(perp__step *step);
 /* The largest unknown in its unit, above 0: what beside it is rounding is nothing. With no floor of
  * its own, which would be one size in metres and another in microns. */
 double perp__step_reach(perp__step *step);
-void perp__step_units_by_largest(perp__step *step); /* from now on, of the present entries */
 size_t perp__sides_ints(int ny, int np);
 
 /* step.c: solve one step for the symbols in the workspace. On PERP_SOLVED the unknowns are in the
@@ -580,12 +578,10 @@ int perp__sparse_refine(perp__step *step); /* once, by the factors of the last m
  * good enough. Returns 0 if it is singular. */
 int perp__sparse_factor(perp__step *step, const int *row, int has_pivots);
 
-/* cones.c: one linearised step by a method of perp/friction.h (0 .. PERP__CONE_METHODS-1, ever more
- * patient). Goes to the solution of the conditions linearised at the present y, or near it if not
- * *solved; 0 if there is nowhere to go. The answer is not verified. again: the same step in time as
- * the last call, whose pivots may serve. */
-enum { PERP__CONE_METHODS = 2 };
-int perp__cones_step(perp__step *step, int method, int again, int *solved);
+/* cones.c: one linearised step by perp/friction.h. Goes to the solution of the conditions
+ * linearised at the present y, or near it if not *solved; 0 if there is nowhere to go. The answer is
+ * not verified. again: the same step in time as the last call, whose pivots may serve. */
+int perp__cones_step(perp__step *step, int again, int *solved);
 void perp__cones_free(perp__step *step);
 
 /* Take the room of a place of the caches. Returns 0 when memory is out. */
