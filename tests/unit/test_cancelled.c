@@ -99,6 +99,19 @@ static void a_drawer_slides_flush_with_a_wall(void **state)
     perp_bodies_destroy(b);
 }
 
+/* One that really overlaps the wall, by more than rounding, cannot move out of it: no step holds. */
+static void a_drawer_in_a_wall_is_refused(void **state)
+{
+    (void)state;
+    char text[2000];
+    perp_diag diag = {0};
+    snprintf(text, sizeof text, drawer, -0.3 + 1e-9);
+    perp_bodies *b = robot(text, 2e-3);
+    assert_int_equal(bodies_step(b, NULL, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "not verified"));
+    perp_bodies_destroy(b);
+}
+
 /* A puck that slides in a plane alone, with its lower face in the plane of the table. */
 static void a_puck_lies_on_its_table(void **state)
 {
@@ -152,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_fall_whose_last_link_is_balanced),
                                        cmocka_unit_test(a_drawer_slides_flush_with_a_wall),
+                                       cmocka_unit_test(a_drawer_in_a_wall_is_refused),
                                        cmocka_unit_test(a_puck_lies_on_its_table),
                                        cmocka_unit_test(a_tendon_of_many_joints_is_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
