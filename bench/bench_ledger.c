@@ -433,6 +433,78 @@ static void run_table(const kernel *k)
     free(t.value);
 }
 
+/* Bodies --------------------------------------------------------------------------------------- */
+
+typedef struct hull {
+    double *point;
+    int n;
+    perp_mesh *mesh;
+} hull;
+
+static void make_hull(void *state)
+{
+    hull *h = state;
+    (void)perp_mesh_hull(h->point, h->n, &h->mesh, NULL);
+}
+
+/* Of n points every 40th is a corner, on a spiral around the sphere. */
+static void run_hull(const kernel *k)
+{
+    hull h = {.point = calloc(3 * (size_t)k->n, sizeof(double)), .n = k->n};
+    require(k, h.point != NULL, NULL);
+    for (int i = 0; i < k->n; i++) {
+        double z = 1 - (2 * i + 1.0) / k->n, turn = 2.4 * i, size = i % 40 ? 0.5 : 1,
+               r = sqrt(1 - z * z);
+        const double x[3] = {r * cos(turn), r * sin(turn), z};
+        for (int c = 0; c < 3; c++) h.point[3 * i + c] = size * x[c];
+    }
+    counted(make_hull, &h);
+    require(k, h.mesh != NULL, NULL);
+    perp_mesh_destroy(h.mesh);
+    free(h.point);
+}
+
+typedef struct stack {
+    perp_bodies *bodies;
+    int steps, solved;
+} stack;
+
+enum { BOXES = 8 };
+
+static void step_stack(void *state)
+{
+    stack *s = state;
+    perp_bodies_info info = {.size = sizeof info};
+    double push[6 * BOXES] = {0};
+    for (int i = 0; i < s->steps; i++) {
+        push[6 * BOXES - 6] = 8 * sin(0.3 * i);
+        perp_bodies_set_force(s->bodies, push);
+        s->solved +=
+            perp_bodies_step(s->bodies, &info, NULL) == PERP_OK && info.outcome == PERP_SOLVED;
+    }
+}
+
+/* A stack of boxes whose top one is pushed to and fro, so that it slides in some steps. */
+static void run_stack(const kernel *k)
+{
+    perp_body body[BOXES] = {0};
+    perp_shape shape[BOXES + 1] = {{.kind = PERP_SHAPE_PLANE, .mu = 0.5}};
+    stack s = {.steps = k->n};
+    perp_diag diag = {0};
+    for (int i = 0; i < BOXES; i++) {
+        body[i] = (perp_body){.joint = PERP_JOINT_FREE, .mass = 1};
+        body[i].position[2] = 0.1 + 0.2 * i;
+        for (int c = 0; c < 3; c++) body[i].inertia[c] = 0.04 / 6;
+        shape[1 + i] =
+            (perp_shape){.body = 1 + i, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5};
+    }
+    require(k, perp_bodies_create(body, BOXES, shape, BOXES + 1, NULL, &s.bodies, &diag) == PERP_OK,
+            &diag);
+    counted(step_stack, &s);
+    require(k, s.solved == k->n, NULL);
+    perp_bodies_destroy(s.bodies);
+}
+
 static const kernel kernels[] = {
     {"lemke_3", run_linear, .n = 3, .method = PERP_LCP_LEMKE, .class = LCP_definite,
      .repeat = 2000},
@@ -462,6 +534,8 @@ static const kernel kernels[] = {
     {"load_chain", run_parse_array, "examples/mechanics/chain.perp", .n = 1000},
     {"write_csv", run_table, "write", .n = 10000},
     {"read_csv", run_table, "read", .n = 10000},
+    {"hull", run_hull, .n = 10000},
+    {"step_stack", run_stack, .n = 40},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 

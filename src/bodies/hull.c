@@ -344,12 +344,12 @@ static double distance(const perp__face *face, const double *x)
     return perp__dot3(face->normal, x) - face->offset;
 }
 
-/* Of the points, what is furthest beyond the face. */
-static double furthest(const builder *b, const double *point, const perp__face *face)
+/* Of the corners, what is furthest beyond the face; points that are no corners are not. */
+static double furthest(const perp_mesh *m, const perp__face *face)
 {
     double most = 0;
-    for (int i = 0; i < b->npoint; i++) {
-        double d = distance(face, point + 3 * i);
+    for (int i = 0; i < m->npoint; i++) {
+        double d = distance(face, m->point + 3 * i);
         if (d > most) most = d;
     }
     return most;
@@ -357,20 +357,20 @@ static double furthest(const builder *b, const double *point, const perp__face *
 
 /* A face so narrow that rounding has turned it into the body takes the plane of the face that it
  * lies in. Returns 0: there is none. */
-static int straighten(const builder *b, const double *point, perp_mesh *m, double tol)
+static int straighten(perp_mesh *m, double tol)
 {
     for (int f = 0; f < m->nface; f++) {
         perp__face *own = &m->face[f];
         double least = INFINITY;
         int which = f;
-        if (furthest(b, point, own) <= tol) continue;
+        if (furthest(m, own) <= tol) continue;
         for (int g = 0; g < m->nface; g++) {
             double most = 0;
             for (int k = 0; k < own->n; k++) {
                 const double *corner = m->point + 3 * m->corner[own->first + k];
                 most = fmax(most, fabs(distance(&m->face[g], corner)));
             }
-            if (g == f || most >= least || furthest(b, point, &m->face[g]) > tol) continue;
+            if (g == f || most >= least || furthest(m, &m->face[g]) > tol) continue;
             least = most;
             which = g;
         }
@@ -402,7 +402,7 @@ static perp_status make_faces(builder *b, const double *point, double size, perp
     }
     if (!keep_corners(b, point, m, ncorner)) return PERP_ERR_MEMORY;
     int is_closed = 2 * (m->npoint + m->nface) - ncorner == 4; /* Euler */
-    return is_closed && straighten(b, point, m, 10 * THIN * FLAT * size) ? PERP_OK : PERP_ERR_MODEL;
+    return is_closed && straighten(m, 10 * THIN * FLAT * size) ? PERP_OK : PERP_ERR_MODEL;
 }
 
 /* The points about their centre, which is `middle`, in a unit in which their size, half of their
