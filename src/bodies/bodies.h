@@ -156,7 +156,8 @@ typedef struct perp__rest {
     int *index;                /* the arrays of rest.c */
     double *value;
     int cindex, cvalue;
-    int is_made; /* lu is that of what is kept; else it is made again where it is needed */
+    int is_made, is_ordered; /* lu has the factors; their order */
+    int is_counted;          /* the work of these factors */
 } perp__rest;
 
 /* Multiply-adds of the recursions over all bodies. */

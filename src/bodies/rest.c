@@ -71,6 +71,7 @@ static int make_factors_room(perp__rest *rest, int n)
     perp__block_lu_destroy(rest->lu);
     rest->lu = perp__block_lu_create(2 * n);
     rest->room = rest->lu ? 2 * n : 0;
+    rest->is_ordered = 0;
     return rest->room > 0;
 }
 
@@ -283,18 +284,19 @@ static const double *kept_own(const perp_bodies *b, int i)
  * steps. */
 static const double SHIFT = 1e-6;
 
-/* Newton's matrix A + B (W + shift), in impulses, of W as it was kept; 0: memory is out. */
-static int factor_here(perp_bodies *b)
+/* Newton's matrix A + B (W + shift), in impulses, of W as it was kept. Its factors are
+ * made where they are needed: while bodies move that is seldom. */
+static void linearise(perp_bodies *b)
 {
     const int *start = index_of(b, START), *col = columns_of(b);
     const double *W = kept_blocks(b), *mean = number_of(b, MEAN);
     double *J = matrix_of(b);
-    int *piece = index_of(b, PIECE), is_ordered = b->rest->n > 0 && b->rest->is_made;
-    if (!make_factors_room(b->rest, b->c->n)) return 0;
+    int *piece = index_of(b, PIECE);
+    b->rest->is_ordered &= b->rest->n > 0;
     for (int i = 0; i < b->c->n; i++) {
         double F[3], A[9], B[9];
         int closed = map(b, i, kept_own(b, i), F, A, B);
-        is_ordered &= closed == (piece[i] != PERP__OPEN);
+        b->rest->is_ordered &= closed == (piece[i] != PERP__OPEN);
         piece[i] = perp__fc_piece(closed, A);
         for (int k = start[i]; k < start[i + 1]; k++) {
             double *to = J + 9 * (size_t)k;
@@ -303,27 +305,26 @@ static int factor_here(perp_bodies *b)
             for (int e = 0; e < 9 && col[k] == i; e++) to[e] += A[e] + SHIFT * B[e];
         }
     }
-    b->rest->n = 0; /* no matrix, where memory is out */
-    if (!is_ordered && !perp__block_lu_order(b->rest->lu, b->c->n, start, col, piece)) return 0;
-    perp__block_lu_factor(b->rest->lu, start, col, J, PERP_TOL_SINGULAR);
-    b->work += 27.0 * start[b->c->n] + perp__block_lu_work(b->rest->lu);
+    b->work += 27.0 * start[b->c->n];
     b->rest->n = b->c->n;
-    b->rest->is_made = 1;
-    return 1;
+    b->rest->is_made = b->rest->is_counted = 0;
 }
 
-/* The factors of what was kept, where they are not there; 0: memory is out. */
+/* The factors of the matrix, where they are not there; their work counts once, also where the cache
+ * was dropped. 0: memory is out. */
 static int have_factors(perp_bodies *b)
 {
     perp__rest *rest = b->rest;
     const int *start = index_of(b, START), *col = columns_of(b);
     if (rest->is_made) return 1;
-    if (!make_factors_room(rest, b->c->n) ||
+    if (!make_factors_room(rest, b->c->n)) return 0;
+    if (!rest->is_ordered &&
         !perp__block_lu_order(rest->lu, b->c->n, start, col, index_of(b, PIECE)))
         return 0;
     perp__block_lu_factor(rest->lu, start, col, matrix_of(b), PERP_TOL_SINGULAR);
-    perp__block_lu_work(rest->lu); /* it was counted before */
-    return rest->is_made = 1;
+    double work = perp__block_lu_work(rest->lu);
+    if (!rest->is_counted) b->work += work;
+    return rest->is_ordered = rest->is_counted = rest->is_made = 1;
 }
 
 /* In CHANGE -F, of what opens the whole step. Does each contact do what the matrix has it do? */
@@ -417,7 +418,8 @@ static int search(perp_bodies *b, double *error, int *iterations)
         }
         if (pass == MOST || (was_good && !is_near)) break;
         int is_changed = !take_map(b);
-        if (is_changed ? left-- == 0 || !factor_here(b) : !(*error < before)) break;
+        if (is_changed ? left-- == 0 : !(*error < before)) break;
+        if (is_changed) linearise(b);
         if (!have_factors(b)) break;
         correct(b);
         before = is_changed ? (double)INFINITY : *error;
@@ -539,9 +541,7 @@ void perp__rest_keep(perp_bodies *b)
     perp__rest *rest = b->rest;
     if (!may_rest(b) || rest->wait) return;
     rest->n = 0;
-    if (!make_factors_room(rest, b->c->n) || !make_arrays_room(rest, b->c->n, b->c->nblock) ||
-        !take_diagonals(b))
-        return;
+    if (!make_arrays_room(rest, b->c->n, b->c->nblock) || !take_diagonals(b)) return;
     int *start = index_of(b, START), *col = columns_of(b), *at = col + b->c->nblock;
     sort_blocks(b, start, col, at);
     plant(b, start, col, at);
@@ -549,7 +549,7 @@ void perp__rest_keep(perp_bodies *b)
         memcpy(kept_blocks(b) + 9 * (size_t)k, b->c->block + 9 * (size_t)at[k], 9 * sizeof(double));
     for (int i = 0; i < b->c->n; i++)
         index_of(b, KEPT)[i] = i < b->ntouch ? -1 : law_of(b, i)->kept;
-    factor_here(b);
+    linearise(b);
 }
 
 /* Snapshots ------------------------------------------------------------------------------------ */
@@ -586,6 +586,7 @@ void perp__rest_pass(perp_bodies *b, perp__pass *pass)
     int nb = perp__pass_count(pass, rest->n ? rest->index[rest->n] : 0, 18 * sizeof(double));
     perp__pass_ints(pass, &rest->wait, 1, 0, INT_MAX);
     perp__pass_ints(pass, &rest->given, 1, 0, INT_MAX);
+    perp__pass_ints(pass, &rest->is_counted, 1, 0, 1);
     if (pass->mode == PERP__LOOK && n && !make_arrays_room(rest, n, nb)) pass->is_full = 1;
     if (pass->mode == PERP__LOAD) rest->n = n;
     if (n && !pass->is_full) pass_kept(rest, pass, n, nb);

@@ -138,7 +138,7 @@ typedef struct head {
     uint64_t settings, sum; /* of their bytes */
 } head;
 
-enum { VERSION = 1, ORDER = 0x01020304 };
+enum { VERSION = 2, ORDER = 0x01020304 };
 static const char magic[8] = "perpbody";
 
 typedef void pass_part(perp_bodies *b, perp__pass *pass);
@@ -210,7 +210,7 @@ static void load(perp_bodies *b, pass_part *part, const unsigned char *at)
 void perp__bodies_drop_cache(perp_bodies *b)
 {
     b->is_found = b->is_placed = 0;
-    b->rest->is_made = 0;
+    b->rest->is_made = b->rest->is_ordered = 0;
     b->h = b->scene->o.step;
 }
 
