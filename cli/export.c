@@ -11,9 +11,10 @@
 typedef struct request {
     cli_args args;
     const char *file, *out, *library;
-    int is_code;   /* perp export c: C code, not an FMU */
-    int is_part;   /* perp export perp: a robot file as a part of the language */
-    int is_casadi; /* perp export casadi: its conditions as C functions */
+    const char *endings; /* of what is written; NULL: a folder */
+    int is_code;         /* perp export c: C code, not an FMU */
+    int is_part;         /* perp export perp: a robot file as a part of the language */
+    int is_casadi;       /* perp export casadi: its conditions as C functions */
     const char *key, *contacts;
     int order; /* of derivatives for CasADi */
     perp_fmu_options o;
@@ -111,6 +112,10 @@ static void take_form(request *r)
     r->is_code = strcmp(word, "c") == 0;
     r->is_part = strcmp(word, "perp") == 0;
     r->is_casadi = strcmp(word, "casadi") == 0;
+    r->endings = "fmu";
+    if (r->is_code) r->endings = NULL;
+    if (r->is_part) r->endings = "perp";
+    if (r->is_casadi) r->endings = "c";
     if (!r->is_code && !r->is_part && !r->is_casadi) return;
     r->args.argv[1] = r->args.argv[0];
     r->args.argv++;
@@ -217,6 +222,7 @@ int perp__cmd_export(int argc, char **argv)
     if (code == CLI_DONE && has_model)
         code = cli_load(r.file, "export", &r.set, &(cli_list){0}, &model, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.file, r.is_part);
+    if (code == CLI_DONE) code = cli_check_ending("export", "-o", r.out, r.endings);
     if (code == CLI_DONE && r.is_part) code = export_part(&r, json, &diag);
     if (code == CLI_DONE && has_model) {
         perp_status status;

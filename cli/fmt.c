@@ -21,7 +21,7 @@ static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
     {"check", NULL, "change nothing; exit code 2 where the file is not in this style", INTO(check)},
     {"o", "OUT.perp", "write it there, - is standard output (default: the file itself)", INTO(out),
-     .is_output = 1},
+     .is_output = 1, .endings = "perp *"},
 };
 
 const cli_command cli_command_fmt = {

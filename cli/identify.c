@@ -18,7 +18,7 @@ typedef struct request {
     cli_list data, set, folder;
     int quiet, as_json, resume, rank, ranks; /* rank 0 prints and writes */
     int waits_for;                           /* the shard of the last waiting message */
-    double interrupted;              /* when */
+    double interrupted;                      /* when */
     cJSON *json;
 } request;
 
@@ -91,10 +91,10 @@ static const cli_option options[] = {
      INTO(resume)},
     {"o", "REPORT.json",
      "write the whole result; - is standard output (the text then goes to standard error)",
-     INTO(out), .is_output = 1},
+     INTO(out), .is_output = 1, .endings = "json *"},
     {"report", "OUT.html",
      "write a page: the first run and, over it, what the estimates predict; see perp report",
-     INTO(report), .is_output = 1},
+     INTO(report), .is_output = 1, .endings = "html htm"},
     {"quiet", NULL, "no text", INTO(quiet)},
     CLI_JSON_OPTION(request),
 };

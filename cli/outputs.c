@@ -83,6 +83,57 @@ static int check_written(const char *command, const written *out, const written 
     return 0;
 }
 
+/* Is this word of n bytes one of a list with blanks between? */
+static int is_listed(const char *list, const char *word, size_t n)
+{
+    for (const char *at = list; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == n && strncmp(at, word, n) == 0) return 1;
+    return 0;
+}
+
+/* Endings that stand for a format, for perp or for those who read what it writes. */
+static const char formats[] =
+    "c csv fmu h h5 hdf5 htm html json jsonl mjcf nl perp perpbin png sol "
+    "stl svg urdf wasm xml zip";
+
+/* What follows the last dot of a file's name; "" where there is none, or the name begins with
+ * it. */
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name ? dot + 1 : "";
+}
+
+/* Does this ending stand for a format, in small or capital letters? */
+static int is_format(const char *ending)
+{
+    char small[16];
+    size_t n = strlen(ending);
+    if (n >= sizeof small) return 0;
+    for (size_t i = 0; i <= n; i++)
+        small[i] = (char)(ending[i] >= 'A' && ending[i] <= 'Z' ? ending[i] - 'A' + 'a' : ending[i]);
+    return is_listed(formats, small, n);
+}
+
+int cli_check_ending(const char *command, const char *option, const char *path, const char *endings)
+{
+    const char *ending = ending_of(path);
+    if (!endings || !*ending || !cli_is_plain_file(path)) return CLI_DONE;
+    int is_any = is_listed(endings, "*", 1) && !is_format(ending);
+    if (is_any || is_listed(endings, ending, strlen(ending))) return CLI_DONE;
+    char text[64] = "";
+    const char *join = ".";
+    for (const char *at = endings; *at && *at != '*'; at += strcspn(at, " "), at += *at == ' ') {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%.*s", join, (int)strcspn(at, " "), at);
+        join = " or .";
+    }
+    cli_say("perp %s: %s %s: what is written there ends in %s, not in .%s\n", command, option, path,
+            text, ending);
+    return CLI_USAGE;
+}
+
 /* What row k of the options names; the path is NULL where the row is no output, or not given. */
 static written output_of(const cli_command *c, const void *request, int k)
 {
@@ -113,6 +164,10 @@ int cli_check_outputs(const cli_args *args, const void *request, const perp_mode
             ok = !other.path || check_written(c->name, &out, &other);
         }
         if (!ok) return CLI_USAGE;
+        char option[32];
+        snprintf(option, sizeof option, "%s%s", out.dash, out.option);
+        int code = cli_check_ending(c->name, option, out.path, c->options[k].endings);
+        if (code != CLI_DONE) return code;
     }
     return CLI_DONE;
 }

@@ -28,7 +28,7 @@ typedef struct loaded {
 static const cli_option options[] = {
     {"", "RUN.csv", NULL, INTO(run), .needed = "which run?"},
     {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output",
-     INTO(html), .is_output = 1},
+     INTO(html), .is_output = 1, .endings = "html htm"},
     {"model", "FILE.perp",
      "the model of the runs (default: the one each run names, if it lies beside the run, "
      "unchanged)",
@@ -36,7 +36,7 @@ static const cli_option options[] = {
     CLI_FOLDER_OPTION,
     {"log", "LOG.csv", "iterations of a planner, for the first run", INTO(log)},
     {"svg", "OUT.svg", "write the main plots as SVG; - is standard output", INTO(svg),
-     .is_output = 1},
+     .is_output = 1, .endings = "svg"},
     {"columns", "A,B,...", "show these columns, or arrays of them, only", INTO(columns)},
     {"title", "TEXT", "above the plots (default: the name of the run)", INTO(title)},
     CLI_JSON_OPTION(request),

@@ -93,17 +93,17 @@ static const cli_option options[] = {
      "write the trajectory; - is standard output (the summary then goes to standard error); "
      "OUT" PERP_BINARY_SUFFIX ": rows as numbers, for long runs; OUT.h5"
      ": HDF5, for other programs (docs/formats.md)",
-     INTO(out), .is_output = 1},
+     INTO(out), .is_output = 1, .endings = "csv perpbin h5 *"},
     {"every", "N", "write every Nth row, and the last", INTO(every), .least = 1},
     {"stream", NULL,
      "write into OUT.csv itself, for a program that follows it; an earlier file is lost at once",
      INTO(stream)},
     {"report", "OUT.html", "write a page that shows the run; see perp report", INTO(report),
-     .is_output = 1},
+     .is_output = 1, .endings = "html htm"},
     {"events", "OUT.csv",
      "write a row for each impact: time, contact, bodies, impulse, impulse of friction, energy "
      "lost (docs/formats.md)",
-     INTO(events), .is_output = 1},
+     INTO(events), .is_output = 1, .endings = "csv *"},
     {"estimate", "HOW",
      "estimate the error of the states at the end by other runs. sampled (default): a tenth of the "
      "cost of this run, for a short one up to 30 ms together with it, or a half. full: a half, or "

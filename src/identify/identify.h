@@ -37,7 +37,7 @@ typedef struct perp__study {
     perp_identify_options options;
     int np, nm, nrun, nstate, ninput;
     int *param;             /* indices among the model's parameters */
-    double *lo, *hi, *from; /* np: range, and the model's own values */
+    double *lo, *hi, *from; /* np: range, and the model's own values within it */
     char *log_scale;        /* np: searched in the logarithm */
     char *depends; /* nstate: its initial value is written in terms of an estimated parameter, not
                       taken from the data */
@@ -108,7 +108,7 @@ typedef struct perp__problem {
                                                                         Levenberg-Marquardt */
     /* NULL, or options whose `progress` is called after each evaluation */
     const perp_identify_options *watch;
-    perp_identify_progress so_far;      /* counted here */
+    perp_identify_progress so_far; /* counted here */
     /* PERP_OK; PERP_ERR_MEMORY or PERP_ERR_STOPPED: no point has a value from then on */
     perp_status status;
     double *trial, *up, *down; /* n each: work space */
@@ -179,8 +179,8 @@ perp_status perp__start_noise(const perp__study *study, perp__problem *problem,
                               perp_identification *result);
 /* What is found out about a fit before its intervals are judged, and by that. */
 typedef struct perp__worth {
-    int is_biased;  /* by the noise that predictions begin with */
-    int is_off;     /* steps are too far from the motion; a finding says so */
+    int is_biased;   /* by the noise that predictions begin with */
+    int is_off;      /* steps are too far from the motion; a finding says so */
     int is_no_noise; /* the residual */
 } perp__worth;
 

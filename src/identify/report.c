@@ -390,8 +390,14 @@ static int fill_estimates(const perp__study *s, const perp__minimum *m, const do
     perp__fill_intervals(s, dof, result);
     for (int i = 0; i < np && ok; i++) {
         perp_estimate *e = &result->parameter[i];
+        double own = perp_model_symbol(s->model, PERP_PARAM, s->param[i]).value;
+        if (own != s->from[i])
+            ok = perp__finding(result,
+                               "%s: the model's value %.6g is outside of the range [%.6g, %.6g]; "
+                               "the search begins at %.6g",
+                               e->name, own, e->lo, e->hi, s->from[i]);
         e->at_bound = e->identifiable && (m->z[i] <= 0 || m->z[i] >= 1);
-        if (e->at_bound)
+        if (e->at_bound && ok)
             ok = perp__finding(result,
                                "%s: the estimate is the %s end of its range [%.6g, %.6g]; the best "
                                "value may lie outside",

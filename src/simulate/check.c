@@ -320,6 +320,24 @@ static void inspect_masses(const perp_model *m, perp__source *findings)
     }
 }
 
+/* Values of parameters, states and constant inputs outside of their own ranges. */
+static void inspect_ranges(const perp_model *m, perp__source *findings)
+{
+    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++)
+        for (int i = 0; i < m->nitem[kind]; i++) {
+            const perp__item *item = &m->item[kind][i];
+            double value = item->value;
+            if (kind == PERP_INPUT) {
+                if (item->expr < 0 || m->graph.node[item->expr].op != PERP__CONST) continue;
+                value = m->graph.node[item->expr].value;
+            }
+            if (value < item->lo || value > item->hi)
+                perp__error(findings, item->at, item->end,
+                            "warning: '%s' is %g here, outside of its range [%g, %g]", item->name,
+                            value, item->lo, item->hi);
+        }
+}
+
 /* Conditions that the initial state alone breaks, such as a body that begins inside a wall. Returns
  * 0: memory. */
 static int inspect_start(const perp_simulation *sim, perp__source *findings)
@@ -362,6 +380,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->held_pairs = held.npair;
     status = check_matrix(sim, report, &findings);
     inspect_masses(model, &findings);
+    inspect_ranges(model, &findings);
     if (!has_held || !perp__inspect_units(model, &findings) ||
         !perp__inspect_domains(model, &findings) || !perp__inspect_unused(model, &findings) ||
         !inspect_start(sim, &findings) || perp__source_lost(&findings))

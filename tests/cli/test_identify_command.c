@@ -107,7 +107,8 @@ static void mistakes_are_explained(void **state)
         {"identify " BLOCK "--confidence 2", 1, "the confidence must lie between 0 and 1"},
         {"identify " BLOCK "--step 0.03", 2, "is not a whole number of steps of 0.03"},
         {"identify examples/identify/block.perp --data no.csv", 4, "no.csv"},
-        {"identify examples/identify/block.perp --data tests", 2, "no .csv or .perpbin file in this"},
+        {"identify examples/identify/block.perp --data tests", 2,
+         "no .csv or .perpbin file in this"},
         {"identify no.perp --data examples/identify/block.csv", 4, "no.perp"},
         {"identify " BLOCK "-o /dev/full", 4,
          "/dev/full: cannot be written: No space left on device"},
@@ -164,6 +165,21 @@ static void a_missing_interval_has_a_reason(void **state)
     cli_free(&r);
 }
 
+/* The search begins within the range, and the report says so where the model's value is outside. */
+static void a_value_outside_of_its_range_is_named(void **state)
+{
+    (void)state;
+    const char *words =
+        "- mu: the model's value 50 is outside of the range [0.01, 10]; the search begins "
+        "at 10";
+    cli_result r = cli_run("identify " BLOCK "--starts 1 --set mu=50");
+    says(r.out, words);
+    cli_free(&r);
+    r = cli_run("identify " BLOCK "--starts 1 --set mu=10");
+    assert_null(strstr(r.out, "the search begins"));
+    cli_free(&r);
+}
+
 /* A long search is stopped: exit code 130, and the best so far where there is one. */
 static void an_interrupted_search_prints_the_best_so_far(void **state)
 {
@@ -201,6 +217,7 @@ int main(void)
         cmocka_unit_test(a_pipe_is_written_to),
         cmocka_unit_test(the_bilevel_point_is_identified_from_the_command),
         cmocka_unit_test(a_missing_interval_has_a_reason),
+        cmocka_unit_test(a_value_outside_of_its_range_is_named),
         cmocka_unit_test(an_interrupted_search_prints_the_best_so_far),
         cmocka_unit_test(help_lists_the_methods),
     };

@@ -33,21 +33,23 @@ static char *copy(const char *folder, const char *name, const char *from)
 static void measured_data_are_not_overwritten(void **state)
 {
     (void)state;
-    char data[1024], file[1024], alias[1024];
+    char data[1024], file[1024], alias[3][1024];
     char *text = copy("data", "run.csv", PERP_SOURCE_DIR "/" RUN);
     strcpy(data, cli_path("data"));
     strcpy(file, cli_path("data/run.csv"));
-    strcpy(alias, cli_path("alias.csv"));
-    unlink(alias);
-    assert_int_equal(symlink(file, alias), 0);
+    const char *const names[] = {"alias.json", "alias.html", "alias.svg"};
+    for (int i = 0; i < 3; i++) { /* the endings of what is written */
+        strcpy(alias[i], cli_path(names[i]));
+        unlink(alias[i]);
+        assert_int_equal(symlink(file, alias[i]), 0);
+    }
     const char *says = "which this run reads";
-    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", file, file);
-    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' --report '%s'", file, file);
-    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", data, file);
-    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", file, alias);
-    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s/../data/run.csv'", alias,
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", file, alias[0]);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' --report '%s'", file, alias[1]);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", data, alias[0]);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s/../alias.json'", alias[2],
                data);
-    cli_expect(1, NULL, says, "report '%s' -o '%s' --svg '%s'", file, cli_path("a.html"), alias);
+    cli_expect(1, NULL, says, "report '%s' -o '%s' --svg '%s'", file, cli_path("a.html"), alias[2]);
     expect_text(file, text);
     cli_expect(0, NULL, NULL, "identify " BLOCK " --data '%s' -o '%s/new.json' --quiet", file,
                data);
@@ -90,6 +92,43 @@ static void two_results_do_not_go_to_one_file(void **state)
     assert_int_equal(access(z, F_OK), -1);
     cli_expect(0, NULL, NULL, "plan " PLAN " -o /dev/null --log /dev/null --quiet");
     cli_expect(0, NULL, NULL, "plan " PLAN " -o '%s' --log '%s.log' --quiet", z, z);
+}
+
+/* A name says what is in the file: no format goes under the ending of another one. */
+static void a_name_has_the_ending_of_what_is_written(void **state)
+{
+    (void)state;
+    const struct {
+        int code;
+        const char *command, *name, *says;
+    } rows[] = {
+        {1, "export " PLAN " -o", "a.txt",
+         "-o %s: what is written there ends in .fmu, not in .txt"},
+        {1, "export " PLAN " -o", "a.csv", "ends in .fmu, not in .csv"},
+        {1, "export " PLAN " -o", "a.FMU", "ends in .fmu, not in .FMU"},
+        {1, "export casadi " PLAN " -o", "a.h", "ends in .c, not in .h"},
+        {1, "export perp examples/robots/arm.xml -o", "a.xml", "ends in .perp, not in .xml"},
+        {0, "export c " BLOCK " -o", "code.v2", NULL}, /* a folder */
+        {1, "simulate " BLOCK " -o", "a.html", "ends in .csv or .perpbin or .h5, not in .html"},
+        {1, "simulate " BLOCK " -o", "a.H5", "not in .H5"},
+        {1, "simulate " BLOCK " --events", "a.h5", "ends in .csv, not in .h5"},
+        {1, "simulate " BLOCK " --report", "a.txt", "ends in .html or .htm, not in .txt"},
+        {1, "plan " PLAN " --gains", "a.json", "not in .json"},
+        {1, "report " RUN " --svg", "a.png", "ends in .svg, not in .png"},
+        {1, "identify " BLOCK " --data " RUN " -o", "a.csv", "ends in .json, not in .csv"},
+        {0, "simulate " BLOCK " --quiet -o", "a.run", NULL}, /* an ending of no format: text */
+        {0, "simulate " BLOCK " --quiet -o", ".csv.d", NULL},
+        {0, "simulate " BLOCK " --quiet -o", ".html", NULL}, /* the name, not its ending */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char path[1024], says[1200];
+        strcpy(path, cli_path(rows[i].name));
+        unlink(path);
+        snprintf(says, sizeof says, rows[i].says ? rows[i].says : "", path);
+        cli_expect(rows[i].code, NULL, rows[i].says ? says : NULL, "%s '%s'", rows[i].command,
+                   path);
+        assert_int_equal(access(path, F_OK) == 0, rows[i].code == 0);
+    }
 }
 
 /* Whole or not at all ----------------------------------------------------------------------------- */
@@ -304,6 +343,7 @@ int main(void)
         cmocka_unit_test(measured_data_are_not_overwritten),
         cmocka_unit_test(a_guess_is_not_overwritten),
         cmocka_unit_test(two_results_do_not_go_to_one_file),
+        cmocka_unit_test(a_name_has_the_ending_of_what_is_written),
         cmocka_unit_test(a_stopped_run_keeps_the_earlier_file),
         cmocka_unit_test(a_stopped_run_keeps_the_earlier_page),
         cmocka_unit_test(a_search_that_is_interrupted_keeps_the_earlier_fit),
