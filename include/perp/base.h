@@ -103,7 +103,7 @@ PERP_API const char *perp_version(void);
 ///
 /// Read the number at the start of the text, rounded correctly, as strtod does in the C locale. It
 /// may have blanks, a sign, digits with a point and an exponent, or hexadecimal digits after 0x. It
-/// may also be inf or nan.
+/// may also be inf or nan; a nan has no sign.
 ///
 /// @param rest  nullable; the end of the number; `text` itself if there is none
 /// @return the number; 0 if there is none; infinite if it is too large

@@ -420,7 +420,8 @@ size_t perp__number_read(const char *text, size_t n, double *x)
     int is_negative = s < end && *s == '-';
     if (s < end && (*s == '-' || *s == '+')) s++;
     const char *rest = read_size(s, end, &bits);
-    *x = from_bits(bits | (uint64_t)is_negative << 63);
+    int has_sign = is_negative && bits <= INFINITE; /* messages would print that of a NaN */
+    *x = from_bits(bits | (uint64_t)has_sign << 63);
     if (rest > s) return (size_t)(rest - text);
     *x = 0;
     return 0;

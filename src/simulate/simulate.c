@@ -214,7 +214,8 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
         const perp__item *item = &m->item[PERP_STATE][i];
         if (isfinite(item->value)) continue;
         status = perp__refuse(diag, PERP_ERR_MODEL, perp__source_place(&m->source, item->at),
-                              "the initial value of '%s' is %g\n", item->name, item->value);
+                              "the initial value of '%s' is %s\n", item->name,
+                              isnan(item->value) ? "not a number" : "infinite");
     }
     return status;
 }

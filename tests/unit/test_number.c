@@ -38,6 +38,14 @@ static void check_read(const char *text)
                  expected, rest);
 }
 
+static void a_nan_has_no_sign(void **state)
+{
+    (void)state;
+    assert_false(signbit(perp_number_read("-nan", NULL)));
+    assert_true(signbit(perp_number_read("-inf", NULL)));
+    assert_true(signbit(perp_number_read("-0", NULL)));
+}
+
 static void reads_what_strtod_reads(void **state)
 {
     (void)state;
@@ -418,6 +426,7 @@ int main(void)
         cmocka_unit_test(quantiles_are_linear_between_two_numbers),
         cmocka_unit_test(a_counter_gives_the_numbers_of_splitmix64),
         cmocka_unit_test(reads_what_strtod_reads),
+        cmocka_unit_test(a_nan_has_no_sign),
         cmocka_unit_test(reads_the_middle_of_two_doubles),
         cmocka_unit_test(writes_the_shortest_text_that_reads_back),
         cmocka_unit_test(the_powers_of_ten_are_right),
