@@ -1,9 +1,11 @@
 /* Preloaded by scripts/torture: the allocation number PERP_FAIL_AT fails, counted from 1, with PERP_FAIL_ALL all after it as well; the number of them and whose it was (perp: the
- * command itself and what it calls for its own data; library: IPOPT, MUMPS, BLAS and their like) go to the file PERP_FAIL_LOG. */
+ * command itself and what it calls for its own data; library: IPOPT, MUMPS, BLAS and their like) go to the file PERP_FAIL_LOG. The numbers of the first
+ * allocation of each call stack go to the file PERP_FAIL_SITES. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -55,10 +57,35 @@ static int is_own(const void *caller)
     return 0;
 }
 
+/* Call stacks that were there already, by a hash of their innermost frames: 0 is an empty place. */
+enum { FRAMES = 18, STACKS = 1 << 18 }; /* two or three frames are of this file */
+static unsigned long long stack_hash[STACKS];
+static FILE *sites;
+
+static void note_site(long k)
+{
+    static _Thread_local int is_inside; /* what the unwinder itself allocates */
+    if (!sites || is_inside) return;
+    is_inside = 1;
+    void *frame[FRAMES];
+    int n = backtrace(frame, FRAMES);
+    unsigned long long hash = 14695981039346656037ULL;
+    for (int i = 0; i < n; i++) hash = (hash ^ (unsigned long long)(size_t)frame[i]) * 1099511628211ULL;
+    hash |= 1;
+    size_t at = hash >> 20 & (STACKS - 1);
+    for (int tries = 0; stack_hash[at] && stack_hash[at] != hash && tries < STACKS; tries++) at = (at + 1) & (STACKS - 1);
+    if (!stack_hash[at]) {
+        stack_hash[at] = hash;
+        fprintf(sites, "%ld\n", k);
+    }
+    is_inside = 0;
+}
+
 static int fails(const void *caller)
 {
     if (!is_counting) return 0;
     long k = atomic_fetch_add(&count, 1) + 1;
+    note_site(k);
     if (k != fail_at && !(is_lasting && fail_at > 0 && k > fail_at)) return 0;
     if (k == fail_at) whose = is_own(caller) ? "perp" : "library";
     errno = ENOMEM;
@@ -96,6 +123,10 @@ __attribute__((constructor)) static void start(void)
     find_real();
     fail_at = k ? atol(k) : 0;
     is_lasting = getenv("PERP_FAIL_ALL") != NULL;
+    const char *path = getenv("PERP_FAIL_SITES");
+    void *frame[1];
+    if (path) backtrace(frame, 1); /* its first call loads a library */
+    sites = path ? fopen(path, "we") : NULL;
     is_counting = 1;
 }
 
@@ -104,6 +135,7 @@ __attribute__((destructor)) static void report(void)
     const char *path = getenv("PERP_FAIL_LOG");
     char line[64];
     is_counting = 0;
+    if (sites) fclose(sites);
     int n = snprintf(line, sizeof line, "%ld %s\n", atomic_load(&count), whose);
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
     if (fd < 0 || write(fd, line, (size_t)n) != n) return;

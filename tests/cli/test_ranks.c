@@ -352,7 +352,7 @@ static int with_a_dead_shard(const char *out, const char *then)
 static void a_dead_shard_is_replaced(void **state)
 {
     (void)state;
-    char out[1024], resumed[4096], then[8192];
+    char out[1024], resumed[4096], then[16384];
     identify_in_one();
     snprintf(out, sizeof out, "%s", cli_path("taken.json"));
     assert_int_equal(with_a_dead_shard(out, shard(2, out, "--resume", resumed)), 0);
