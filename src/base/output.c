@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_LINKS = 40 };
@@ -151,11 +153,26 @@ static void forget_part(perp__output *o)
     o->part = NULL;
 }
 
+/* A compiler removes its temporary files on SIGTERM; one that does not end soon is killed. */
+static void end_group(pid_t by)
+{
+    const struct timespec pause = {0, 2000000};
+    const int TRIES = 100;
+    int is_ended = kill(-by, SIGTERM) != 0;
+    for (int i = 0; i < TRIES && !is_ended; i++) {
+        siginfo_t info = {0};
+        int code = waitid(P_PID, (id_t)by, &info, WEXITED | WNOHANG | WNOWAIT);
+        is_ended = code != 0 || info.si_pid != 0;
+        if (!is_ended) nanosleep(&pause, NULL);
+    }
+    kill(-by, SIGKILL);
+}
+
 void perp_file_abandon(void)
 {
     int error = errno;
     long by = atomic_load(&group);
-    if (by > 1) kill((pid_t)-by, SIGKILL);
+    if (by > 1) end_group((pid_t)by);
     for (int i = 0; i < MOST_PARTS; i++) {
         char *part = atomic_exchange(&parts[i], NULL), *none = NULL; /* no thread frees it now */
         if (!part) continue;

@@ -9,9 +9,11 @@
 #include "runs.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/perp-machine-XXXXXX"; /* the cache is in it */
@@ -335,6 +337,7 @@ static void a_broken_library_is_made_again(void **state)
         "chmod 0666 $f",
         "mv $f $f.x; ln -s $f.x $f; rm $f.x",
         "rm $f; mkfifo $f",
+        "[ $(id -u) != 0 ] || chown 1 $f",
         "true"};
     for (size_t k = 0; k < sizeof breaks / sizeof *breaks; k++) {
         if (create(PERP_JIT_ON, &is_compiled, &diag) != PERP_OK || !is_compiled)
@@ -346,6 +349,44 @@ static void a_broken_library_is_made_again(void **state)
     }
 }
 
+static void end_cleanly(int signal_number)
+{
+    (void)signal_number;
+    perp_file_abandon();
+    _exit(9);
+}
+
+/* A signal during a compilation: the compiler removes its temporary files, perp its own. */
+static void a_signal_leaves_nothing(void **state)
+{
+    (void)state;
+    char line[512], begun[128];
+    const struct timespec pause = {0, 1000000};
+    in_folder(begun, "begun");
+    snprintf(line, sizeof line,
+             "[ \"$1\" = --version ] && echo slow 1.0 && exit; trap 'rm -f %s; exit 1' TERM; "
+             "touch %s; while :; do sleep 0.01; done",
+             begun, begun);
+    let_cc_be(line);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int is_compiled;
+        signal(SIGTERM, end_cleanly);
+        create(PERP_JIT_ON, &is_compiled, NULL);
+        _exit(1);
+    }
+    int status;
+    while (access(begun, F_OK) != 0 && waitpid(child, &status, WNOHANG) == 0)
+        nanosleep(&pause, NULL);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+    assert_int_equal(access(begun, F_OK), -1);
+    snprintf(line, sizeof line, "test $(ls -A %s/cache/perp | wc -l) = 0", folder);
+    assert_int_equal(system(line), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +395,7 @@ int main(void)
         cmocka_unit_test_teardown(runs_have_the_same_bits, restore),
         cmocka_unit_test_teardown(short_runs_are_not_compiled, restore),
         cmocka_unit_test_teardown(what_is_missing_is_named, restore),
+        cmocka_unit_test_teardown(a_signal_leaves_nothing, restore),
         cmocka_unit_test_teardown(a_broken_library_is_made_again, restore)};
     return cmocka_run_group_tests(tests, setup, clean);
 }
