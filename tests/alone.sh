@@ -63,13 +63,25 @@ verdict() { # FILES COMMAND [ENVIRONMENT]
         awk -v code=$code '{ n = $1; sub(/^ *[0-9]+ /, ""); s = s (s ? ", " : " ") (n > 1 ? n " " : "") $0 } END { print code s }'
 }
 
-both() {
-    local name file command
-    IFS=$'\t' read -r name file command <<<"$1"
-    printf '%s\t%s\t%s\t%s\n' "$name" "$command" "$(verdict "$file" "$command")" \
-        "$(verdict "$file" "$command" "LD_LIBRARY_PATH=$scratch/none")" >>"$scratch/rows/$$"
+# Did that run ask the loader for one of the libraries? Yes also where the loader keeps no record (glibc does).
+asked() { # RECORD
+    local record=$(cat "$1".* 2>/dev/null)
+    [[ $record == *libc.so* ]] || return 0
+    grep -qF "$names" <<<"$record"
 }
-export -f verdict both
+
+# A run that asks for none of the libraries is the same without them.
+both() {
+    local name file command with without record=$scratch/loaded.$$
+    IFS=$'\t' read -r name file command <<<"$1"
+    with=$(verdict "$file" "$command" "LD_DEBUG=files LD_DEBUG_OUTPUT=$record") without=$with
+    ! asked "$record" || without=$(verdict "$file" "$command" "LD_LIBRARY_PATH=$scratch/none")
+    rm -f "$record".*
+    printf '%s\t%s\t%s\t%s\n' "$name" "$command" "$with" "$without" >>"$scratch/rows/$$"
+}
+names=$(printf '%s\n' "${libraries[@]}")
+export names
+export -f verdict asked both
 export limit=${LIMIT:-60}
 [ -n "$all" ] || limit=2000
 
