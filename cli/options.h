@@ -40,7 +40,7 @@ typedef struct cli_option {
     cli_type type;
     const char *needed;       /* the question if it is missing: "which model?" */
     int is_output;            /* a file to be written: every name of standard output becomes "-" */
-    const char *endings;      /* of an output: "csv h5"; with "*" also those of no format */
+    const char *endings;      /* of an output's name: "csv h5"; "*": also those of no format */
     int is_positive;          /* > 0 */
     double least, most;       /* else least <= x <= most; most 0: no bound but that of the type */
     const char *const *words; /* what it may be, NULL at the end */
@@ -95,14 +95,14 @@ int cli_is_given(const cli_args *args, const char *name);
 int cli_ask(const cli_args *args, const char *question);
 
 /* Before the work: CLI_USAGE with a message if an output is the model's file, that of one of its
- * tables, one of those in `read` (NULLs are none), or another output, or if its name ends as
- * another format does. CLI_FILE if its folder does not exist. A device may be several. The model is
+ * tables, one of those in `read` (NULLs are none), or another output. The same if its name has a
+ * wrong ending. CLI_FILE if its folder does not exist. A device may be several. The model is
  * nullable. */
 int cli_check_outputs(const cli_args *args, const void *request, const perp_model *model,
                       const char *const *read, int nread);
 
-/* CLI_USAGE with a message if this output's name has an ending, but none of `endings` (as of a
- * cli_option; NULL: any). A name without an ending, a device and "-" may be all. */
+/* CLI_USAGE with a message if this name has an ending that is not one of `endings` (NULL: any).
+ * Devices and "-" have none. */
 int cli_check_ending(const char *command, const char *option, const char *path,
                      const char *endings);
 

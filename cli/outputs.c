@@ -83,7 +83,7 @@ static int check_written(const char *command, const written *out, const written 
     return 0;
 }
 
-/* Is this word of n bytes one of a list with blanks between? */
+/* Does the list, with blanks between, have this word? */
 static int is_listed(const char *list, const char *word, size_t n)
 {
     for (const char *at = list; *at; at += strcspn(at, " "), at += *at == ' ')
@@ -91,13 +91,12 @@ static int is_listed(const char *list, const char *word, size_t n)
     return 0;
 }
 
-/* Endings that stand for a format, for perp or for those who read what it writes. */
+/* Endings with a meaning. */
 static const char formats[] =
     "c csv fmu h h5 hdf5 htm html json jsonl mjcf nl perp perpbin png sol "
     "stl svg urdf wasm xml zip";
 
-/* What follows the last dot of a file's name; "" where there is none, or the name begins with
- * it. */
+/* The text behind the last dot of a file's name. "": there is none; a first dot is none. */
 static const char *ending_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -105,7 +104,7 @@ static const char *ending_of(const char *path)
     return dot && dot > name ? dot + 1 : "";
 }
 
-/* Does this ending stand for a format, in small or capital letters? */
+/* Is it one of them, in small or capital letters? */
 static int is_format(const char *ending)
 {
     char small[16];

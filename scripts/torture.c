@@ -1,6 +1,6 @@
 /* Preloaded by scripts/torture: the allocation number PERP_FAIL_AT fails, counted from 1, with PERP_FAIL_ALL all after it as well; the number of them and whose it was (perp: the
- * command itself and what it calls for its own data; library: IPOPT, MUMPS, BLAS and their like) go to the file PERP_FAIL_LOG. The numbers of the first
- * allocation of each call stack go to the file PERP_FAIL_SITES. */
+ * command itself and what it calls for its own data; library: IPOPT, MUMPS, BLAS and their like) go to the file PERP_FAIL_LOG.
+ * PERP_FAIL_SITES: a file for the number of the first allocation of each call stack. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -70,10 +70,11 @@ static void note_site(long k)
     void *frame[FRAMES];
     int n = backtrace(frame, FRAMES);
     unsigned long long hash = 14695981039346656037ULL;
-    for (int i = 0; i < n; i++) hash = (hash ^ (unsigned long long)(size_t)frame[i]) * 1099511628211ULL;
+    for (int i = 0; i < n; i++) hash = (hash ^ (size_t)frame[i]) * 1099511628211ULL;
     hash |= 1;
     size_t at = hash >> 20 & (STACKS - 1);
-    for (int tries = 0; stack_hash[at] && stack_hash[at] != hash && tries < STACKS; tries++) at = (at + 1) & (STACKS - 1);
+    for (int i = 0; stack_hash[at] && stack_hash[at] != hash && i < STACKS; i++)
+        at = (at + 1) & (STACKS - 1);
     if (!stack_hash[at]) {
         stack_hash[at] = hash;
         fprintf(sites, "%ld\n", k);

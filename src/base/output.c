@@ -153,7 +153,7 @@ static void forget_part(perp__output *o)
     o->part = NULL;
 }
 
-/* A compiler removes its temporary files on SIGTERM; one that does not end soon is killed. */
+/* SIGTERM lets a compiler remove its temporary files. SIGKILL follows. */
 static void end_group(pid_t by)
 {
     const struct timespec pause = {0, 2000000};

@@ -300,7 +300,7 @@ static const char *keep(const work *w, const char *path)
     perp__output o;
     struct stat is;
     int is_of_others = lstat(path, &is) == 0 && (!S_ISREG(is.st_mode) || is.st_uid != geteuid());
-    if (is_of_others) unlink(path); /* what replaces a file keeps its owner, and a link */
+    if (is_of_others) unlink(path); /* a replaced file keeps its owner */
     perp_status status = perp__input_read(w->so, PERP__REGULAR, LARGEST, 0, &bytes, &n, &why);
     if (status == PERP_ERR_MEMORY) why = perp_status_message(status);
     int is_open = status == PERP_OK && perp__output_open(&o, path, 0);

@@ -37,7 +37,7 @@ typedef struct perp__study {
     perp_identify_options options;
     int np, nm, nrun, nstate, ninput;
     int *param;             /* indices among the model's parameters */
-    double *lo, *hi, *from; /* np: range, and the model's own values within it */
+    double *lo, *hi, *from; /* np: range, and the model's value within it */
     char *log_scale;        /* np: searched in the logarithm */
     char *depends; /* nstate: its initial value is written in terms of an estimated parameter, not
                       taken from the data */

@@ -320,7 +320,7 @@ static void inspect_masses(const perp_model *m, perp__source *findings)
     }
 }
 
-/* Values of parameters, states and constant inputs outside of their own ranges. */
+/* Parameters, initial values and constant inputs outside of their ranges. */
 static void inspect_ranges(const perp_model *m, perp__source *findings)
 {
     for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++)
