@@ -624,10 +624,8 @@ static int write_text(writer *w, perp_casadi_info *info)
 static int is_too_large(const writer *w)
 {
     const perp_model *m = w->model;
-    int widest = 1; /* an integer: gcc 12 for 64-bit ARM does not compile the loop with doubles */
-    for (int k = 0; k < INPUTS; k++)
-        if (w->size[k] > widest) widest = w->size[k];
-    double rows = fmax(m->nequation, fmax(m->npair, m->nitem[PERP_OUTPUT])), most = widest;
+    double rows = fmax(m->nequation, fmax(m->npair, m->nitem[PERP_OUTPUT])), most = 1;
+    for (int k = 0; k < INPUTS; k++) most = fmax(most, w->size[k]);
     return rows * most > 1e9 || most * most > 1e9;
 }
 
