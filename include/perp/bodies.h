@@ -69,7 +69,7 @@ typedef struct perp_body {
     int parent;       ///< an earlier body, from 1 on; 0: the world
     perp_joint joint; ///< how it moves in its parent
     /// Of its origin in the parent's frame at q = 0; of a free body it is q itself
-    double position [3];
+    double position[3];
     /// Quaternion of its frame there; all 0: none. Of a free body it is q itself
     double rotation[4];
     double axis[3];   ///< of hinge and slide, in its own frame
@@ -84,6 +84,13 @@ typedef struct perp_body {
     /// gravcomp)
     double gravity_compensation;
 } perp_body;
+
+/// Add the mass of a solid shape, of uniform density, to a body: to its mass, centre and inertia.
+///
+/// @param shape  its kind, size, position, rotation and mesh are read
+/// @param mass   >= 0 [kg]
+/// @return PERP_OK; PERP_ERR_ARG (NULL, mass, a shape without volume; nothing changed)
+PERP_API perp_status perp_body_add_solid(perp_body *body, const perp_shape *shape, double mass);
 
 /// The methods of a step: name, word, summary. `euler` is the step above, of order 1. `midpoint` is
 /// Moreau's:
@@ -117,10 +124,10 @@ PERP_API const char *perp_bodies_method_summary(perp_bodies_method method);
 PERP_API perp_bodies_method perp_bodies_method_find(const char *name);
 
 typedef struct perp_bodies_options {
-    size_t size;       ///< set by the default; tells which fields the caller has
-    double gravity[3]; ///< [m/s^2]; default (0, 0, -9.81)
-    double step;       ///< h > 0 [s]; default 0.002
-    double tol;        ///< a step is verified if its error is at most this; default 1e-8
+    size_t size;                  ///< set by the default; tells which fields the caller has
+    double gravity[3];            ///< [m/s^2]; default (0, 0, -9.81)
+    double step;                  ///< h > 0 [s]; default 0.002
+    double tol;                   ///< a step is verified if its error is at most this; default 1e-8
     double restitution_threshold; ///< approach speed below which restitution is ignored [m/s];
                                   ///< default 0.01
     double density, viscosity;    ///< of a fluid all around, >= 0 [kg/m^3, Pa s]; default 0: none
@@ -301,6 +308,9 @@ PERP_API int perp_bodies_excluded_pair(const perp_bodies *bodies, int k, int sha
 /// finite)
 PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
 
+/// The forces of perp_bodies_set_force, nv; the system owns them.
+PERP_API const double *perp_bodies_force(const perp_bodies *bodies);
+
 /// Gravity from now on [m/s^2]; contacts and their forces continue unchanged. @return PERP_OK;
 /// PERP_ERR_ARG (NULL, not finite)
 PERP_API perp_status perp_bodies_set_gravity(perp_bodies *bodies, const double gravity[3]);
@@ -326,12 +336,21 @@ PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *inf
 PERP_API perp_status perp_bodies_pose(perp_bodies *bodies, int body, double position[3],
                                       double rotation[9]);
 
+/// Rotation of a body in the world as a unit quaternion (w, x, y, z).
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no such body)
+PERP_API perp_status perp_bodies_quaternion(perp_bodies *bodies, int body, double quaternion[4]);
+
 /// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without
 /// contacts, gravity compensation and drag. Each nullable.
 PERP_API perp_status perp_bodies_dynamics(perp_bodies *bodies, double *M, double *c);
 
 /// Forces of the joints that give the accelerations a (nv): M a + c by recursion over the bodies.
 PERP_API perp_status perp_bodies_inverse(perp_bodies *bodies, const double *a, double *tau);
+
+/// Accelerations of the joints that these forces give without contacts and laws of joints: the a of
+/// M a + c = tau. It undoes perp_bodies_inverse.
+/// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_NO_SOLUTION (the mass matrix is singular)
+PERP_API perp_status perp_bodies_forward(perp_bodies *bodies, const double *tau, double *a);
 
 /// Derivatives of perp_bodies_inverse at the accelerations a, nv x nv column-major; that by a is M.
 ///
@@ -348,8 +367,34 @@ PERP_API perp_status perp_bodies_inverse_derivatives(perp_bodies *bodies, const 
                                                      double *dq, double *dv);
 
 /// Velocity of a body's point per unit of v, 3 x nv column-major, world axes.
+///
+/// @param point  its position in the world [m]
 PERP_API perp_status perp_bodies_jacobian(perp_bodies *bodies, int body, const double point[3],
                                           double *J);
+
+/// Angular velocity of a body per unit of v, 3 x nv column-major, world axes.
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no such body)
+PERP_API perp_status perp_bodies_rotation_jacobian(perp_bodies *bodies, int body, double *J);
+
+/// Velocity of a body's point and angular velocity of the body, world axes. Each nullable.
+///
+/// @param point  its position in the world [m]; nullable: the body's origin
+/// @return PERP_OK; PERP_ERR_ARG (NULL, no such body)
+PERP_API perp_status perp_bodies_velocity(perp_bodies *bodies, int body, const double point[3],
+                                          double linear[3], double angular[3]);
+
+/// The mass of all bodies, their centre of mass in the world and its Jacobian, each nullable.
+///
+/// @param center  NaN if the mass is 0
+/// @param J       its velocity per unit of v, 3 x nv column-major
+/// @return PERP_OK; PERP_ERR_ARG (NULL)
+PERP_API perp_status perp_bodies_mass_center(perp_bodies *bodies, double *mass, double center[3],
+                                             double *J);
+
+/// Momentum of all bodies [N s], and angular momentum about their centre of mass [N m s], world
+/// axes. Armatures are not counted. Each nullable.
+/// @return PERP_OK; PERP_ERR_ARG (NULL)
+PERP_API perp_status perp_bodies_momentum(perp_bodies *bodies, double linear[3], double angular[3]);
 
 /// Energies [J]; the potential one is 0 at the world's origin. Each nullable.
 PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *potential);
@@ -357,6 +402,27 @@ PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *p
 /// The contacts of the last step, including speculative ones (gap > 0). The system owns them until
 /// its next change. @return their number
 PERP_API int perp_bodies_contacts(const perp_bodies *bodies, const perp_contact **contact);
+
+/// A contact of the last step with its bodies, force and slip, world axes.
+typedef struct perp_contact_point {
+    int body[2];                ///< 0: the world
+    int shape[2];               ///< indices of the description
+    double point[3], normal[3]; ///< as in perp_contact
+    double force[3];            ///< mean force of the step on the second body [N]
+    double torque[3];           ///< of torsional and rolling friction on the second body [N m]
+    double slip[3]; ///< velocity of the second body relative to the first, less its normal part
+    double gap;     ///< [m]; > 0: a speculative contact
+    double mu;      ///< friction coefficient
+} perp_contact_point;
+
+/// The contacts of perp_bodies_contacts with their forces and slip.
+///
+/// The slip is the one whose laws the step solved: velocities of the end of the step, at the
+/// positions where its forces acted. A contact that sticks has slip 0 up to rounding.
+///
+/// @param point  out: `most` at most; nullable
+/// @return the number of contacts
+PERP_API int perp_bodies_contact_points(perp_bodies *bodies, perp_contact_point *point, int most);
 
 #ifdef __cplusplus
 }

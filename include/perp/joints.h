@@ -175,6 +175,9 @@ PERP_API int perp_bodies_nu(const perp_bodies *bodies);
 /// @return PERP_OK; PERP_ERR_ARG (NULL, not finite; nothing changed)
 PERP_API perp_status perp_bodies_set_control(perp_bodies *bodies, const double *u);
 
+/// The controls, nu in the order of the actuators; the system owns them.
+PERP_API const double *perp_bodies_control(const perp_bodies *bodies);
+
 /// The activations, nu in the order of the actuators; 0 for an actuator without activation.
 PERP_API const double *perp_bodies_activation(const perp_bodies *bodies);
 

@@ -109,6 +109,22 @@ static inline int perp__quaternion_normalise(double *q)
     return 1;
 }
 
+/* By the largest of its entries (Shepperd 1978). */
+static inline void perp__quaternion_of_rotation(const double *R, double *q)
+{
+    double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
+                        1 - R[0] - R[4] + R[8]};
+    int k = 0;
+    for (int i = 1; i < 4; i++)
+        if (square[i] > square[k]) k = i;
+    double x[4][4] = {{square[0], R[7] - R[5], R[2] - R[6], R[3] - R[1]},
+                      {R[7] - R[5], square[1], R[3] + R[1], R[2] + R[6]},
+                      {R[2] - R[6], R[3] + R[1], square[2], R[7] + R[5]},
+                      {R[3] - R[1], R[2] + R[6], R[7] + R[5], square[3]}};
+    for (int i = 0; i < 4; i++) q[i] = x[k][i];
+    perp__quaternion_normalise(q);
+}
+
 /* A rotation that is given: all 0 is none. Returns 0: its length is 0, or not finite. */
 static inline int perp__rotation_take(const double *given, double *q)
 {

@@ -3,6 +3,7 @@
 #include "bodies/space.h"
 #include "robots/robots.h"
 
+#include <math.h>
 #include <string.h>
 
 const perp__pose perp__pose_none = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
@@ -28,22 +29,6 @@ void perp__pose_inverse(const perp__pose *a, perp__pose *b)
 void perp__pose_quaternion(const double *q, perp__pose *pose)
 {
     perp__rotation_of(q, pose->R);
-}
-
-/* By the largest of its entries (Shepperd 1978). */
-void perp__quaternion_of_rotation(const double *R, double *q)
-{
-    double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
-                        1 - R[0] - R[4] + R[8]};
-    int k = 0;
-    for (int i = 1; i < 4; i++)
-        if (square[i] > square[k]) k = i;
-    double x[4][4] = {{square[0], R[7] - R[5], R[2] - R[6], R[3] - R[1]},
-                      {R[7] - R[5], square[1], R[3] + R[1], R[2] + R[6]},
-                      {R[2] - R[6], R[3] + R[1], square[2], R[7] + R[5]},
-                      {R[3] - R[1], R[2] + R[6], R[7] + R[5], square[3]}};
-    memcpy(q, x[k], sizeof x[k]);
-    perp__quaternion_normalise(q);
 }
 
 static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
@@ -159,4 +144,25 @@ void perp__shape_mass(const perp_shape *s, double *volume, double center[3], dou
         double a = axes[(k + 1) % 3], b = axes[(k + 2) % 3];
         inertia[k] = of * (a * a + b * b);
     }
+}
+
+perp_status perp_body_add_solid(perp_body *body, const perp_shape *shape, double mass)
+{
+    double volume, center[3], I[6];
+    perp__pose pose;
+    perp__mass sum = {0};
+    if (!body || !shape || !(mass >= 0) || !isfinite(mass) ||
+        (shape->kind == PERP_SHAPE_MESH && !shape->mesh))
+        return PERP_ERR_ARG;
+    perp__shape_mass(shape, &volume, center, I);
+    double quaternion[4], density = mass / volume;
+    if (!(volume > 0) || !isfinite(density) || !perp__rotation_take(shape->rotation, quaternion))
+        return PERP_ERR_ARG;
+    for (int k = 0; k < 6; k++) I[k] *= density;
+    perp__pose_quaternion(quaternion, &pose);
+    memcpy(pose.p, shape->position, sizeof pose.p);
+    perp__mass_add(&sum, &perp__pose_none, body->mass, body->center, body->inertia);
+    perp__mass_add(&sum, &pose, mass, center, I);
+    perp__mass_take(&sum, body);
+    return PERP_OK;
 }

@@ -70,7 +70,6 @@ extern const perp__pose perp__pose_none;
 void perp__pose_multiply(const perp__pose *a, const perp__pose *b, perp__pose *c);
 void perp__pose_inverse(const perp__pose *a, perp__pose *b);
 void perp__pose_quaternion(const double *q, perp__pose *pose); /* q is normalised */
-void perp__quaternion_of_rotation(const double *R, double *q);
 
 /* reader.c. Report a fault with its position (attribute: NULL is the element). Returns 0, for
  * callers to return. */

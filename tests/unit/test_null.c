@@ -57,6 +57,13 @@ static void null_is_refused(void **state)
     REFUSES(batch_step(NULL, 0, NULL));
     REFUSES(batch_status(NULL, 0));
     REFUSES(perp_batch_gather(NULL, 0, NULL, NULL));
+    REFUSES(perp_body_add_solid(NULL, NULL, 1));
+    REFUSES(perp_bodies_quaternion(NULL, 0, NULL));
+    REFUSES(perp_bodies_forward(NULL, NULL, NULL));
+    REFUSES(perp_bodies_velocity(NULL, 0, NULL, NULL, NULL));
+    REFUSES(perp_bodies_rotation_jacobian(NULL, 0, NULL));
+    REFUSES(perp_bodies_mass_center(NULL, NULL, NULL, NULL));
+    REFUSES(perp_bodies_momentum(NULL, NULL, NULL));
     REFUSES(perp_bodies_batch_create(NULL, 1, 1, NULL, NULL));
     REFUSES(perp_bodies_batch_set(NULL, NULL, NULL));
     REFUSES(perp_bodies_batch_get(NULL, NULL));
