@@ -30,7 +30,7 @@ set(package ${CMAKE_BINARY_DIR}/python/perp)
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/python/_perp.c
     COMMAND ${PERP_PYTHON} ${CMAKE_SOURCE_DIR}/python/declarations.py ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR}/include
             ${CMAKE_BINARY_DIR}/python/_perp.c
-    DEPENDS python/declarations.py ${PERP_HEADERS} VERBATIM)
+    DEPENDS python/declarations.py python/bodies.c ${PERP_HEADERS} VERBATIM)
 add_library(perp_python MODULE ${CMAKE_BINARY_DIR}/python/_perp.c)
 set_target_properties(perp_python PROPERTIES PREFIX "" OUTPUT_NAME _perp SUFFIX .abi3.so LIBRARY_OUTPUT_DIRECTORY ${package})
 target_include_directories(perp_python SYSTEM PRIVATE ${include})

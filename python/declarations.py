@@ -4,7 +4,7 @@
     declarations.py CC INCLUDE OUT.c       INCLUDE: the folder with perp/perp.h
 
 The preprocessor expands the headers (their enums come from lists), functions with a body are left out, and nothing is declared by
-hand but the loops below, which a Python loop would make slow.
+hand but the loops below and in bodies.c, which a Python loop would make slow.
 """
 
 import re
@@ -30,6 +30,7 @@ typedef struct perp_py_many {
 """
 
 LOOPS = """
+typedef struct perp_py_state perp_py_state;
 int perp_py_stretches(perp_simulation *simulation, int kind, const perp_py_many *all, long *which, perp_diag *diag);
 int perp_py_lcps(perp_lcp_solver *solver, int kind, const perp_lcp_batch *all, const double *lo, const double *hi, double *z,
                  double *by_M, double *by_q, double *own, long *which, perp_lcp_info *info);
@@ -39,11 +40,31 @@ int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long 
                  double *scratch, int followed, double *derivatives, int impulses, const int *impulse, perp_diag *diag);
 void perp_py_row(const perp_simulation *simulation, double *data, long capacity, long row, double *scratch,
                  int followed, double *derivatives, int impulses, const int *impulse);
+#define PERP_PY_BUSY -1
+#define PERP_PY_Q -2
+#define PERP_PY_V -3
+#define PERP_PY_ACT -4
+#define PERP_PY_CTRL -5
+#define PERP_PY_FORCE -6
+perp_py_state *perp_py_state_create(perp_bodies *bodies, double *memory);
+void perp_py_state_destroy(perp_py_state *state);
+void perp_py_state_give(perp_py_state *state);
+int perp_py_state_hold(perp_py_state *state);
+int perp_py_state_enter(perp_py_state *state);
+void perp_py_state_leave(perp_py_state *state);
+perp_bodies *perp_py_state_bodies(perp_py_state *state);
+const perp_bodies_info *perp_py_state_info(const perp_py_state *state);
+int perp_py_state_step(perp_py_state *state, long steps, perp_diag *diag);
+void perp_py_batch_reset(perp_bodies_batch *batch, const unsigned char *which, const perp_bodies_arrays *x, double *ctrl, double *force);
+void perp_py_batch_ends(perp_bodies_batch *batch, unsigned char *solved, double *error);
+void perp_py_batch_body(perp_bodies_batch *batch, int body, double *position, double *rotation, double *linear, double *angular);
 extern "Python" int perp_py_plan_progress(void *, const perp_plan_progress *);
 extern "Python" int perp_py_identify_progress(void *, const perp_identify_progress *);
 extern "Python" int perp_py_mcp_F(void *, const double *, double *);
 extern "Python" int perp_py_mcp_J(void *, const double *, double *);
 """
+
+STATES = "typedef struct perp_py_state perp_py_state;\n" + Path(__file__).with_name("bodies.c").read_text()
 
 SOURCE = """
 /* The present row as entry `row` of each column, and of the impulses of these vars behind them; derivatives likewise, a block of columns for each
@@ -208,7 +229,7 @@ def main(cc: str, include: str, out: str) -> None:
     ffi = cffi.FFI()
     ffi.cdef(without_bodies(expanded(cc, include)))
     ffi.cdef(MANY + LOOPS)
-    recompiler.make_c_source(ffi, "perp._perp", '#include "perp/perp.h"\n' + MANY + SOURCE, out, verbose=False)
+    recompiler.make_c_source(ffi, "perp._perp", '#include "perp/perp.h"\n' + MANY + SOURCE + STATES, out, verbose=False)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
     run.t, run["x"]
 
 Model      a model of the language: simulate, start, copies, plan, identify, check
+Robot      a robot from an MJCF or URDF file: start, batch; a State has q, v, ctrl, contacts, M, jacobian
 lcp, mcp, friction, lcp_batch      arrays in, answer out
 sweep      a model at many points, by processes or on a cluster
 read       a table: a run, a plan, recorded data
@@ -22,11 +23,14 @@ from ._library import memory_held as memory_held
 from ._library import lib as _lib
 from ._library import text as _text
 from ._table import Table, read
+from ._checks import UnknownNameError
+from .bodies import Assembly, Batch, BatchBody, Body, BusyError, State, StepInfo
 from .copies import Copies
 from .identification import Fit
 from .model import Model, Run, Symbol
 from .planning import Plan
 from .problems import Solution, friction, lcp, lcp_batch, mcp
+from .robots import Ignored, Robot
 from .simulation import Impact, Simulation
 from .sweeps import Sweep, sweep
 
@@ -34,23 +38,33 @@ __version__: str = _text(_lib.perp_version())
 
 __all__ = [
     "ArgumentError",
+    "Assembly",
+    "Batch",
+    "BatchBody",
+    "Body",
+    "BusyError",
     "Copies",
     "DataError",
     "Error",
     "FileError",
     "Fit",
+    "Ignored",
     "Impact",
     "Model",
     "ModelError",
     "NoSolutionError",
     "Plan",
+    "Robot",
     "Run",
     "Simulation",
     "Solution",
+    "State",
+    "StepInfo",
     "Sweep",
     "Symbol",
     "Table",
     "UnavailableError",
+    "UnknownNameError",
     "friction",
     "lcp",
     "lcp_batch",

@@ -114,6 +114,8 @@ class Model:
             self._c = self._parse()
         else:
             self._name = os.fspath(source)
+            if self._name.endswith((".xml", ".urdf", ".mjcf")):
+                raise ArgumentError(f"source: {self._name} is a robot file, not a model; perp.Robot({self._name!r}) reads it")
             self._c = self._load()
         self._values: dict[str, Value] = {}
         if values:
