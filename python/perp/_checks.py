@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._library import ArgumentError, Array, c_text, ffi, lib, text
 
@@ -89,6 +90,17 @@ def numbers(name: str, value: Any, shape: tuple[int, ...], finite: bool = True) 
     return array
 
 
+def truths(name: str, value: Any, n: int) -> NDArray[np.bool_]:
+    """A mask of n entries."""
+    try:
+        mask = np.array(value)
+    except ValueError:
+        mask = np.empty(0)
+    if mask.dtype != np.bool_ or mask.shape != (n,):
+        raise ArgumentError(f"{name}: {n} truth values are expected, not {kind(value)} of {mask.dtype} of shape {shape_text(mask.shape)}")
+    return mask
+
+
 def fill(name: str, array: Array, value: Any) -> None:
     """array[...] = value, or an error that names the array."""
     try:
@@ -109,6 +121,13 @@ def word(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ArgumentError(f"{name}: a string is expected, not {kind(value)}")
     return value
+
+
+def choice(name: str, value: Any, words: Sequence[str]) -> int:
+    """The number of a word in a list."""
+    if word(name, value) not in words:
+        raise unknown(name, value, words)
+    return words.index(value)
 
 
 def path(name: str, value: Any) -> bytes:

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._checks import UnknownNameError, count, fill, kind, number, numbers, unknown, word
-from ._library import ArgumentError, Array, Diagnostics, Error, ffi, lib, text
+from ._checks import count, fill, kind, number, numbers, truths, unknown, word
+from ._library import ArgumentError, Array, DataError, Diagnostics, Error, ffi, lib, text
 
 _step = lib.perp_py_state_step
 _CHUNK = 64  # steps between two looks for Ctrl-C
@@ -556,10 +556,10 @@ class State:
         snapshot : bytes
             From `snapshot`, by the same version of perp.
         """
-        data, diag = snapshot_bytes(snapshot), Diagnostics()
+        data = snapshot_bytes(snapshot)
         self._core.hold()
         try:
-            diag.check(lib.perp_bodies_restore(self._core.bodies, data, len(data), diag.c))
+            restore(self._core.bodies, data)
             lib.perp_py_state_give(self._c)
         finally:
             lib.perp_py_state_leave(self._c)
@@ -765,6 +765,14 @@ def snapshot_bytes(snapshot: Any) -> bytes:
     return bytes(snapshot)
 
 
+def restore(bodies: Any, data: bytes) -> None:
+    diag = Diagnostics()
+    status = lib.perp_bodies_restore(bodies, data, len(data), diag.c)
+    if status == lib.PERP_ERR_DATA:
+        raise DataError(f"snapshot: {diag.take()}")
+    diag.check(status)
+
+
 def assemble(system: System, c: Any) -> Assembly:
     """perp_bodies_assemble of bodies, with the names of what it excludes."""
     is_, diag = ffi.new("perp_assembly *", {"size": ffi.sizeof("perp_assembly")}), Diagnostics()
@@ -912,9 +920,7 @@ class Batch:
         which : array_like of bool, optional
             (n,): those for which it is true; all by default.
         """
-        mask = None if which is None else np.asarray(which)
-        if mask is not None and (mask.dtype != np.bool_ or mask.shape != (self.n,)):
-            raise ArgumentError(f"which: {self.n} truth values are expected, not {mask.dtype} of shape {mask.shape}")
+        mask = None if which is None else truths("which", which, self.n)
         c_mask = ffi.NULL if mask is None else ffi.from_buffer("unsigned char[]", np.array(mask, dtype=np.uint8))
         self._hold()
         try:
@@ -961,10 +967,10 @@ class Batch:
         snapshot : bytes
             From `State.snapshot`.
         """
-        copy, data, diag = self._copy(i), snapshot_bytes(snapshot), Diagnostics()
+        copy, data = self._copy(i), snapshot_bytes(snapshot)
         self._hold()
         try:
-            diag.check(lib.perp_bodies_restore(copy, data, len(data), diag.c))
+            restore(copy, data)
             for name, values in (
                 ("q", lib.perp_bodies_q(copy)),
                 ("v", lib.perp_bodies_v(copy)),

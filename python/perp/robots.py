@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import count, kind, number, numbers, path, unknown, word
-from ._library import ArgumentError, Diagnostics, c_text, ffi, find, lib, text
+from ._checks import choice, count, kind, number, numbers, path, unknown
+from ._library import ArgumentError, Diagnostics, ffi, lib, text
 from .bodies import Assembly, Batch, State, System, assemble, label
 
 
@@ -24,6 +24,9 @@ class Ignored:
     column: int
     what: str
     count: int
+
+
+METHODS = [text(lib.perp_bodies_method_name(k)) for k in range(lib.PERP_BODIES_METHOD_COUNT)]
 
 
 def set_options(
@@ -41,8 +44,7 @@ def set_options(
     if step is not None:
         options.step = number("step", step, above=0)
     if method is not None:
-        method = word("method", method)
-        options.method = find("method", method, lib.perp_bodies_method_find, lib.PERP_BODIES_METHOD_COUNT, lib.perp_bodies_method_name)
+        options.method = choice("method", method, METHODS)
     if tol is not None:
         options.tol = number("tol", tol, above=0, at_most=1e-2)
     for name, value in (("restitution_threshold", restitution_threshold), ("density", density), ("viscosity", viscosity)):
@@ -90,8 +92,8 @@ class Robot(System):
         out, diag = ffi.new("perp_robot **"), Diagnostics()
         if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
             data = source.encode("utf-8", "surrogateescape")
-            c_name = ffi.NULL if name is None else ffi.new("char[]", path("name", name))
-            self._file = "robot" if name is None else name
+            self._file = "robot" if name is None else os.fsdecode(path("name", name))
+            c_name = ffi.new("char[]", os.fsencode(self._file))
             status = lib.perp_robot_parse(data, len(data), c_name, out, diag.c)
         else:
             if not isinstance(source, (str, os.PathLike)):
