@@ -17,11 +17,13 @@ struct perp_py_state {
     double *q, *v, *act, *ctrl, *force; /* the arrays, behind each other: owned by Python */
     double *room;                       /* nq + nv + nu: what is checked is not what another thread writes */
     perp_bodies_info info;
+    perp_diag diag; /* why the last step failed */
 };
 
 static void perp_py_state_destroy(perp_py_state *s)
 {
     if (!s) return;
+    perp_diag_clear(&s->diag);
     perp_bodies_destroy(s->bodies);
     free(s->room);
     free(s);
@@ -111,13 +113,13 @@ static const perp_bodies_info *perp_py_state_info(const perp_py_state *s)
     return &s->info;
 }
 
-/* Up to `steps` steps. Where it does not return 0 or an array's fault, the caller reads diag and leaves. */
-static int perp_py_state_step(perp_py_state *s, long steps, perp_diag *diag)
+/* Up to `steps` steps. Where it returns a perp_status above 0, the caller reads diag and leaves. */
+static int perp_py_state_step(perp_py_state *s, long steps)
 {
     int status = perp_py_state_enter(s);
     if (status) return status;
     for (long k = 0; k < steps && status == PERP_OK; k++) {
-        status = (int)perp_bodies_step(s->bodies, &s->info, diag);
+        status = (int)perp_bodies_step(s->bodies, &s->info, &s->diag);
         status = (int)perp_outcome_status((perp_status)status, s->info.outcome);
     }
     memcpy(s->q, perp_bodies_q(s->bodies), (size_t)s->nq * sizeof(double));
@@ -125,6 +127,16 @@ static int perp_py_state_step(perp_py_state *s, long steps, perp_diag *diag)
     memcpy(s->act, perp_bodies_activation(s->bodies), (size_t)s->nu * sizeof(double));
     if (status == PERP_OK) perp_py_state_leave(s);
     return status;
+}
+
+static int perp_py_state_one(perp_py_state *s)
+{
+    return perp_py_state_step(s, 1);
+}
+
+static perp_diag *perp_py_state_diag(perp_py_state *s)
+{
+    return &s->diag;
 }
 
 /* Batches -------------------------------------------------------------------------------------- */

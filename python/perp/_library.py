@@ -133,10 +133,10 @@ def c_text(value: str) -> Any:
 
 
 class Diagnostics:
-    """Sentences of one or more calls; `check` raises them."""
+    """Sentences of one or more calls, in a perp_diag of its own or in that of an object; `check` raises them."""
 
-    def __init__(self) -> None:
-        self.c = ffi.gc(ffi.new("perp_diag *"), lib.perp_diag_clear)
+    def __init__(self, c: Any = None) -> None:
+        self.c = ffi.gc(ffi.new("perp_diag *"), lib.perp_diag_clear) if c is None else c
 
     def take(self) -> str:
         """All that was said, once."""

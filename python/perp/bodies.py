@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._checks import count, fill, kind, number, numbers, truths, unknown, word
 from ._library import ArgumentError, Array, DataError, Diagnostics, Error, ffi, lib, text
 
-_step = lib.perp_py_state_step
+_one, _step, _ONE = lib.perp_py_state_one, lib.perp_py_state_step, 1
 _CHUNK = 64  # steps between two looks for Ctrl-C
 
 _FIELDS = {"bodies": "body", "shapes": "shape"}
@@ -320,7 +320,7 @@ class State:
     (True, 1.0)
     """
 
-    __slots__ = ("__weakref__", "_c", "_core", "_diag", "_says", "act", "assembly", "ctrl", "force", "q", "system", "v")
+    __slots__ = ("__weakref__", "_c", "_core", "act", "assembly", "ctrl", "force", "q", "system", "v")
     _arrays = ("q", "v", "act", "ctrl", "force")
 
     q: Array
@@ -332,8 +332,6 @@ class State:
     assembly: Assembly | None
     _core: _Core
     _c: Any
-    _diag: Diagnostics
-    _says: Any
 
     def __init__(self) -> None:
         raise TypeError("states are made by Robot.start() or Scene.start()")
@@ -342,8 +340,8 @@ class State:
     def _of(cls, system: System, bodies: Any, assembly: Assembly | None = None) -> State:
         """Takes the bodies."""
         self, put = cls.__new__(cls), object.__setattr__
-        core, diag = _Core(system, bodies), Diagnostics()
-        for name, value in (("_core", core), ("_c", core.c), ("_diag", diag), ("_says", diag.c), ("system", system), ("assembly", assembly)):
+        core = _Core(system, bodies)
+        for name, value in (("_core", core), ("_c", core.c), ("system", system), ("assembly", assembly)):
             put(self, name, value)
         for name in cls._arrays:
             put(self, name, core.arrays[name])
@@ -384,14 +382,14 @@ class State:
         >>> s.info.step, s.error < 1e-8
         (10, True)
         """
-        if type(n) is int and 0 <= n <= _CHUNK:
-            status = _step(self._c, n, self._says)
+        if n is _ONE:
+            status = _one(self._c)
             if status:
                 self._stopped(status)
             return
         n = count("n", n, at_most=2**62)
         while n > 0:
-            status = _step(self._c, min(n, _CHUNK), self._says)
+            status = _step(self._c, min(n, _CHUNK))
             if status:
                 self._stopped(status)
             n -= _CHUNK
@@ -400,7 +398,7 @@ class State:
         if status < 0:
             self._core.refuse(status)
         try:
-            self._diag.check(status)
+            Diagnostics(lib.perp_py_state_diag(self._c)).check(status)
         finally:
             lib.perp_py_state_leave(self._c)
         raise Error(f"status {status}")
