@@ -7,6 +7,7 @@
 
 Model      a model of the language: simulate, start, copies, plan, identify, check
 Robot      a robot from an MJCF or URDF file: start, batch; a State has q, v, ctrl, contacts, M, jacobian
+Scene      bodies without a file: box, sphere, hinge, motor, ..; start, batch
 lcp, mcp, friction, lcp_batch      arrays in, answer out
 sweep      a model at many points, by processes or on a cluster
 read       a table: a run, a plan, recorded data
@@ -31,6 +32,7 @@ from .model import Model, Run, Symbol
 from .planning import Plan
 from .problems import Solution, friction, lcp, lcp_batch, mcp
 from .robots import Ignored, Robot
+from .scenes import Part, Scene
 from .simulation import Impact, Simulation
 from .sweeps import Sweep, sweep
 
@@ -53,9 +55,11 @@ __all__ = [
     "Model",
     "ModelError",
     "NoSolutionError",
+    "Part",
     "Plan",
     "Robot",
     "Run",
+    "Scene",
     "Simulation",
     "Solution",
     "State",

@@ -76,7 +76,7 @@ def numbers(name: str, value: Any, shape: tuple[int, ...], finite: bool = True) 
     try:
         with np.errstate(all="ignore"):
             array = np.array(value)
-        if array.dtype.kind not in "fiub" or array.dtype.kind == "b":
+        if array.dtype.kind not in "fiu":
             raise TypeError
         array = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
