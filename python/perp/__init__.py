@@ -18,14 +18,15 @@ What cannot be done raises a perp.Error, with file, line and column where there 
 Every step, plan and answer was verified by code that belongs to no solver.
 """
 
+from ._checks import UnknownNameError
 from ._library import ArgumentError, DataError, Error, FileError, ModelError, NoSolutionError, UnavailableError
+from ._library import lib as _lib
 from ._library import limit_memory as limit_memory
 from ._library import memory_held as memory_held
-from ._library import lib as _lib
 from ._library import text as _text
 from ._table import Table, read
-from ._checks import UnknownNameError
-from .bodies import Assembly, Batch, BatchBody, Body, BusyError, State, StepInfo
+from .batches import Batch, BatchBody
+from .bodies import Body, BusyError, State
 from .copies import Copies
 from .identification import Fit
 from .model import Model, Run, Symbol
@@ -35,6 +36,7 @@ from .robots import Ignored, Robot
 from .scenes import Part, Scene
 from .simulation import Impact, Simulation
 from .sweeps import Sweep, sweep
+from .systems import Assembly, StepInfo
 
 __version__: str = _text(_lib.perp_version())
 

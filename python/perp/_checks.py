@@ -37,7 +37,9 @@ def unknown(what: str, word: str, words: Sequence[str]) -> UnknownNameError:
     keep = [_c_word(w) for w in words]
     size = len(what) + len(word) * 4 + sum(len(k) for k in keep) + 200
     said = ffi.new("char[]", size)
-    return UnknownNameError(text(lib.perp_unknown_word(c_text(what), _c_word(word), ffi.new("const char *[]", keep), len(keep), ffi.NULL, said, size)))
+    return UnknownNameError(
+        text(lib.perp_unknown_word(c_text(what), _c_word(word), ffi.new("const char *[]", keep), len(keep), ffi.NULL, said, size))
+    )
 
 
 def number(name: str, value: Any, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> float:

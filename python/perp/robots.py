@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -12,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from ._checks import choice, count, kind, number, numbers, path, unknown
 from ._library import ArgumentError, Diagnostics, ffi, lib, text
-from .bodies import Assembly, Batch, State, System, assemble, label
+from .batches import Batch
+from .bodies import State
+from .systems import System, assemble, label
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ class Robot(System):
     @property
     def ignored(self) -> list[Ignored]:
         """Elements without a part in exact rigid motion."""
-        note, found = ffi.new("perp_robot_ignored *"), []
+        note = ffi.new("perp_robot_ignored *")
+        found: list[Ignored] = []
         while lib.perp_robot_note(self._c, len(found), note):
             found.append(Ignored(text(note.file), note.line, note.column, text(note.what), note.count))
         return found
@@ -246,5 +248,3 @@ def _names(c: Any, get: Any) -> list[str]:
     while name := get(c, len(found)):
         found.append(text(name))
     return found
-
-

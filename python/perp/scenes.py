@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from ._checks import kind, number, numbers, path, shape_text, word
 from ._library import ArgumentError, Diagnostics, c_text, ffi, lib
-from .bodies import Assembly, Batch, State, System, assemble
+from .batches import Batch
+from .bodies import State
 from .robots import check_options, set_options
+from .systems import Assembly, System, assemble
 
 _ENDS = {
     "fixed": ((), ()),
@@ -44,7 +46,7 @@ def _rotation(value: ArrayLike | None) -> list[float]:
 class Part:
     """A body of a scene; `Scene.world` is the one that does not move. Made by the joints of `Scene`.
 
-    Parameters of its shapes: `size` as in MJCF, half lengths [m]; `pos` and `quat` in the frame of the part; `mass` [kg], of uniform density;
+    Parameters of its shapes: `size`, half lengths as in MJCF [m]; `pos` and `quat` in the frame of the part; `mass`, spread evenly [kg];
     `mu`, `restitution`, `torsional_friction` and `rolling_friction` [m] of the contacts, of two shapes the larger counts; `collides`.
 
     Examples
@@ -61,7 +63,9 @@ class Part:
         self._body = ffi.new("perp_body *")
         self._law = ffi.new("perp_joint_law *")
 
-    def _add(self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, surface: dict[str, Any], keep: Any = None) -> Part:
+    def _add(
+        self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, surface: dict[str, Any], keep: Any = None
+    ) -> Part:
         shape = ffi.new("perp_shape *", {"body": self._number, "kind": getattr(lib, f"PERP_SHAPE_{what.upper()}")})
         n = _SIZES.get(what, 0)
         if n:
@@ -430,7 +434,18 @@ class Scene:
             q is `name`, v is `name.v`.
         """
         return self._join(
-            "hinge", parent, pos, quat, name, axis, range, damping=damping, armature=armature, friction=friction, stiffness=stiffness, rest=rest
+            "hinge",
+            parent,
+            pos,
+            quat,
+            name,
+            axis,
+            range,
+            damping=damping,
+            armature=armature,
+            friction=friction,
+            stiffness=stiffness,
+            rest=rest,
         )
 
     def slide(
@@ -450,7 +465,18 @@ class Scene:
     ) -> Part:
         """A body that moves along an axis; parameters as of `hinge` [m, N s/m, kg, N, N/m]."""
         return self._join(
-            "slide", parent, pos, quat, name, axis, range, damping=damping, armature=armature, friction=friction, stiffness=stiffness, rest=rest
+            "slide",
+            parent,
+            pos,
+            quat,
+            name,
+            axis,
+            range,
+            damping=damping,
+            armature=armature,
+            friction=friction,
+            stiffness=stiffness,
+            rest=rest,
         )
 
     def plane(
@@ -492,7 +518,14 @@ class Scene:
         return self.world._add("field", None, 0, pos, None, surface, ffi.gc(out[0], lib.perp_field_destroy))
 
     def box(
-        self, size: ArrayLike, mass: float, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None, **surface: Any
+        self,
+        size: ArrayLike,
+        mass: float,
+        pos: ArrayLike = (0, 0, 0),
+        quat: ArrayLike | None = None,
+        *,
+        name: str | None = None,
+        **surface: Any,
     ) -> Part:
         """A free box.
 
@@ -522,19 +555,40 @@ class Scene:
         return self._free("sphere", size, mass, pos, None, name, surface)
 
     def capsule(
-        self, size: ArrayLike, mass: float, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None, **surface: Any
+        self,
+        size: ArrayLike,
+        mass: float,
+        pos: ArrayLike = (0, 0, 0),
+        quat: ArrayLike | None = None,
+        *,
+        name: str | None = None,
+        **surface: Any,
     ) -> Part:
         """A free capsule; size: radius, half length. Parameters as of `box`."""
         return self._free("capsule", size, mass, pos, quat, name, surface)
 
     def cylinder(
-        self, size: ArrayLike, mass: float, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None, **surface: Any
+        self,
+        size: ArrayLike,
+        mass: float,
+        pos: ArrayLike = (0, 0, 0),
+        quat: ArrayLike | None = None,
+        *,
+        name: str | None = None,
+        **surface: Any,
     ) -> Part:
         """A free cylinder; size: radius, half length. Parameters as of `box`."""
         return self._free("cylinder", size, mass, pos, quat, name, surface)
 
     def ellipsoid(
-        self, size: ArrayLike, mass: float, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None, **surface: Any
+        self,
+        size: ArrayLike,
+        mass: float,
+        pos: ArrayLike = (0, 0, 0),
+        quat: ArrayLike | None = None,
+        *,
+        name: str | None = None,
+        **surface: Any,
     ) -> Part:
         """A free ellipsoid; size: half of its axes. Parameters as of `box`."""
         return self._free("ellipsoid", size, mass, pos, quat, name, surface)
@@ -686,5 +740,3 @@ class Scene:
 
 def _assemble(system: System, bodies: Any) -> Assembly:
     return assemble(system, bodies)
-
-

@@ -50,9 +50,13 @@ def scene(method=None):
     s.plane(mu=0.6, name="ground")
     s.world.box((0.3, 0.3, 0.02), pos=(1, 0, 0.02), mu=0.6, name="step")
     box = s.free((0, 0, 0.3), (0.9, 0.1, 0.3, 0), name="box").box((0.2, 0.1, 0.05), mass=2, mu=0.6, name="side")
-    arm = s.hinge(box, (0, 1, 0), (0.1, 0, 0.05), range=np.radians((-90, 60)), damping=0.02, armature=0.001, friction=0.01, stiffness=0.3, name="arm")
+    arm = s.hinge(
+        box, (0, 1, 0), (0.1, 0, 0.05), range=np.radians((-90, 60)), damping=0.02, armature=0.001, friction=0.01, stiffness=0.3, name="arm"
+    )
     arm.capsule((0.02, 0.1), 0.3, (0, 0, 0.1), mu=0.6, name="rod").sphere(0.04, 0.2, (0, 0, 0.25), mu=0.6, name="bob")
-    slider = s.slide(arm, (0, 0, 1), (0, 0, 0.1), range=(-0.1, 0.2), name="slider").cylinder((0.05, 0.01), 0.1, (0.1, 0, 0), mu=0.6, name="disc")
+    slider = s.slide(arm, (0, 0, 1), (0, 0, 0.1), range=(-0.1, 0.2), name="slider").cylinder(
+        (0.05, 0.01), 0.1, (0.1, 0, 0), mu=0.6, name="disc"
+    )
     s.ellipsoid((0.1, 0.08, 0.06), 0.5, (1, 0.1, 0.4), name="egg", mu=0.6)
     pin = s.ball(pos=(-1, 0, 1), name="pin")
     pin.box((0.05, 0.05, 0.3), 1, (0, 0, -0.3), collides=False, name="bar").box((0.05, 0.05, 0.05), 1, (0, 0, -0.6), mu=0.6, name="tip")
@@ -84,11 +88,17 @@ def test_a_plain_scene_is_its_file_to_the_bit():
     base = s.box((0.2, 0.1, 0.05), 2, (0, 0, 0.3), mu=0.5, name="base")
     arm = s.hinge(base, (0, 1, 0), (0.1, 0, 0.05), damping=0.02, name="arm").capsule((0.02, 0.1), 0.3, (0, 0, 0.15), mu=0.5)
     s.motor(arm, name="push")
-    a, b = s.start(), perp.Robot("""<mujoco><option timestep="0.004"/><default><geom friction="0.5 0 0" condim="6"/></default><worldbody>
+    a, b = (
+        s.start(),
+        perp.Robot(
+            """<mujoco><option timestep="0.004"/><default><geom friction="0.5 0 0" condim="6"/></default><worldbody>
       <geom type="plane" size="1 1 1"/>
       <body name="base" pos="0 0 0.3"><freejoint/><geom type="box" size="0.2 0.1 0.05" mass="2"/>
-        <body name="arm" pos="0.1 0 0.05"><joint axis="0 1 0" damping="0.02"/><geom type="capsule" size="0.02 0.1" pos="0 0 0.15" mass="0.3"/></body>
-      </body></worldbody><actuator><motor name="push" joint="arm"/></actuator></mujoco>""".replace("<joint ", '<joint name="arm" ')).start()
+        <body name="arm" pos="0.1 0 0.05"><joint axis="0 1 0" damping="0.02"/>
+          <geom type="capsule" size="0.02 0.1" pos="0 0 0.15" mass="0.3"/></body>
+      </body></worldbody><actuator><motor name="push" joint="arm"/></actuator></mujoco>""".replace("<joint ", '<joint name="arm" ')
+        ).start(),
+    )
     for k in range(300):
         for state in (a, b):
             state.ctrl[0] = np.sin(0.05 * k)
@@ -138,7 +148,9 @@ def test_a_started_state_keeps_its_scene_as_it_was():
     second = s.start()
     first.step(5)
     second.step(5)
-    assert first.system.bodies == ["world", "a"] and second.system.bodies == ["world", "a", "b"] and len(first.q) == 7 and len(second.q) == 14
+    assert (
+        first.system.bodies == ["world", "a"] and second.system.bodies == ["world", "a", "b"] and len(first.q) == 7 and len(second.q) == 14
+    )
     assert first["a.z"] == second["a.z"]
     b = s.batch(3, threads=2)
     b.step(5)
@@ -224,7 +236,12 @@ def test_a_message_says_what_was_expected(k):
 
 def test_a_call_that_failed_left_nothing():
     s = perp.Scene()
-    for wrong in (lambda: s.box((1, 1, 1), -1), lambda: s.box((1, 1), 1), lambda: s.box((1, 1, 1), 1, mu=-1), lambda: s.mesh([[0, 0, 0]] * 5, 1)):
+    for wrong in (
+        lambda: s.box((1, 1, 1), -1),
+        lambda: s.box((1, 1), 1),
+        lambda: s.box((1, 1, 1), 1, mu=-1),
+        lambda: s.mesh([[0, 0, 0]] * 5, 1),
+    ):
         with pytest.raises(perp.Error):
             wrong()
     assert repr(s) == "<scene scene: 0 bodies, 0 shapes, 0 actuators>"

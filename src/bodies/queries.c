@@ -71,7 +71,7 @@ perp_status perp_bodies_rotation_jacobian(perp_bodies *b, int body, double *J)
     return PERP_OK;
 }
 
-/* Sums over bodies ------------------------------------------------------------------------------ */
+/* Sums over bodies ----------------------------------------------------------------------------- */
 
 /* Total mass; the centre of mass in the world, NaN without mass. */
 static double find_center(const perp_bodies *b, double *center)
@@ -141,7 +141,7 @@ perp_status perp_bodies_momentum(perp_bodies *b, double linear[3], double angula
     return PERP_OK;
 }
 
-/* Forward dynamics ------------------------------------------------------------------------------ */
+/* Forward dynamics ----------------------------------------------------------------------------- */
 
 /* M = L' D L with the zeros of the tree (Featherstone 2008, table 6.3), in place; D on the diagonal.
  * Unlike perp__bodies_factor it does not hold joints that dry friction sticks. Returns 0: M is not
@@ -188,7 +188,7 @@ perp_status perp_bodies_forward(perp_bodies *b, const double *tau, double *a)
     return PERP_OK;
 }
 
-/* Contacts -------------------------------------------------------------------------------------- */
+/* Contacts ------------------------------------------------------------------------------------- */
 
 /* The velocity of the second body relative to the first at the point, without its normal part. */
 static void find_slip(const perp_bodies *b, const perp_contact *t, const int *body, double *slip)
