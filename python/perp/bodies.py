@@ -325,8 +325,8 @@ class State:
     def contacts(self) -> NDArray[Any]:
         """The contacts of the last step, a structured array (a copy).
 
-        Fields: bodies and shapes (numbers; `system.bodies` has the names, 0 is the world), point and normal (world axes, from the first body
-        to the second), force [N] and torque [N m] on the second body, slip (its tangential velocity relative to the first [m/s]), gap [m]
+        Fields: bodies and shapes (numbers; `system.bodies` has the names, 0 is the world), point and normal (world axes, from the first
+        body to the second), force [N] and torque [N m] on the second body, slip (its tangential velocity relative to the first [m/s]), gap [m]
         and mu. A gap > 0 is a speculative contact, without force.
 
         Examples
