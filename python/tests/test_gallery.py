@@ -23,6 +23,7 @@ CLAIMS = {
     "08_lcp_map": lambda n: [abs(s[4] - share) < 0.005 for s, share in zip(n["shares"].values(), (0, 0, 0.5))] == [True] * 3,
     "09_learn_friction": lambda n: n["worst"] < 0.01,
     "10_environment": lambda n: n["scores"][-1] > -45 and n["gains"][0] > 0,
+    "11_robot": lambda n: 15 < n["first"] < 30 and np.nanmax(n["slip"][:200]) < 1e-9 and np.nanmax(n["share"]) < 1 + 1e-6,
 }
 
 
@@ -44,6 +45,6 @@ def test_a_script_does_what_it_says(script, tmp_path):
 
 
 def test_the_page_shows_them():
-    assert len(gallery.SCRIPTS) == 10 and set(CLAIMS) == {s.stem for s in gallery.SCRIPTS}
+    assert len(gallery.SCRIPTS) == 11 and set(CLAIMS) == {s.stem for s in gallery.SCRIPTS}
     assert all(len(s.read_text().splitlines()) < 60 for s in gallery.SCRIPTS)
     assert (ROOT / "docs" / "gallery.md").read_text() == gallery.text()
