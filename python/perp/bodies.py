@@ -326,8 +326,8 @@ class State:
         """The contacts of the last step, a structured array (a copy).
 
         Fields: bodies and shapes (numbers; `system.bodies` has the names, 0 is the world), point and normal (world axes, from the first
-        body to the second), force [N] and torque [N m] on the second body, slip (its tangential velocity relative to the first [m/s]), gap [m]
-        and mu. A gap > 0 is a speculative contact, without force.
+        body to the second), force [N] and torque [N m] on the second body, slip (its tangential velocity relative to the first [m/s]), gap
+        [m] and mu. A gap > 0 is a speculative contact, without force.
 
         Examples
         --------
@@ -527,6 +527,86 @@ class State:
             raise Error("forward: the mass matrix is singular: a joint moves no mass")
         Diagnostics().check(status)
         return x
+
+    def inverse_derivatives(self, a: ArrayLike) -> tuple[Array, Array]:
+        """Derivatives of `inverse` at these accelerations by q and by v, each (nv, nv); that by a is M.
+
+        Parameters
+        ----------
+        a : array_like
+            Accelerations, (nv,).
+
+        Returns
+        -------
+        by_q, by_v : ndarray
+            Column k of by_q is the derivative as velocity k alone moves q.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> by_q, by_v = s.inverse_derivatives([0, 0])
+        >>> bool(by_q[1, 1] < 0), bool(np.abs(by_v).max() < 1e-15)
+        (True, True)
+        """
+        a, nv = numbers("a", a, (len(self.v),)), len(self.v)
+        x = np.empty((2, nv, nv))
+        with self._core as c:
+            status = lib.perp_bodies_inverse_derivatives(
+                c, ffi.from_buffer("double[]", a), ffi.from_buffer("double[]", x[0]), ffi.from_buffer("double[]", x[1])
+            )
+        Diagnostics().check(status)
+        return x[0].T.copy(), x[1].T.copy()
+
+    def step_derivatives(self) -> tuple[Array, Array, Array]:
+        """Derivatives of the velocities at the end of the last step with respect to its start. Each law of a joint keeps its branch.
+
+        Returns
+        -------
+        by_q, by_v, by_ctrl : ndarray
+            (nv, nv), (nv, nv), (nv, nu). Columns of by_q are as of `inverse_derivatives`.
+
+        Raises
+        ------
+        UnavailableError
+            A contact acted, or the state has what has no derivative yet; the message says which.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.step()
+        >>> [x.shape for x in s.step_derivatives()]
+        [(2, 2), (2, 2), (2, 1)]
+        """
+        nv, nu = len(self.v), len(self.ctrl)
+        by_q, by_v, by_ctrl, diag = np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nu, nv)), Diagnostics()
+        arrays = [ffi.from_buffer("double[]", x) for x in (by_q, by_v, by_ctrl)]
+        with self._core as c:
+            status = lib.perp_bodies_step_derivatives(c, *arrays, diag.c)
+        if status == lib.PERP_ERR_ARG:
+            raise Error(diag.take() or "step_derivatives: no step was taken since the state was made or set")
+        diag.check(status)
+        return by_q.T.copy(), by_v.T.copy(), by_ctrl.T.copy()
+
+    def joint_forces(self) -> tuple[Array, Array, Array]:
+        """Forces of the last step [N, N m].
+
+        Returns
+        -------
+        limit, friction, actuator : ndarray
+            Of limits (nv,), of dry friction (nv,), and of the actuators before their gear (nu,).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.ctrl[0] = 1; s.step()
+        >>> s.joint_forces()[2]
+        array([1.])
+        """
+        limit, friction, actuator = np.zeros(len(self.v)), np.zeros(len(self.v)), np.zeros(len(self.ctrl))
+        arrays = [ffi.from_buffer("double[]", x) for x in (limit, friction, actuator)]
+        with self._core as c:
+            Diagnostics().check(lib.perp_bodies_joint_forces(c, *arrays))
+        return limit, friction, actuator
 
     def jacobian(self, name: str, point: ArrayLike | None = None, rotation: bool = False) -> Array:
         """Velocity of a point per unit of v, world axes.

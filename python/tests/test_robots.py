@@ -312,6 +312,55 @@ def test_a_jacobian_is_the_derivative_of_its_point():
     assert np.allclose((ends[0] - ends[1]) / (2 * h), J @ s.v, atol=1e-8)
 
 
+def test_derivatives_are_those_of_differences():
+    s, h, rng = robot("cartpole").start(), 1e-6, np.random.default_rng(5)
+    s.q[:], s.v[:], s.ctrl[:] = 0.3 * rng.normal(size=2), rng.normal(size=2), 0.7
+    a, start_ = rng.normal(size=2), s.snapshot()
+    s.step()
+    analytic = [*s.step_derivatives(), *s.inverse_derivatives(a)]
+    with pytest.raises(perp.Error, match="step"):
+        s.q[0] += 1
+        s.step_derivatives()
+
+    def ends(array, k, sign):
+        s.restore(start_)
+        getattr(s, array)[k] += sign * h
+        s.step()
+        return s.v.copy()
+
+    for array, derivative in zip(("q", "v", "ctrl"), analytic):
+        numeric = np.column_stack([(ends(array, k, 1) - ends(array, k, -1)) / (2 * h) for k in range(len(getattr(s, array)))])
+        assert np.allclose(derivative, numeric, rtol=0, atol=1e-7), array
+    s.restore(start_)
+    s.step()
+    here = s.snapshot()
+
+    def forces(array, k, sign):
+        s.restore(here)
+        getattr(s, array)[k] += sign * h
+        return s.inverse(a)
+
+    for array, derivative in zip(("q", "v"), analytic[3:]):
+        numeric = np.column_stack([(forces(array, k, 1) - forces(array, k, -1)) / (2 * h) for k in range(2)])
+        assert np.allclose(derivative, numeric, rtol=0, atol=1e-6), array
+    standing = start()
+    standing.step(200)
+    with pytest.raises(perp.UnavailableError, match="contact"):
+        standing.step_derivatives()
+
+
+def test_forces_of_joints():
+    s = robot("cartpole").start()
+    s.ctrl[0] = 0.5
+    s.step()
+    limit, friction, actuator = s.joint_forces()
+    assert list(actuator) == [0.5] and not limit.any() and friction.shape == (2,)
+    arm = start("arm")
+    arm.q[arm.system.q_names.index("elbow")] = np.inf
+    with pytest.raises(perp.ArgumentError, match="elbow"):
+        arm.joint_forces()
+
+
 # Batches
 
 
@@ -583,6 +632,70 @@ def test_a_batch_is_of_one_thread_at_a_time():
             except perp.BusyError as error:
                 refused.append(str(error))
     assert refused and "another thread" in refused[0]
+
+
+RANDOM = """
+import gc, sys, threading
+import numpy as np, perp
+sys.path.insert(0, "python/tests")
+from test_robots import CALLS, JUNK
+seed = int(sys.argv[1])
+rng = np.random.default_rng(seed)
+r = perp.Robot("examples/robots/arm.xml")
+states, batches, kept = [r.start("ready")], [r.batch(3, threads=2)], [b""]
+junk = list(JUNK.values())
+def any_(): return junk[rng.integers(len(junk))]
+def state(): return states[rng.integers(len(states))]
+def batch(): return batches[rng.integers(len(batches))]
+def write():
+    a = getattr(state(), ["q", "v", "act", "ctrl", "force"][rng.integers(5)])
+    a[rng.integers(len(a))] = [np.nan, np.inf, 1e300, -1e300, 0, 1, 1e-300][rng.integers(7)]
+def rows():
+    a = getattr(batch(), ["q", "v", "act", "ctrl", "force"][rng.integers(5)])
+    a[rng.integers(3), rng.integers(a.shape[1])] = [np.nan, np.inf, 1e300, 0, 1][rng.integers(5)]
+def drop():
+    if len(states) > 1: states.pop(rng.integers(len(states)))
+def attribute():
+    names = [n for n in dir(perp.State) if not n.startswith("_")]
+    value = getattr(state(), names[rng.integers(len(names))])
+    if callable(value): value(any_())
+moves = [
+    write, rows, drop, attribute, gc.collect, lambda: state().step(), lambda: state().step(int(rng.integers(4))),
+    lambda: state().reset(), lambda: states.append(state().clone()),
+    lambda: kept.append(state().snapshot()), lambda: state().restore(kept[rng.integers(len(kept))]),
+    lambda: state().restore(bytes(rng.integers(0, 256, 100, dtype=np.uint8))), lambda: state().restore(any_()),
+    lambda: setattr(state(), ["q", "v", "t", "ctrl"][rng.integers(4)], any_()), lambda: state()[any_()],
+    lambda: state().__setitem__("elbow", any_()),
+    lambda: state().contacts, lambda: state().M, lambda: state().jacobian(any_(), any_()), lambda: state().jacobian("flange", any_()),
+    lambda: state().assemble(), lambda: batch().step(int(rng.integers(3))), lambda: batch().reset(any_()), lambda: batch().reset(),
+    lambda: states.append(batch().state(int(rng.integers(-1, 5)))), lambda: batch().restore(int(rng.integers(-1, 5)), kept[-1]),
+    lambda: batch().body("flange"), lambda: state().forward(any_()), lambda: setattr(state(), "q", states[0].q[::-1]),
+    lambda: threading.Thread(target=quiet, args=(lambda: state().step(30),)).start(), lambda: states.append(r.start(any_())),
+]
+done = refused = 0
+def quiet(call):
+    global done, refused
+    try:
+        call()
+        done += 1
+    except (perp.Error, MemoryError, AttributeError, TypeError) as error:
+        assert str(error) or isinstance(error, MemoryError)
+        refused += 1
+for _ in range(1500):
+    quiet(moves[rng.integers(len(moves))])
+    del states[8:], kept[8:]
+for thread in threading.enumerate():
+    if thread is not threading.current_thread(): thread.join()
+fresh, other = r.start("ready"), r.start("ready")
+fresh.step(20), other.step(20)
+print(done > 200, refused > 200, np.array_equal(fresh.q, other.q))
+"""
+
+
+@pytest.mark.parametrize("seed", range(20 if os.environ.get("PERP_LONG") else 3))
+def test_random_calls_never_crash(seed):
+    done = subprocess.run([sys.executable, "-c", RANDOM, str(seed)], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert done.stdout == "True True True\n", (seed, done.stdout, done.stderr, done.returncode)
 
 
 def in_a_process(code):
