@@ -5,6 +5,7 @@
 #include "bodies/motions.h"
 #include "bodies/space.h"
 
+#include <float.h>
 #include <string.h>
 
 const double *perp_bodies_force(const perp_bodies *b)
@@ -144,14 +145,16 @@ perp_status perp_bodies_momentum(perp_bodies *b, double linear[3], double angula
 /* Forward dynamics ----------------------------------------------------------------------------- */
 
 /* M = L' D L with the zeros of the tree (Featherstone 2008, table 6.3), in place; D on the diagonal.
- * Unlike perp__bodies_factor it does not hold joints that dry friction sticks. Returns 0: M is not
- * positive. */
-static int factor(const perp_bodies *b, double *M)
+ * Unlike perp__bodies_factor it does not hold joints that dry friction sticks. Returns 0: M is
+ * singular: a pivot is within the rounding of its diagonal entry. */
+static int factor(const perp_bodies *b, double *M, double *diagonal)
 {
     const int *up = b->scene->parent_of;
-    for (int k = b->scene->nv - 1; k >= 0; k--) {
+    int nv = b->scene->nv;
+    for (int k = 0; k < nv; k++) diagonal[k] = M[perp__mass_entry(b, k, k)];
+    for (int k = nv - 1; k >= 0; k--) {
         double *row = M + b->scene->mass_row[k], pivot = row[b->scene->above[k]];
-        if (!(pivot > 0)) return 0;
+        if (!(pivot > nv * DBL_EPSILON * diagonal[k])) return 0;
         for (int i = up[k]; i >= 0; i = up[i]) {
             double a = row[b->scene->above[i]] / pivot, *of = M + b->scene->mass_row[i];
             for (int j = i; j >= 0; j = up[j])
@@ -181,7 +184,7 @@ perp_status perp_bodies_forward(perp_bodies *b, const double *tau, double *a)
     perp__bodies_place(b, b->q);
     perp__bodies_carry(b, b->v);
     perp__bodies_mass(b, b->again);
-    if (!factor(b, b->again)) return PERP_ERR_NO_SOLUTION;
+    if (!factor(b, b->again, b->row)) return PERP_ERR_NO_SOLUTION;
     perp__bodies_inverse(b, NULL, NULL, b->row);
     for (int k = 0; k < b->scene->nv; k++) a[k] = tau[k] - b->row[k];
     solve(b, b->again, a);

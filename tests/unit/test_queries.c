@@ -152,12 +152,21 @@ static void forward_undoes_inverse(void **state)
         for (int k = 0; k < perp_bodies_nv(b); k++) assert_near(tau[k], back[k], 0);
         perp_bodies_destroy(b);
     }
-    perp_body light = {.joint = PERP_JOINT_SLIDE, .axis = {0, 0, 1}, .mass = 0};
-    perp_body bodies[2] = {light, {.parent = 1, .joint = PERP_JOINT_FIXED}};
-    double zero = 0;
-    perp_bodies *b = NULL;
-    if (perp_bodies_create(bodies, 2, NULL, 0, NULL, &b, NULL) == PERP_OK)
-        assert_int_equal(perp_bodies_forward(b, &zero, &zero), PERP_ERR_NO_SOLUTION);
+    /* two slides whose axes a hinge between them makes parallel, with mass on the second alone */
+    perp_body chain[3] = {{.joint = PERP_JOINT_SLIDE, .axis = {1, 0, 0}},
+                          {.parent = 1, .joint = PERP_JOINT_HINGE, .axis = {0, 0, 1}},
+                          {.parent = 2, .joint = PERP_JOINT_SLIDE, .axis = {0, 1, 0}}};
+    double q[3] = {0}, x[3] = {1, 2, 3};
+    perp_bodies *b;
+    chain[2].mass = 1;
+    chain[2].inertia[0] = chain[2].inertia[1] = chain[2].inertia[2] = 1;
+    assert_int_equal(perp_bodies_create(chain, 3, NULL, 0, NULL, &b, NULL), PERP_OK);
+    assert_int_equal(perp_bodies_forward(b, x, x), PERP_OK);
+    q[1] = -1.5707963267948966;
+    perp_bodies_set(b, q, NULL);
+    x[0] = 1;
+    assert_int_equal(perp_bodies_forward(b, x, x), PERP_ERR_NO_SOLUTION);
+    assert_near(x[0], 1, 0);
     perp_bodies_destroy(b);
 }
 
@@ -203,6 +212,69 @@ static void contacts_carry_the_weight(void **state)
             assert_true(slides ? v[0] > 0.1 : fabs(v[0]) < 1e-12);
             perp_bodies_destroy(b);
         }
+}
+
+/* A ball that rolls, and spins about the normal against torsional friction: its point of contact has slip 0 where the forces of the
+ * step acted, and not where the ball is at the end. */
+static void a_rolling_ball_has_no_slip(void **state)
+{
+    (void)state;
+    for (int method = 0; method < PERP_BODIES_METHOD_COUNT; method++) {
+        double r = 0.1, m = 2, I = 0.4 * m * r * r, v[6] = {1, 0, 0, 0, 10, 5};
+        perp_bodies_options o = perp_bodies_options_default();
+        perp_body ball = {
+            .joint = PERP_JOINT_FREE, .mass = m, .position = {0, 0, r}, .inertia = {I, I, I}};
+        perp_shape shape[2] = {{.kind = PERP_SHAPE_PLANE, .mu = 0.5, .torsional_friction = 0.01},
+                               {.body = 1, .kind = PERP_SHAPE_SPHERE, .size = {r}, .mu = 0.5}};
+        perp_contact_point point;
+        perp_bodies *b;
+        o.method = (perp_bodies_method)method;
+        assert_int_equal(perp_bodies_create(&ball, 1, shape, 2, &o, &b, NULL), PERP_OK);
+        perp_bodies_set(b, NULL, v);
+        for (int k = 0; k < 20; k++) {
+            assert_int_equal(bodies_step(b, NULL, NULL), PERP_OK);
+            assert_int_equal(perp_bodies_contact_points(b, &point, 1), 1);
+            for (int i = 0; i < 3; i++) assert_near(point.slip[i], 0, 1e-12);
+        }
+        assert_near(point.force[2], m * 9.81, 1e-6);
+        assert_near(point.torque[2], -0.01 * point.force[2], 1e-6);
+        assert_near(point.torque[0], 0, 1e-9);
+        perp_bodies_velocity(b, 1, NULL, NULL, v);
+        assert_true(v[2] > 1 && fabs(perp_bodies_v(b)[0] - 1) < 1e-3);
+        perp_bodies_destroy(b);
+    }
+}
+
+/* The upper of two boxes rides on the lower one, which slides. */
+static void slip_is_relative(void **state)
+{
+    (void)state;
+    double a = 0.1, v[12] = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
+    perp_body box[2];
+    perp_shape shape[3] = {{.kind = PERP_SHAPE_PLANE}};
+    perp_contact_point point[16];
+    perp_bodies *b;
+    int upper = 0;
+    for (int i = 0; i < 2; i++) {
+        double half = i ? a / 2 : a; /* the upper one is smaller */
+        box[i] = (perp_body){.joint = PERP_JOINT_FREE,
+                             .mass = 1,
+                             .position = {0, 0, i ? 2 * a + half : a},
+                             .inertia = {half * half, half * half, half * half}};
+        shape[1 + i] = (perp_shape){
+            .body = i + 1, .kind = PERP_SHAPE_BOX, .size = {half, half, half}, .mu = i ? 0.8 : 0.1};
+    }
+    assert_int_equal(perp_bodies_create(box, 2, shape, 3, NULL, &b, NULL), PERP_OK);
+    perp_bodies_set(b, NULL, v);
+    for (int k = 0; k < 20; k++) assert_int_equal(bodies_step(b, NULL, NULL), PERP_OK);
+    int n = perp_bodies_contact_points(b, point, 16);
+    for (int i = 0; i < n; i++) {
+        int is_upper = point[i].body[0] == 1 && point[i].body[1] == 2;
+        upper += is_upper;
+        assert_near(point[i].slip[0], is_upper ? 0 : perp_bodies_v(b)[0], 1e-10);
+    }
+    assert_true(upper >= 3 && n > upper && perp_bodies_v(b)[0] > 0.5);
+    perp_bodies_destroy(b);
 }
 
 /* A box beside one that is queried after each step. */
@@ -303,6 +375,8 @@ int main(void)
         cmocka_unit_test(momentum_is_kept),
         cmocka_unit_test(forward_undoes_inverse),
         cmocka_unit_test(contacts_carry_the_weight),
+        cmocka_unit_test(a_rolling_ball_has_no_slip),
+        cmocka_unit_test(slip_is_relative),
         cmocka_unit_test(queries_change_nothing),
         cmocka_unit_test(solids_are_added),
         cmocka_unit_test(controls_are_read_back),
