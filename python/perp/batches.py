@@ -16,7 +16,13 @@ from .systems import System
 
 
 class BatchBody:
-    """A body in all copies of a batch, as they are now: `pos` (n, 3), `rotation` (n, 3, 3), `velocity` and `angular_velocity` (n, 3)."""
+    """A body in all copies of a batch, as they are now: `pos` (n, 3), `rotation` (n, 3, 3), `velocity` and `angular_velocity` (n, 3).
+
+    Examples
+    --------
+    >>> perp.Robot("examples/robots/quadruped.xml").batch(5).body("trunk").rotation.shape
+    (5, 3, 3)
+    """
 
     def __init__(self, pos: Array, rotation: Array, velocity: Array, angular_velocity: Array) -> None:
         self.pos, self.rotation, self.velocity, self.angular_velocity = pos, rotation, velocity, angular_velocity
@@ -119,6 +125,13 @@ class Batch:
         NoSolutionError
             A copy has a step that was not verified. It stays at its last verified one, `solved` says which, and all others have taken their
             steps.
+
+        Examples
+        --------
+        >>> b = perp.Robot("examples/robots/cartpole.xml").batch(8)
+        >>> b.step(5)
+        >>> b.t[:2].round(3)
+        array([0.01, 0.01])
         """
         n = count("n", n, at_most=2**62)
         diag, solved = Diagnostics(), ffi.new("int *")
@@ -151,6 +164,14 @@ class Batch:
         ----------
         which : array_like of bool, optional
             (n,): those for which it is true; all by default.
+
+        Examples
+        --------
+        >>> b = perp.Robot("examples/robots/cartpole.xml").batch(2)
+        >>> b.step(5)
+        >>> b.reset([True, False])
+        >>> b.t.round(3)
+        array([0.  , 0.01])
         """
         mask = None if which is None else truths("which", which, self.n)
         c_mask = ffi.NULL if mask is None else ffi.from_buffer("unsigned char[]", np.array(mask, dtype=np.uint8))
@@ -178,6 +199,13 @@ class Batch:
         ----------
         i : int
             Its number, from 0.
+
+        Examples
+        --------
+        >>> b = perp.Robot("examples/robots/cartpole.xml").batch(2)
+        >>> b.q[1, 1] = 0.2
+        >>> b.state(1)["pole"]
+        0.2
         """
         out, diag = ffi.new("perp_bodies **"), Diagnostics()
         copy = self._copy(i)
@@ -198,6 +226,15 @@ class Batch:
             Its number, from 0.
         snapshot : bytes
             From `State.snapshot`.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> b = s.batch(2)
+        >>> s["pole"] = 0.2
+        >>> b.restore(1, s.snapshot())
+        >>> float(b.q[1, 1])
+        0.2
         """
         copy, data = self._copy(i), snapshot_bytes(snapshot)
         self._hold()

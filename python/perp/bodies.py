@@ -46,21 +46,43 @@ class Body:
 
     @property
     def pos(self) -> Array:
-        """Its origin in the world [m], (3,)."""
+        """Its origin in the world [m], (3,).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/arm.xml").start(key="ready")
+        >>> s.body("world").pos
+        array([0., 0., 0.])
+        """
         x = np.empty(3)
         self._pose(ffi.from_buffer("double[]", x), ffi.NULL)
         return x
 
     @property
     def rotation(self) -> Array:
-        """Its rotation in the world, (3, 3): world vector = rotation @ body vector."""
+        """Its rotation in the world, (3, 3): world vector = rotation @ body vector.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/arm.xml").start(key="ready")
+        >>> R = s.body("flange").rotation
+        >>> np.allclose(R.T @ R, np.eye(3))
+        True
+        """
         x = np.empty((3, 3))
         self._pose(ffi.NULL, ffi.from_buffer("double[]", x))
         return x
 
     @property
     def quat(self) -> Array:
-        """Its rotation as a unit quaternion (w, x, y, z)."""
+        """Its rotation as a unit quaternion (w, x, y, z).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/arm.xml").start(key="ready")
+        >>> round(float(np.linalg.norm(s.body("flange").quat)), 9)
+        1.0
+        """
         x = np.empty(4)
         with self.state._core as c:
             lib.perp_bodies_quaternion(c, self._number, ffi.from_buffer("double[]", x))
@@ -68,14 +90,28 @@ class Body:
 
     @property
     def velocity(self) -> Array:
-        """Velocity of its origin, world axes [m/s], (3,)."""
+        """Velocity of its origin, world axes [m/s], (3,).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/arm.xml").start(key="ready")
+        >>> s.body("flange").velocity
+        array([0., 0., 0.])
+        """
         x = np.empty(3)
         self._velocity(ffi.from_buffer("double[]", x), ffi.NULL)
         return x
 
     @property
     def angular_velocity(self) -> Array:
-        """Its angular velocity, world axes [rad/s], (3,)."""
+        """Its angular velocity, world axes [rad/s], (3,).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/arm.xml").start(key="ready")
+        >>> s.body("flange").angular_velocity
+        array([0., 0., 0.])
+        """
         x = np.empty(3)
         self._velocity(ffi.NULL, ffi.from_buffer("double[]", x))
         return x
@@ -256,7 +292,16 @@ class State:
 
     @property
     def t(self) -> float:
-        """The time [s]. You may set it; steps add to it."""
+        """The time [s]. You may set it; steps add to it.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.t = 3
+        >>> s.step()
+        >>> round(s.t, 3)
+        3.002
+        """
         return float(lib.perp_bodies_time(self._core.bodies))
 
     @t.setter
@@ -267,7 +312,15 @@ class State:
 
     @property
     def info(self) -> StepInfo:
-        """The verdict of the last step."""
+        """The verdict of the last step.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.step()
+        >>> s.info.step, s.info.outcome, s.info.substeps
+        (1, 'solved', 1)
+        """
         with self._core:
             i = lib.perp_py_state_info(self._c)
             outcome = text(lib.perp_outcome_name(i.outcome))
@@ -277,7 +330,15 @@ class State:
 
     @property
     def error(self) -> float:
-        """The larger error of the last step, contact_error or newton_error of `info`; nan before the first."""
+        """The larger error of the last step, contact_error or newton_error of `info`; nan before the first.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.step()
+        >>> s.error < 1e-8
+        True
+        """
         i = lib.perp_py_state_info(self._c)
         return max(i.contact_error, i.newton_error) if i.step else math.nan
 
@@ -348,13 +409,33 @@ class State:
     # Start, snapshots, copies
 
     def reset(self) -> None:
-        """Go back to the start: the run repeats itself to the last bit."""
+        """Go back to the start: the run repeats itself to the last bit.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.step(10)
+        >>> s.reset()
+        >>> s.t
+        0.0
+        """
         self._core.hold()
         lib.perp_bodies_reset(self._core.bodies)
         self._core.give()
 
     def set_start(self) -> None:
-        """Make the present q, v, act and ctrl the start, to which `reset` goes."""
+        """Make the present q, v, act and ctrl the start, to which `reset` goes.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s["pole"] = 0.3
+        >>> s.set_start()
+        >>> s.step(10)
+        >>> s.reset()
+        >>> s["pole"]
+        0.3
+        """
         with self._core as c:
             lib.perp_bodies_set_start(c)
 
@@ -404,6 +485,15 @@ class State:
         ----------
         snapshot : bytes
             From `snapshot`, by the same version of perp.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> kept = s.snapshot()
+        >>> s.step(10)
+        >>> s.restore(kept)
+        >>> s.t
+        0.0
         """
         data = snapshot_bytes(snapshot)
         self._core.hold()
@@ -479,7 +569,14 @@ class State:
 
     @property
     def bias(self) -> Array:
-        """The bias force c(q, v), (nv,): M a + bias = tau without contacts and laws of joints."""
+        """The bias force c(q, v), (nv,): M a + bias = tau without contacts and laws of joints.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.bias.shape
+        (2,)
+        """
         x = np.empty(len(self.v))
         with self._core as c:
             lib.perp_bodies_dynamics(c, ffi.NULL, ffi.from_buffer("double[]", x))
@@ -647,7 +744,14 @@ class State:
 
     @property
     def mass(self) -> float:
-        """The mass of all bodies [kg]."""
+        """The mass of all bodies [kg].
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.mass > 1
+        True
+        """
         x = ffi.new("double *")
         with self._core as c:
             lib.perp_bodies_mass_center(c, x, ffi.NULL, ffi.NULL)
@@ -655,7 +759,14 @@ class State:
 
     @property
     def com(self) -> Array:
-        """The centre of mass of all bodies in the world [m], (3,)."""
+        """The centre of mass of all bodies in the world [m], (3,).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.com.shape
+        (3,)
+        """
         x = np.empty(3)
         with self._core as c:
             lib.perp_bodies_mass_center(c, ffi.NULL, ffi.from_buffer("double[]", x), ffi.NULL)
@@ -663,7 +774,15 @@ class State:
 
     @property
     def com_jacobian(self) -> Array:
-        """Velocity of the centre of mass per unit of v, (3, nv)."""
+        """Velocity of the centre of mass per unit of v, (3, nv).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.v[:] = 1
+        >>> np.allclose(s.mass*s.com_jacobian @ s.v, s.momentum[:3])
+        True
+        """
         x = np.empty((len(self.v), 3))
         with self._core as c:
             lib.perp_bodies_mass_center(c, ffi.NULL, ffi.NULL, ffi.from_buffer("double[]", x))
@@ -671,7 +790,14 @@ class State:
 
     @property
     def momentum(self) -> Array:
-        """Momentum [N s], and angular momentum about the centre of mass [N m s], (6,)."""
+        """Momentum [N s], and angular momentum about the centre of mass [N m s], (6,).
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.momentum
+        array([0., 0., 0., 0., 0., 0.])
+        """
         x = np.empty((2, 3))
         with self._core as c:
             lib.perp_bodies_momentum(c, ffi.from_buffer("double[]", x[0]), ffi.from_buffer("double[]", x[1]))
@@ -679,7 +805,14 @@ class State:
 
     @property
     def energy(self) -> tuple[float, float]:
-        """Kinetic and potential energy [J]; the potential one is 0 at the world's origin."""
+        """Kinetic and potential energy [J]; the potential one is 0 at the world's origin.
+
+        Examples
+        --------
+        >>> s = perp.Robot("examples/robots/cartpole.xml").start()
+        >>> s.energy[0]
+        0.0
+        """
         x = ffi.new("double[2]")
         with self._core as c:
             lib.perp_bodies_energy(c, x, x + 1)

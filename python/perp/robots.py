@@ -121,7 +121,13 @@ class Robot(System):
 
     @property
     def ignored(self) -> list[Ignored]:
-        """Elements without a part in exact rigid motion."""
+        """Elements without a part in exact rigid motion.
+
+        Examples
+        --------
+        >>> perp.Robot("examples/robots/arm.xml").ignored
+        []
+        """
         note = ffi.new("perp_robot_ignored *")
         found: list[Ignored] = []
         while lib.perp_robot_note(self._c, len(found), note):

@@ -107,7 +107,13 @@ class Part:
         collides: bool = True,
         name: str | None = None,
     ) -> Part:
-        """Add a box; size: half of its lengths along x, y, z."""
+        """Add a box; size: half of its lengths along x, y, z.
+
+        Examples
+        --------
+        >>> perp.Scene().free().box((0.1, 0.2, 0.3), mass=1, mu=0.5).joint
+        'free'
+        """
         return self._add("box", size, mass, pos, quat, _surface(locals()))
 
     def sphere(
@@ -123,7 +129,13 @@ class Part:
         collides: bool = True,
         name: str | None = None,
     ) -> Part:
-        """Add a ball; size: its radius."""
+        """Add a ball; size: its radius.
+
+        Examples
+        --------
+        >>> perp.Scene().free().sphere(0.1, mass=1, pos=(0, 0, 0.2)).joint
+        'free'
+        """
         return self._add("sphere", size, mass, pos, None, _surface(locals()))
 
     def capsule(
@@ -140,7 +152,13 @@ class Part:
         collides: bool = True,
         name: str | None = None,
     ) -> Part:
-        """Add a capsule along z; size: radius, half of the length between the centres of its ends."""
+        """Add a capsule along z; size: radius, half of the length between the centres of its ends.
+
+        Examples
+        --------
+        >>> perp.Scene().hinge().capsule((0.02, 0.2), mass=1, pos=(0, 0, 0.2)).joint
+        'hinge'
+        """
         return self._add("capsule", size, mass, pos, quat, _surface(locals()))
 
     def cylinder(
@@ -157,7 +175,13 @@ class Part:
         collides: bool = True,
         name: str | None = None,
     ) -> Part:
-        """Add a cylinder along z; size: radius, half of its length."""
+        """Add a cylinder along z; size: radius, half of its length.
+
+        Examples
+        --------
+        >>> perp.Scene().hinge().cylinder((0.1, 0.02), mass=1).joint
+        'hinge'
+        """
         return self._add("cylinder", size, mass, pos, quat, _surface(locals()))
 
     def ellipsoid(
@@ -174,7 +198,13 @@ class Part:
         collides: bool = True,
         name: str | None = None,
     ) -> Part:
-        """Add an ellipsoid; size: half of its axes along x, y, z."""
+        """Add an ellipsoid; size: half of its axes along x, y, z.
+
+        Examples
+        --------
+        >>> perp.Scene().free().ellipsoid((0.1, 0.08, 0.06), mass=1).joint
+        'free'
+        """
         return self._add("ellipsoid", size, mass, pos, quat, _surface(locals()))
 
     def mesh(
@@ -192,7 +222,13 @@ class Part:
         collides: bool = True,
         name: str | None = None,
     ) -> Part:
-        """Add the convex hull of points (n, 3), or of an OBJ or STL file times `scale`."""
+        """Add the convex hull of points (n, 3), or of an OBJ or STL file times `scale`.
+
+        Examples
+        --------
+        >>> perp.Scene().free().mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], mass=1).joint
+        'free'
+        """
         surface = {k: v for k, v in _surface(locals()).items() if k not in ("points", "scale")}
         out, diag = ffi.new("perp_mesh **"), Diagnostics()
         factors = numbers("scale", scale, (3,))
@@ -378,13 +414,28 @@ class Scene:
         return part
 
     def free(self, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None) -> Part:
-        """A body that moves freely; pos and quat: its start in the world."""
+        """A body that moves freely; pos and quat: its start in the world.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.free(pos=(0, 0, 1)).box((0.1, 0.1, 0.1), mass=1)
+        <part 'body1' on a free joint>
+        """
         return self._join("free", None, pos, quat, name)
 
     def fixed(
         self, parent: Part | None = None, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None
     ) -> Part:
-        """A body that moves with its parent."""
+        """A body that moves with its parent.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> arm = scene.hinge(name="arm")
+        >>> scene.fixed(arm, pos=(0, 0, 0.3), name="hand").sphere(0.05, mass=1)
+        <part 'hand' on a fixed joint>
+        """
         return self._join("fixed", parent, pos, quat, name)
 
     def ball(
@@ -398,7 +449,14 @@ class Scene:
         friction: float = 0,
         name: str | None = None,
     ) -> Part:
-        """A body that turns about its origin."""
+        """A body that turns about its origin.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.ball(pos=(0, 0, 1), damping=0.1).sphere(0.1, mass=1, pos=(0, 0, -0.5))
+        <part 'body1' on a ball joint>
+        """
         return self._join("ball", parent, pos, quat, name, damping=damping, armature=armature, friction=friction)
 
     def hinge(
@@ -432,6 +490,13 @@ class Scene:
             As of `perp_body` and `perp_joint_law` [N m s, kg m^2, N m, N m/rad, rad].
         name : str, optional
             q is `name`, v is `name.v`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> door = scene.hinge(axis=(0, 0, 1), range=(0, 1.5), friction=0.1, name="door")
+        >>> door.box((0.4, 0.02, 1), mass=20, pos=(0.4, 0, 1)).joint
+        'hinge'
         """
         return self._join(
             "hinge",
@@ -463,7 +528,14 @@ class Scene:
         rest: float = 0,
         name: str | None = None,
     ) -> Part:
-        """A body that moves along an axis; parameters as of `hinge` [m, N s/m, kg, N, N/m]."""
+        """A body that moves along an axis; parameters as of `hinge` [m, N s/m, kg, N, N/m].
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.slide(axis=(1, 0, 0), range=(-1, 1)).box((0.1, 0.1, 0.1), mass=1).joint
+        'slide'
+        """
         return self._join(
             "slide",
             parent,
@@ -490,7 +562,14 @@ class Scene:
         rolling_friction: float = 0,
         name: str | None = None,
     ) -> Part:
-        """The ground: all below z = 0 of its frame. Returns the world."""
+        """The ground: all below z = 0 of its frame. Returns the world.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.plane(mu=0.6)
+        <the world>
+        """
         return self.world._add("plane", None, 0, pos, quat, _surface({**locals(), "collides": True}))
 
     def field(
@@ -505,7 +584,14 @@ class Scene:
         rolling_friction: float = 0,
         name: str | None = None,
     ) -> Part:
-        """Ground by heights over a grid, (nx, ny) [m], from -half to half (2,) [m]. Returns the world."""
+        """Ground by heights over a grid, (nx, ny) [m], from -half to half (2,) [m]. Returns the world.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.field(0.1*np.random.default_rng(1).random((20, 30)), half=(2, 3), mu=0.6)
+        <the world>
+        """
         array, sides = numbers("heights", heights, (-1, -1)), numbers("half", half, (2,))
         if min(array.shape) < 2:
             raise ArgumentError(f"heights: at least (2, 2) are expected, not {shape_text(array.shape)}")
@@ -551,7 +637,14 @@ class Scene:
         return self._free("box", size, mass, pos, quat, name, surface)
 
     def sphere(self, size: ArrayLike, mass: float, pos: ArrayLike = (0, 0, 0), *, name: str | None = None, **surface: Any) -> Part:
-        """A free ball; size: its radius. Parameters as of `box`."""
+        """A free ball; size: its radius. Parameters as of `box`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.sphere(0.1, mass=1, pos=(0, 0, 1), rolling_friction=0.01)
+        <part 'body1' on a free joint>
+        """
         return self._free("sphere", size, mass, pos, None, name, surface)
 
     def capsule(
@@ -564,7 +657,14 @@ class Scene:
         name: str | None = None,
         **surface: Any,
     ) -> Part:
-        """A free capsule; size: radius, half length. Parameters as of `box`."""
+        """A free capsule; size: radius, half length. Parameters as of `box`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.capsule((0.05, 0.2), mass=1, name="stick").name
+        'stick'
+        """
         return self._free("capsule", size, mass, pos, quat, name, surface)
 
     def cylinder(
@@ -577,7 +677,14 @@ class Scene:
         name: str | None = None,
         **surface: Any,
     ) -> Part:
-        """A free cylinder; size: radius, half length. Parameters as of `box`."""
+        """A free cylinder; size: radius, half length. Parameters as of `box`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.cylinder((0.1, 0.02), mass=1, name="disc").name
+        'disc'
+        """
         return self._free("cylinder", size, mass, pos, quat, name, surface)
 
     def ellipsoid(
@@ -590,7 +697,14 @@ class Scene:
         name: str | None = None,
         **surface: Any,
     ) -> Part:
-        """A free ellipsoid; size: half of its axes. Parameters as of `box`."""
+        """A free ellipsoid; size: half of its axes. Parameters as of `box`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.ellipsoid((0.1, 0.08, 0.06), mass=0.5, name="egg").name
+        'egg'
+        """
         return self._free("ellipsoid", size, mass, pos, quat, name, surface)
 
     def mesh(
@@ -603,7 +717,14 @@ class Scene:
         name: str | None = None,
         **surface: Any,
     ) -> Part:
-        """A free convex hull of points (n, 3), or of a file. Parameters as of `box`, and `scale`."""
+        """A free convex hull of points (n, 3), or of a file. Parameters as of `box`, and `scale`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], mass=1, scale=(0.1, 0.1, 0.1)).joint
+        'free'
+        """
         return self._free("mesh", points, mass, pos, quat, name, surface)
 
     def _free(
@@ -649,6 +770,12 @@ class Scene:
         -------
         str
             Its name: the control is `s[name + ".u"]`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.motor(scene.hinge(), gear=5, control_range=(-1, 1), name="drive")
+        'drive'
         """
         gear = number("gear", gear)
         if gear == 0:
@@ -665,7 +792,14 @@ class Scene:
         force_range: ArrayLike | None = None,
         name: str | None = None,
     ) -> str:
-        """A position servo: its force is kp (u - q) - kv v, and never too stiff for the step. Returns its name."""
+        """A position servo: its force is kp (u - q) - kv v, and never too stiff for the step. Returns its name.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.position(scene.hinge(), kp=100, kv=5)
+        'actuator0'
+        """
         kp, kv = number("kp", kp, above=0), number("kv", kv, at_least=0)
         return self._actuate(part, name, control_range, force_range, gear=1, gain=kp, kp=kp, kv=kv)
 
@@ -678,16 +812,37 @@ class Scene:
         force_range: ArrayLike | None = None,
         name: str | None = None,
     ) -> str:
-        """A velocity servo: its force is kv (u - v). Returns its name."""
+        """A velocity servo: its force is kv (u - v). Returns its name.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> scene.velocity(scene.hinge(), kv=5)
+        'actuator0'
+        """
         kv = number("kv", kv, above=0)
         return self._actuate(part, name, control_range, force_range, gear=1, gain=kv, kv=kv)
 
     def connect(self, a: Part, b: Part | None, point_a: ArrayLike = (0, 0, 0), point_b: ArrayLike = (0, 0, 0)) -> None:
-        """A point of `a` stays on a point of `b` (None: the world), each (3,) in the frame of its part [m]."""
+        """A point of `a` stays on a point of `b` (None: the world), each (3,) in the frame of its part [m].
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> bar = scene.box((0.5, 0.02, 0.02), mass=1)
+        >>> scene.connect(bar, None, (0.5, 0, 0), (0.5, 0, 0))
+        """
         self._equal("connect", a, b, point_a, point_b)
 
     def weld(self, a: Part, b: Part | None, point_a: ArrayLike = (0, 0, 0), point_b: ArrayLike = (0, 0, 0)) -> None:
-        """Two points stay together, and the rotations of `a` and `b` (None: the world) equal."""
+        """Two points stay together, and the rotations of `a` and `b` (None: the world) equal.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> a, b = scene.box((0.1, 0.1, 0.1), mass=1), scene.box((0.1, 0.1, 0.1), mass=1, pos=(0.3, 0, 0))
+        >>> scene.weld(a, b, (0.3, 0, 0))
+        """
         self._equal("weld", a, b, point_a, point_b)
 
     def _equal(self, what: str, a: Part, b: Part | None, point_a: ArrayLike, point_b: ArrayLike) -> None:
@@ -700,7 +855,14 @@ class Scene:
         self._system = None
 
     def exclude(self, a: Part, b: Part | None = None) -> None:
-        """The shapes of two parts (None: the world) make no contacts with each other."""
+        """The shapes of two parts (None: the world) make no contacts with each other.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> a, b = scene.sphere(0.1, mass=1), scene.sphere(0.1, mass=1, pos=(0.1, 0, 0))
+        >>> scene.exclude(a, b)
+        """
         self._apart.append((self._part("a", a), self._part("b", b)))
         self._system = None
 
@@ -713,6 +875,15 @@ class Scene:
         ----------
         assemble : bool
             Move an impossible pose to the nearest possible one; `State.assembly` reports it.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> ball = scene.sphere(0.1, mass=1, name="ball")
+        >>> s = scene.start()
+        >>> s.step(100)
+        >>> round(s["ball.vz"], 3)
+        -1.962
         """
         if len(self._parts) == 1:
             raise ArgumentError("the scene has no bodies")
@@ -728,7 +899,15 @@ class Scene:
         return State._of(system, bodies, found)
 
     def batch(self, n: int, threads: int = 0) -> Batch:
-        """Copies of the start, stepped by threads; as `Robot.batch`."""
+        """Copies of the start, stepped by threads; as `Robot.batch`.
+
+        Examples
+        --------
+        >>> scene = perp.Scene()
+        >>> ball = scene.sphere(0.1, mass=1)
+        >>> scene.batch(10, threads=2).q.shape
+        (10, 7)
+        """
         return self.start().batch(n, threads)
 
     def __reduce__(self) -> NoReturn:
