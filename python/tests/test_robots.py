@@ -222,6 +222,19 @@ def test_snapshots_and_clones_continue_to_the_bit():
         assert np.array_equal(s.q, q)
 
 
+def test_a_start_of_the_file_that_is_impossible_is_moved():
+    r = perp.Robot(
+        '<mujoco><worldbody><body name="arm"><joint name="arm" axis="0 1 0" range="20 90"/>'
+        '<geom size="0.1" pos="1 0 0"/></body></worldbody></mujoco>'
+    )
+    s = r.start()
+    assert s["arm"] == pytest.approx(np.radians(20)) and s.assembly.limit == pytest.approx(np.radians(20)) and s.assembly.moved > 0.3
+    assert r.start(assemble=False)["arm"] == 0 and r.batch(2).q[1, 0] == s["arm"] and "arm" in r.bodies
+    s.step(5)
+    s.reset()
+    assert s["arm"] == pytest.approx(np.radians(20))
+
+
 def test_an_impossible_start_is_moved_and_reported():
     s = start("arm", assemble=False)
     assert s.assembly is None
