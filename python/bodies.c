@@ -85,12 +85,12 @@ static int perp_py_take(perp_bodies *b, int nq, int nv, int nu, double *q, doubl
 /* 0: this caller alone may use the state, until it leaves. */
 static int perp_py_state_hold(perp_py_state *s)
 {
-    return atomic_exchange(&s->is_busy, 1) ? PERP_PY_BUSY : PERP_OK;
+    return atomic_exchange_explicit(&s->is_busy, 1, memory_order_acquire) ? PERP_PY_BUSY : PERP_OK;
 }
 
 static void perp_py_state_leave(perp_py_state *s)
 {
-    atomic_store(&s->is_busy, 0);
+    atomic_store_explicit(&s->is_busy, 0, memory_order_release);
 }
 
 /* The same, and the system is as the arrays have it; only after 0 the caller leaves. */

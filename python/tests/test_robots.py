@@ -833,6 +833,8 @@ def scene_start():
     for k in range(5):
         scene.box((0.1, 0.1, 0.1), 1, (0, 0, 0.1 + 0.2 * k), mu=0.5)
     scene.motor(scene.hinge().box((0.1, 0.1, 0.1), 1, collides=False))
+    scene.mesh([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)], 1, (3, 0, 1))
+    scene.field(np.zeros((5, 5)), (1, 1), (0, 0, -1))
     return scene.start()
 
 
