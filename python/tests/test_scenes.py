@@ -144,7 +144,7 @@ def test_a_started_state_keeps_its_scene_as_it_was():
     s.plane(mu=0.5)
     s.box((0.1, 0.1, 0.1), 1, (0, 0, 0.1), name="a")
     first = s.start()
-    s.box((0.1, 0.1, 0.1), 1, (1, 0, 0.1), name="b")
+    more = s.box((0.1, 0.1, 0.1), 1, (1, 0, 0.1), name="b")
     second = s.start()
     first.step(5)
     second.step(5)
@@ -154,6 +154,8 @@ def test_a_started_state_keeps_its_scene_as_it_was():
     assert first["a.z"] == second["a.z"]
     b = s.batch(3, threads=2)
     b.step(5)
+    more.sphere(0.05, 0.5, (0, 0, 0.3))
+    assert len(s.start().system.shapes) == len(second.system.shapes) + 1 and s.start().mass == pytest.approx(2.5) and second.mass == 2
     assert np.array_equal(b.q[1], second.q)
 
 
