@@ -412,10 +412,13 @@ def test_a_batch_resets_what_it_is_told():
     b.ctrl += 0.1
     b.step(20)
     b.q[2] = np.nan
+    b.q[1, 2] = 0.75  # not taken yet
+    b.force[[0, 1], 3] = 2
     b.reset(np.array([True, False, True, False]))
     assert (
         np.array_equal(b.q[[0, 2]], first[[0, 2]]) and np.array_equal(b.ctrl[0], start().ctrl) and list(b.t[:2]) == [0, pytest.approx(0.04)]
     )
+    assert b.q[1, 2] == 0.75 and list(b.force[:2, 3]) == [0, 2]
     assert not np.array_equal(b.q[1], first[1]) and b.ctrl[1, 0] == start().ctrl[0] + 0.1
     b.reset()
     assert np.array_equal(b.q, first) and not b.t.any()
@@ -844,6 +847,9 @@ def test_activations_have_names():
     s[name] = 0.5
     s.step()
     assert s.act[s.system.actuators.index(name[:-4])] == s[name] and 0.4 < s[name] < 0.6
+    s[name[:-4] + ".u"] = 1
+    s.step(20)
+    assert s[name] > 0.6 and list(s.act) == ffi.unpack(lib.perp_bodies_activation(s._core.bodies), len(s.act))
     assert not any(n.endswith(".act") for n in start("cartpole"))
 
 
