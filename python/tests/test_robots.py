@@ -266,8 +266,9 @@ def test_a_step_that_is_not_verified_raises_and_keeps_the_state():
     s.step(10)
     s.force[0] = 1e300
     q, t = s.q.copy(), s.t
-    with pytest.raises(perp.NoSolutionError, match="not verified"):
-        s.step(100)
+    with pytest.raises(perp.NoSolutionError, match="not verified") as raised:
+        s.step(50)
+    assert str(raised.value).count("t = 0.02 s") == 1  # the steps after it were not tried
     assert np.array_equal(s.q, q) and s.t == t and s.info.outcome != "solved"
     s.force[0] = 0
     s.step()
@@ -851,6 +852,10 @@ def test_activations_have_names():
     s.step(20)
     assert s[name] > 0.6 and list(s.act) == ffi.unpack(lib.perp_bodies_activation(s._core.bodies), len(s.act))
     assert not any(n.endswith(".act") for n in start("cartpole"))
+    bounded = perp.Robot("""<mujoco><worldbody><body><joint name="j"/><geom size="1"/></body></worldbody><actuator>
+      <general name="a" joint="j" dyntype="integrator" actlimited="true" actrange="-2 3"/></actuator></mujoco>""").start()
+    bounded["a.act"] = 7
+    assert bounded.M.shape == (1, 1) and bounded["a.act"] == 3
 
 
 @pytest.mark.parametrize("module", ["bodies", "batches", "robots", "systems"])
