@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import operator
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._library import ArgumentError, Array, c_text, ffi, lib, text
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from typing_extensions import ParamSpec
+
+    Parameters = ParamSpec("Parameters")
+    Answer = TypeVar("Answer")
 
 
 class UnknownNameError(ArgumentError, KeyError):
@@ -40,6 +50,20 @@ def unknown(what: str, word: str, words: Sequence[str]) -> UnknownNameError:
     return UnknownNameError(
         text(lib.perp_unknown_word(c_text(what), _c_word(word), ffi.new("const char *[]", keep), len(keep), ffi.NULL, said, size))
     )
+
+
+def suggests(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    """A keyword that a function does not have is an error with the nearest one."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @functools.wraps(function)
+    def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Answer:
+        for name in options:
+            if name not in known:
+                raise unknown("option", name, known)
+        return function(*arguments, **options)
+
+    return call
 
 
 def number(name: str, value: Any, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> float:

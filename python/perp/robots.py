@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import choice, count, kind, number, numbers, path, unknown
+from ._checks import choice, count, kind, number, numbers, path, suggests, unknown
 from ._library import ArgumentError, Diagnostics, ffi, lib, text
 from .batches import Batch
 from .bodies import State
@@ -145,6 +145,7 @@ class Robot(System):
             raise ArgumentError(f"key: there are none in {self.name}")
         return count("key", key, 0, len(self.keys) - 1)
 
+    @suggests
     def start(
         self,
         key: str | int | None = None,
@@ -208,7 +209,23 @@ class Robot(System):
             raise
         return State._of(self, bodies, found)
 
-    def batch(self, n: int, threads: int = 0, key: str | int | None = None, **options: Any) -> Batch:
+    @suggests
+    def batch(
+        self,
+        n: int,
+        threads: int = 0,
+        key: str | int | None = None,
+        *,
+        step: float | None = None,
+        method: str | None = None,
+        gravity: ArrayLike | None = None,
+        tol: float | None = None,
+        restitution_threshold: float | None = None,
+        density: float | None = None,
+        viscosity: float | None = None,
+        wind: ArrayLike | None = None,
+        assemble: bool = True,
+    ) -> Batch:
         """Copies of a start, stepped by threads.
 
         Parameters
@@ -219,8 +236,8 @@ class Robot(System):
             0: one for each processor.
         key : str or int, optional
             A keyframe.
-        **options
-            Those of `start`.
+        step, method, gravity, tol, restitution_threshold, density, viscosity, wind, assemble
+            As of `start`.
 
         Examples
         --------
@@ -229,8 +246,19 @@ class Robot(System):
         >>> b.q.shape
         (16, 19)
         """
-        check_options(options, Robot.start.__kwdefaults__)
-        return self.start(key, **options).batch(n, threads)
+        state = self.start(
+            key,
+            step=step,
+            method=method,
+            gravity=gravity,
+            tol=tol,
+            restitution_threshold=restitution_threshold,
+            density=density,
+            viscosity=viscosity,
+            wind=wind,
+            assemble=assemble,
+        )
+        return state.batch(n, threads)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a robot cannot be pickled; pickle the path or the text of its file")
@@ -240,13 +268,6 @@ class Robot(System):
 
 
 _assemble = assemble  # the parameter of start has its name
-
-
-def check_options(options: dict[str, Any], known: Any) -> None:
-    """Names of keyword arguments."""
-    for name in options:
-        if name not in known:
-            raise unknown("option", name, list(known))
 
 
 def _names(c: Any, get: Any) -> list[str]:

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import kind, number, numbers, path, shape_text, word
+from ._checks import kind, number, numbers, path, shape_text, suggests, word
 from ._library import ArgumentError, Diagnostics, c_text, ffi, lib
 from .batches import Batch
 from .bodies import State
-from .robots import check_options, set_options
+from .robots import set_options
 from .systems import Assembly, System, assemble
 
 _ENDS = {
@@ -93,6 +93,7 @@ class Part:
         self.scene._add_shape(shape, name, bool(collides), keep)
         return self
 
+    @suggests
     def box(
         self,
         size: ArrayLike,
@@ -116,6 +117,7 @@ class Part:
         """
         return self._add("box", size, mass, pos, quat, _surface(locals()))
 
+    @suggests
     def sphere(
         self,
         size: ArrayLike,
@@ -138,6 +140,7 @@ class Part:
         """
         return self._add("sphere", size, mass, pos, None, _surface(locals()))
 
+    @suggests
     def capsule(
         self,
         size: ArrayLike,
@@ -161,6 +164,7 @@ class Part:
         """
         return self._add("capsule", size, mass, pos, quat, _surface(locals()))
 
+    @suggests
     def cylinder(
         self,
         size: ArrayLike,
@@ -184,6 +188,7 @@ class Part:
         """
         return self._add("cylinder", size, mass, pos, quat, _surface(locals()))
 
+    @suggests
     def ellipsoid(
         self,
         size: ArrayLike,
@@ -207,6 +212,7 @@ class Part:
         """
         return self._add("ellipsoid", size, mass, pos, quat, _surface(locals()))
 
+    @suggests
     def mesh(
         self,
         points: ArrayLike | os.PathLike[str] | str,
@@ -330,6 +336,7 @@ class Scene:
     (True, True)
     """
 
+    @suggests
     def __init__(
         self,
         name: str = "scene",
@@ -413,6 +420,7 @@ class Scene:
         self._system = None
         return part
 
+    @suggests
     def free(self, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None) -> Part:
         """A body that moves freely; pos and quat: its start in the world.
 
@@ -424,6 +432,7 @@ class Scene:
         """
         return self._join("free", None, pos, quat, name)
 
+    @suggests
     def fixed(
         self, parent: Part | None = None, pos: ArrayLike = (0, 0, 0), quat: ArrayLike | None = None, *, name: str | None = None
     ) -> Part:
@@ -438,6 +447,7 @@ class Scene:
         """
         return self._join("fixed", parent, pos, quat, name)
 
+    @suggests
     def ball(
         self,
         parent: Part | None = None,
@@ -459,6 +469,7 @@ class Scene:
         """
         return self._join("ball", parent, pos, quat, name, damping=damping, armature=armature, friction=friction)
 
+    @suggests
     def hinge(
         self,
         parent: Part | None = None,
@@ -513,6 +524,7 @@ class Scene:
             rest=rest,
         )
 
+    @suggests
     def slide(
         self,
         parent: Part | None = None,
@@ -551,6 +563,7 @@ class Scene:
             rest=rest,
         )
 
+    @suggests
     def plane(
         self,
         pos: ArrayLike = (0, 0, 0),
@@ -572,6 +585,7 @@ class Scene:
         """
         return self.world._add("plane", None, 0, pos, quat, _surface({**locals(), "collides": True}))
 
+    @suggests
     def field(
         self,
         heights: ArrayLike,
@@ -603,6 +617,7 @@ class Scene:
         surface = _surface({**locals(), "collides": True})
         return self.world._add("field", None, 0, pos, None, surface, ffi.gc(out[0], lib.perp_field_destroy))
 
+    @suggests
     def box(
         self,
         size: ArrayLike,
@@ -610,8 +625,12 @@ class Scene:
         pos: ArrayLike = (0, 0, 0),
         quat: ArrayLike | None = None,
         *,
+        mu: float = 0,
+        restitution: float = 0,
+        torsional_friction: float = 0,
+        rolling_friction: float = 0,
+        collides: bool = True,
         name: str | None = None,
-        **surface: Any,
     ) -> Part:
         """A free box.
 
@@ -625,8 +644,8 @@ class Scene:
             Its start.
         name : str, optional
             Of the body.
-        **surface
-            mu, restitution, torsional_friction, rolling_friction, collides.
+        mu, restitution, torsional_friction, rolling_friction, collides
+            As of `Part`.
 
         Examples
         --------
@@ -634,9 +653,22 @@ class Scene:
         >>> scene.plane(mu=0.5), scene.box((0.1, 0.1, 0.1), mass=1, pos=(0, 0, 0.1))
         (<the world>, <part 'body1' on a free joint>)
         """
-        return self._free("box", size, mass, pos, quat, name, surface)
+        return self._free("box", size, mass, pos, quat, name, _surface(locals()))
 
-    def sphere(self, size: ArrayLike, mass: float, pos: ArrayLike = (0, 0, 0), *, name: str | None = None, **surface: Any) -> Part:
+    @suggests
+    def sphere(
+        self,
+        size: ArrayLike,
+        mass: float,
+        pos: ArrayLike = (0, 0, 0),
+        *,
+        mu: float = 0,
+        restitution: float = 0,
+        torsional_friction: float = 0,
+        rolling_friction: float = 0,
+        collides: bool = True,
+        name: str | None = None,
+    ) -> Part:
         """A free ball; size: its radius. Parameters as of `box`.
 
         Examples
@@ -645,8 +677,9 @@ class Scene:
         >>> scene.sphere(0.1, mass=1, pos=(0, 0, 1), rolling_friction=0.01)
         <part 'body1' on a free joint>
         """
-        return self._free("sphere", size, mass, pos, None, name, surface)
+        return self._free("sphere", size, mass, pos, None, name, _surface(locals()))
 
+    @suggests
     def capsule(
         self,
         size: ArrayLike,
@@ -654,8 +687,12 @@ class Scene:
         pos: ArrayLike = (0, 0, 0),
         quat: ArrayLike | None = None,
         *,
+        mu: float = 0,
+        restitution: float = 0,
+        torsional_friction: float = 0,
+        rolling_friction: float = 0,
+        collides: bool = True,
         name: str | None = None,
-        **surface: Any,
     ) -> Part:
         """A free capsule; size: radius, half length. Parameters as of `box`.
 
@@ -665,8 +702,9 @@ class Scene:
         >>> scene.capsule((0.05, 0.2), mass=1, name="stick").name
         'stick'
         """
-        return self._free("capsule", size, mass, pos, quat, name, surface)
+        return self._free("capsule", size, mass, pos, quat, name, _surface(locals()))
 
+    @suggests
     def cylinder(
         self,
         size: ArrayLike,
@@ -674,8 +712,12 @@ class Scene:
         pos: ArrayLike = (0, 0, 0),
         quat: ArrayLike | None = None,
         *,
+        mu: float = 0,
+        restitution: float = 0,
+        torsional_friction: float = 0,
+        rolling_friction: float = 0,
+        collides: bool = True,
         name: str | None = None,
-        **surface: Any,
     ) -> Part:
         """A free cylinder; size: radius, half length. Parameters as of `box`.
 
@@ -685,8 +727,9 @@ class Scene:
         >>> scene.cylinder((0.1, 0.02), mass=1, name="disc").name
         'disc'
         """
-        return self._free("cylinder", size, mass, pos, quat, name, surface)
+        return self._free("cylinder", size, mass, pos, quat, name, _surface(locals()))
 
+    @suggests
     def ellipsoid(
         self,
         size: ArrayLike,
@@ -694,8 +737,12 @@ class Scene:
         pos: ArrayLike = (0, 0, 0),
         quat: ArrayLike | None = None,
         *,
+        mu: float = 0,
+        restitution: float = 0,
+        torsional_friction: float = 0,
+        rolling_friction: float = 0,
+        collides: bool = True,
         name: str | None = None,
-        **surface: Any,
     ) -> Part:
         """A free ellipsoid; size: half of its axes. Parameters as of `box`.
 
@@ -705,8 +752,9 @@ class Scene:
         >>> scene.ellipsoid((0.1, 0.08, 0.06), mass=0.5, name="egg").name
         'egg'
         """
-        return self._free("ellipsoid", size, mass, pos, quat, name, surface)
+        return self._free("ellipsoid", size, mass, pos, quat, name, _surface(locals()))
 
+    @suggests
     def mesh(
         self,
         points: ArrayLike | os.PathLike[str] | str,
@@ -714,8 +762,13 @@ class Scene:
         pos: ArrayLike = (0, 0, 0),
         quat: ArrayLike | None = None,
         *,
+        scale: ArrayLike = (1, 1, 1),
+        mu: float = 0,
+        restitution: float = 0,
+        torsional_friction: float = 0,
+        rolling_friction: float = 0,
+        collides: bool = True,
         name: str | None = None,
-        **surface: Any,
     ) -> Part:
         """A free convex hull of points (n, 3), or of a file. Parameters as of `box`, and `scale`.
 
@@ -725,12 +778,12 @@ class Scene:
         >>> scene.mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], mass=1, scale=(0.1, 0.1, 0.1)).joint
         'free'
         """
-        return self._free("mesh", points, mass, pos, quat, name, surface)
+        return self._free("mesh", points, mass, pos, quat, name, {"scale": scale, **_surface(locals())})
 
     def _free(
         self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, name: str | None, surface: dict[str, Any]
     ) -> Part:
-        check_options(surface, [n for n in _SURFACE if n != "name"] + (["scale"] if what == "mesh" else []))
+        surface = {option: value for option, value in surface.items() if option != "name"}
         number("mass", mass, above=0)
         parts = len(self._parts)
         part = self.free(pos, quat, name=name)
@@ -755,6 +808,7 @@ class Scene:
         self._system = None
         return name
 
+    @suggests
     def motor(
         self,
         part: Part,
@@ -782,6 +836,7 @@ class Scene:
             raise ArgumentError("gear: a number other than 0 is expected")
         return self._actuate(part, name, control_range, force_range, gear=gear, gain=1)
 
+    @suggests
     def position(
         self,
         part: Part,
@@ -803,6 +858,7 @@ class Scene:
         kp, kv = number("kp", kp, above=0), number("kv", kv, at_least=0)
         return self._actuate(part, name, control_range, force_range, gear=1, gain=kp, kp=kp, kv=kv)
 
+    @suggests
     def velocity(
         self,
         part: Part,
@@ -823,6 +879,7 @@ class Scene:
         kv = number("kv", kv, above=0)
         return self._actuate(part, name, control_range, force_range, gear=1, gain=kv, kv=kv)
 
+    @suggests
     def connect(self, a: Part, b: Part | None, point_a: ArrayLike = (0, 0, 0), point_b: ArrayLike = (0, 0, 0)) -> None:
         """A point of `a` stays on a point of `b` (None: the world), each (3,) in the frame of its part [m].
 
@@ -834,6 +891,7 @@ class Scene:
         """
         self._equal("connect", a, b, point_a, point_b)
 
+    @suggests
     def weld(self, a: Part, b: Part | None, point_a: ArrayLike = (0, 0, 0), point_b: ArrayLike = (0, 0, 0)) -> None:
         """Two points stay together, and the rotations of `a` and `b` (None: the world) equal.
 
@@ -854,6 +912,7 @@ class Scene:
         self._equalities.append(ffi.new("perp_equality *", {"kind": kinds[what], "body": numbers_, "point": points}))
         self._system = None
 
+    @suggests
     def exclude(self, a: Part, b: Part | None = None) -> None:
         """The shapes of two parts (None: the world) make no contacts with each other.
 
@@ -868,6 +927,7 @@ class Scene:
 
     # States
 
+    @suggests
     def start(self, *, assemble: bool = True) -> State:
         """A state at the start.
 
@@ -898,6 +958,7 @@ class Scene:
             raise
         return State._of(system, bodies, found)
 
+    @suggests
     def batch(self, n: int, threads: int = 0) -> Batch:
         """Copies of the start, stepped by threads; as `Robot.batch`.
 

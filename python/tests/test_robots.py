@@ -536,6 +536,7 @@ WRONG = [
     (lambda s: s.system.start(7), r"key: a whole number from 0 to 0 is expected, not 7"),
     (lambda s: s.system.start(method="eule"), r"unknown method 'eule'; did you mean 'euler'"),
     (lambda s: s.system.batch(2, stp=1), r"unknown option 'stp'; did you mean 'step'"),
+    (lambda s: s.system.start(metod="euler"), r"unknown option 'metod'; did you mean 'method'"),
     (lambda s: s.system.batch(10**9), r"n: 1000000000 copies of .* do not fit"),
     (lambda s: s.system.batch(2, threads=-1), r"threads: .* from 0 "),
     (lambda s: s.step(-1), r"n: a whole number from 0 .*not -1"),
