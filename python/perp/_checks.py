@@ -54,10 +54,12 @@ def unknown(what: str, word: str, words: Sequence[str]) -> UnknownNameError:
 
 def suggests(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """A keyword that a function does not have is an error with the nearest one."""
-    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    known: list[str] = []
 
     @functools.wraps(function)
     def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> Answer:
+        if options and not known:
+            known.extend(name for name in inspect.signature(function).parameters if name != "self")
         for name in options:
             if name not in known:
                 raise unknown("option", name, known)

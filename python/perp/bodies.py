@@ -401,10 +401,10 @@ class State:
         with self._core as c:
             n = lib.perp_bodies_contact_points(c, ffi.NULL, 0)
             if n == 0:
-                return np.empty(0, contact_dtype)
+                return np.empty(0, contact_dtype())
             points = ffi.new("perp_contact_point[]", n)
             lib.perp_bodies_contact_points(c, points, n)
-        return np.frombuffer(ffi.buffer(points), contact_dtype)
+        return np.frombuffer(ffi.buffer(points), contact_dtype())
 
     # Start, snapshots, copies
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,9 @@ _FIELDS = {"bodies": "body", "shapes": "shape"}
 _NAMES = ("bodies", "shapes", "point", "normal", "force", "torque", "slip", "gap", "mu")
 
 
-def _contact_dtype() -> np.dtype[Any]:
+@functools.cache
+def contact_dtype() -> np.dtype[Any]:
+    """The layout of perp_contact_point."""
     fields = dict(ffi.typeof("perp_contact_point").fields)
     formats = {"bodies": ("<i4", (2,)), "shapes": ("<i4", (2,)), "gap": "<f8", "mu": "<f8"}
     return np.dtype(
@@ -25,9 +28,6 @@ def _contact_dtype() -> np.dtype[Any]:
             "itemsize": ffi.sizeof("perp_contact_point"),
         }
     )
-
-
-contact_dtype: np.dtype[Any] = _contact_dtype()
 
 
 @dataclass(frozen=True)

@@ -867,8 +867,7 @@ def test_the_examples_of_the_docstrings_run(module, monkeypatch):
 
 
 def test_the_contacts_have_the_layout_of_c():
-    from perp.systems import contact_dtype
-
+    contact_dtype = perp.systems.contact_dtype()
     fields = dict(ffi.typeof("perp_contact_point").fields)
     names = {"bodies": "body", "shapes": "shape"}
     assert contact_dtype.itemsize == ffi.sizeof("perp_contact_point") == ctypes.sizeof(ctypes.c_double) * 19
