@@ -1,49 +1,47 @@
-/* Impacts of a run (docs/accuracy.md). Methods that locate events find them where states jump: the
- * impulse of a force is the limit of force times length of two short steps. In a step of fixed
- * length a contact has an impact if it was open before and has a force at the end. */
+/* Impacts of a run (docs/accuracy.md). An impact is a contact that closes with a velocity of
+ * approach beyond what the forces of one step give. Methods that locate events find it where states
+ * jump: the impulse of a force is the limit of force times length of two short steps. In steps of
+ * fixed length a contact that closes has an impact if it approached one step before, too. */
 
 #include "simulate/impacts.h"
 
 #include "base/tol.h"
 #include "simulate/striking.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* IMPULSIVE: a force is an impulse if force times length in half a short step exceeds this share of
- * that in a whole one. A finite force has one half. */
-#define IMPULSIVE 0.75
-
-/* An impulse below this part of the largest at the same time is rounding of that. */
-#define ROUNDED (64 * DBL_EPSILON)
-
 /* A pair whose contact has just closed in a step of fixed length; one stated by a gap has its whole
  * impulse with the next step. */
 typedef struct landing {
-    double time, impulse, energy, friction[2];
+    double time, impulse, energy, terms, friction[2];
     int is_begun; /* the step of the closing is behind us, the next one adds to it */
 } landing;
 
 /* Changed by each substep. */
 typedef struct progress {
-    int n;         /* impacts of the step so far */
-    char *closed;  /* of each pair that can have impacts */
-    landing *land; /* the same */
+    int n;          /* impacts of the step so far */
+    double terms;   /* of their energies */
+    char *closed;   /* of each pair that can have impacts */
+    landing *land;  /* the same */
+    double *was;    /* states where the last step of fixed length began */
+    double was_at;  /* the time there; NaN: no such step led here */
+    int has_struck; /* that step had an impact */
 } progress;
 
 struct perp__impacts {
     const perp_model *model;
     perp__strikings strikings;
     perp_impact *impact; /* of the step in hand, or the last one */
-    int capacity, is_out_of_memory;
+    int capacity, is_out_of_memory, nx;
     progress now, kept[PERP__IMPACTS_PLACES];
     long count;
     double energy; /* lost in all; NaN: of one it is not known */
+    double terms;  /* the sum of the |terms| that it is made of */
     perp_impact largest;
-    double *ws, *impulse; /* scratch: a workspace; of vars */
+    double *ws, *impulse, *row; /* scratch: a workspace; of vars; of equations */
     perp__terms *term;
     perp__arena arena;
 };
@@ -60,6 +58,8 @@ static void take_progress(perp__impacts *x, progress *p)
 {
     PERP_TAKE(&x->arena, p->closed, x->strikings.n + 1);
     PERP_TAKE(&x->arena, p->land, x->strikings.n + 1);
+    PERP_TAKE(&x->arena, p->was, x->nx + 1);
+    p->was_at = (double)NAN;
 }
 
 int perp__impacts_create(perp_simulation *sim)
@@ -68,6 +68,7 @@ int perp__impacts_create(perp_simulation *sim)
     perp__impacts *x = sim->impacts = calloc(1, sizeof *x);
     if (!x) return 0;
     x->model = sim->model;
+    x->nx = l->nx;
     x->largest = nothing;
     if (!perp__strikings_find(&x->strikings, sim->model)) return 0;
     if (x->strikings.n == 0) return 1;
@@ -77,6 +78,7 @@ int perp__impacts_create(perp_simulation *sim)
     PERP_TAKE(&x->arena, x->ws, slots + 1);
     PERP_TAKE(&x->arena, x->term, slots + 1);
     PERP_TAKE(&x->arena, x->impulse, sim->model->nitem[PERP_VAR] + 1);
+    PERP_TAKE(&x->arena, x->row, sim->model->nequation + 1);
     take_progress(x, &x->now);
     for (int k = 0; k < PERP__IMPACTS_PLACES; k++) take_progress(x, &x->kept[k]);
     return !x->arena.failed && perp__grow(&x->impact, &x->capacity, USUAL, sizeof *x->impact);
@@ -96,8 +98,9 @@ void perp__impacts_restart(perp_simulation *sim)
     perp__impacts *x = sim->impacts;
     if (!x) return;
     x->now.n = 0;
+    x->now.was_at = (double)NAN;
     x->count = 0;
-    x->energy = 0;
+    x->energy = x->terms = 0;
     x->largest = nothing;
     for (int i = 0; i < x->strikings.n; i++) {
         x->now.closed[i] = 0;
@@ -120,16 +123,20 @@ void perp__impacts_pass(perp_simulation *sim, perp__pass *pass)
     size_t n = (size_t)x->strikings.n;
     perp__pass_longs(pass, &x->count, 1);
     perp__pass_doubles(pass, &x->energy, 1);
+    perp__pass_doubles(pass, &x->terms, 1);
     pass_largest(x, pass);
     perp__pass_chars(pass, x->now.closed, n, 0, 1);
     for (size_t i = 0; i < n; i++) {
         landing *land = &x->now.land[i];
-        double *number[] = {&land->time, &land->impulse, &land->energy, &land->friction[0],
-                            &land->friction[1]};
+        double *number[] = {&land->time,  &land->impulse,     &land->energy,
+                            &land->terms, &land->friction[0], &land->friction[1]};
         for (size_t k = 0; k < sizeof number / sizeof *number; k++)
             perp__pass_doubles(pass, number[k], 1);
         perp__pass_ints(pass, &land->is_begun, 1, 0, 1);
     }
+    perp__pass_doubles(pass, x->now.was, n ? (size_t)x->nx : 0);
+    perp__pass_doubles(pass, &x->now.was_at, 1);
+    perp__pass_ints(pass, &x->now.has_struck, 1, 0, 1);
     if (pass->mode == PERP__LOAD) x->now.n = 0;
 }
 
@@ -137,9 +144,13 @@ static void copy(const perp__impacts *x, progress *to, const progress *from)
 {
     size_t n = (size_t)x->strikings.n;
     to->n = from->n;
+    to->terms = from->terms;
     if (n == 0) return;
     memcpy(to->closed, from->closed, n);
     memcpy(to->land, from->land, n * sizeof *to->land);
+    memcpy(to->was, from->was, (size_t)x->nx * sizeof *to->was);
+    to->was_at = from->was_at;
+    to->has_struck = from->has_struck;
 }
 
 void perp__impacts_keep(perp_simulation *sim, perp__impacts_place place)
@@ -154,12 +165,14 @@ void perp__impacts_go_back(perp_simulation *sim, perp__impacts_place place)
 
 /* Records -------------------------------------------------------------------------------------- */
 
-static void add(perp__impacts *x, perp_impact impact)
+/* terms: the |terms| of its energy */
+static void add(perp__impacts *x, perp_impact impact, double terms)
 {
     if (!perp__grow(&x->impact, &x->capacity, x->now.n + 1, sizeof *x->impact)) {
         x->is_out_of_memory = 1;
         return;
     }
+    x->now.terms += terms;
     x->impact[x->now.n++] = impact;
 }
 
@@ -188,11 +201,17 @@ static double row_of(const perp__impacts *x, const int *root)
     return x->ws[root[0]] - x->ws[root[1]];
 }
 
+/* An energy is verified to a part of the |terms| that it is the sum of; less is 0. */
+static double known(double energy, double terms, double tol)
+{
+    return fabs(energy) <= tol * terms ? 0 : energy;
+}
+
 /* The work of an impulse of a var, by the equations in this workspace, at the mean of the
  * velocities. An equation reads M der(v) - .. - G var: the impulse gives it the momentum
- * G impulse. */
+ * G impulse. Adds its |terms|. */
 static double work_of(perp__impacts *x, const perp__step *s, int var, double impulse,
-                      const double *before, const double *after)
+                      const double *before, const double *after, double *terms)
 {
     const perp__layout *l = s->layout;
     const perp__strikings *of = &x->strikings;
@@ -206,21 +225,26 @@ static double work_of(perp__impacts *x, const perp__step *s, int var, double imp
             const perp__balance *b = &of->balance[first + k];
             const int *root = roots_of(l, b->equation);
             if (!root) return (double)NAN;
-            double speed = b->scale * (before[b->state] + after[b->state]) / 2;
-            work += (pass ? -1 : 1) * row_of(x, root) * speed;
+            double old = before[b->state], new = after[b->state], row = row_of(x, root);
+            if (pass == 0) x->row[k] = row;
+            if (pass == 0) continue;
+            double gain = b->scale * (x->row[k] - row) / 2;
+            work += gain * (old + new);
+            *terms += fabs(gain) * (fabs(old) + fabs(new));
         }
     }
     return work;
 }
 
-/* The energy that the impulses of a contact took; x->impulse has those of all vars. */
+/* The energy that the impulses of a contact took; x->impulse has those of all vars. Adds its
+ * |terms|. */
 static double energy_of(perp__impacts *x, const perp__striking *of, const perp__step *s,
-                        const double *before, const double *after)
+                        const double *before, const double *after, double *terms)
 {
     if (!of->has_energy) return (double)NAN;
-    double energy = -work_of(x, s, of->var, x->impulse[of->var], before, after);
+    double energy = -work_of(x, s, of->var, x->impulse[of->var], before, after, terms);
     for (int k = 0; k < of->n; k++)
-        energy -= work_of(x, s, of->friction[k], x->impulse[of->friction[k]], before, after);
+        energy -= work_of(x, s, of->friction[k], x->impulse[of->friction[k]], before, after, terms);
     return energy;
 }
 
@@ -229,6 +253,32 @@ static void sum_friction(const perp__impacts *x, const perp__striking *of, doubl
     friction[0] = friction[1] = 0;
     for (int k = 0; k < of->n; k++)
         friction[of->direction[k]] += of->sign[k] * x->impulse[of->friction[k]];
+}
+
+/* The symbols at these states, now and before, with vars 0. */
+static void stand_at(perp__impacts *x, const perp__step *s, const double *states, double t,
+                     double h)
+{
+    const perp__layout *l = s->layout;
+    double *ws = x->ws;
+    size_t slots = (size_t)perp__tape_end(&l->tape.check), size = (size_t)l->nx * sizeof *ws,
+           guards = (size_t)perp__tape_end(&l->tape.guards);
+    memcpy(ws, s->ws, (slots > guards ? slots : guards) * sizeof *ws);
+    memcpy(ws + l->sym.y, states, size);
+    memcpy(ws + l->sym.pre, states, size);
+    for (int k = l->nx; k < l->ny; k++) ws[l->sym.y + k] = 0;
+    ws[SYM_T] = ws[SYM_T_PRE] = t;
+    ws[SYM_H] = h;
+    ws[SYM_THETA] = 1;
+}
+
+/* The conditions there, and what their terms are. */
+static void evaluate(perp__impacts *x, const perp__step *s)
+{
+    const perp__layout *l = s->layout;
+    for (int k = 0; k < l->sym.n; k++) x->term[k] = (perp__terms){fabs(x->ws[k]), fabs(x->ws[k])};
+    perp__tape_eval(&l->tape.check, x->ws);
+    perp__tape_terms(&l->tape.check, x->ws, NULL, x->term);
 }
 
 /* Located events ------------------------------------------------------------------------------- */
@@ -244,27 +294,31 @@ static double limit_of(const perp__step *whole, const perp__step *half, int var,
     return h * (var_in(half, var) - var_in(whole, var));
 }
 
-static int is_impulsive(const perp__striking *of, const perp__step *whole, const perp__step *half)
+/* Is the impulse more than that of the force that stays, in the same short step? */
+static int is_impulsive(const perp__striking *of, const perp__step *whole, const perp__step *half,
+                        double h, double impulse)
 {
     double f = var_in(whole, of->var), g = var_in(half, of->var);
-    return g > 0 && g / 2 > IMPULSIVE * f;
+    return g > 0 && impulse > h * (2 * f - g);
 }
 
 void perp__impacts_note_jump(perp__impacts *x, double t, double h, const perp__step *whole,
                              const perp__step *half, const double *before, const double *after)
 {
-    double largest = 0;
+    double largest = 0, rounding;
     if (!x || x->strikings.n == 0) return;
     for (int v = 0; v < x->model->nitem[PERP_VAR]; v++) {
         x->impulse[v] = limit_of(whole, half, v, h);
         largest = fmax(largest, fabs(x->impulse[v]));
     }
+    rounding = PERP_ROUNDING * half->layout->ny * largest; /* each unknown adds one */
     for (int i = 0; i < x->strikings.n; i++) {
         const perp__striking *of = &x->strikings.pair[i];
-        double impulse = x->impulse[of->var], friction[2];
-        if (!is_impulsive(of, whole, half) || impulse <= ROUNDED * largest) continue;
+        double impulse = x->impulse[of->var], friction[2], terms = 0;
+        if (!is_impulsive(of, whole, half, h, impulse) || impulse <= rounding) continue;
         sum_friction(x, of, friction);
-        add(x, record(of, t, impulse, friction, energy_of(x, of, half, before, after)));
+        double energy = energy_of(x, of, half, before, after, &terms);
+        add(x, record(of, t, impulse, friction, known(energy, terms, half->tol)), terms);
     }
 }
 
@@ -278,42 +332,62 @@ static const int *sides_of(const perp__layout *l, const perp_model *m, int pair)
     return out;
 }
 
-/* The conditions at the start of a step, vars 0, with the sizes of their terms. */
-static void evaluate_start(perp__impacts *x, const perp__step *s, double t, double h)
+/* Whose guard is on there? */
+static void evaluate_guards(perp__impacts *x, const perp__step *s)
 {
     const perp__layout *l = s->layout;
-    double *ws = x->ws;
-    size_t slots = (size_t)perp__tape_end(&l->tape.check),
-           guards = (size_t)perp__tape_end(&l->tape.guards);
-    memcpy(ws, s->ws, (slots > guards ? slots : guards) * sizeof *ws);
-    memcpy(ws + l->sym.pre, ws + l->sym.y, (size_t)l->nx * sizeof *ws);
-    for (int k = l->nx; k < l->ny; k++) ws[l->sym.y + k] = 0;
-    ws[SYM_T] = ws[SYM_T_PRE] = t;
-    ws[SYM_H] = h;
-    ws[SYM_THETA] = 1;
-    for (int k = 0; k < l->sym.n; k++) x->term[k] = (perp__terms){fabs(ws[k]), 0};
-    perp__tape_eval(&l->tape.guards, ws);
+    perp__tape_eval(&l->tape.guards, x->ws);
     for (int i = 0; i < x->strikings.n; i++) {
         int g = l->tape.guard_of[x->strikings.pair[i].pair];
-        x->now.closed[i] = g < 0 || ws[l->tape.guards.out[g]] > 0;
+        x->now.closed[i] = g < 0 || x->ws[l->tape.guards.out[g]] > 0;
     }
-    perp__tape_eval(&l->tape.check, ws);
-    perp__tape_terms(&l->tape.check, ws, NULL, x->term);
+}
+
+/* Of a pair's side that is no force, by the last evaluation. */
+static int root_of(const perp__impacts *x, const perp__step *s, const perp__striking *of)
+{
+    return sides_of(s->layout, x->model, of->pair)[1 - of->side];
+}
+
+static int is_approaching(const perp__impacts *x, const perp__step *s, const perp__striking *of)
+{
+    int root = root_of(x, s, of);
+    return x->ws[root] < -s->tol * x->term[root].scale;
 }
 
 /* Contacts at the start of a run, or where a state was set. One is closed if its guard is on and
  * its side is neither open nor, of a velocity, approaching; up to rounding. */
 static void find_closed(perp__impacts *x, const perp__step *s, double t, double h)
 {
-    evaluate_start(x, s, t, h);
+    stand_at(x, s, s->ws + s->layout->sym.y, t, h);
+    evaluate_guards(x, s);
+    evaluate(x, s);
     for (int i = 0; i < x->strikings.n; i++) {
         const perp__striking *of = &x->strikings.pair[i];
-        int root = sides_of(s->layout, x->model, of->pair)[1 - of->side];
-        double value = x->ws[root], little = s->tol * x->term[root].scale;
-        int is_still = of->when == PERP__STRIKES_BY_GAP ? !(value > little) : !(value < -little);
+        int root = root_of(x, s, of), is_gap = of->when == PERP__STRIKES_BY_GAP;
+        int is_still =
+            is_gap ? !(x->ws[root] > s->tol * x->term[root].scale) : !is_approaching(x, s, of);
         x->now.closed[i] = (char)(x->now.closed[i] && is_still);
         x->now.land[i] = (landing){.impulse = 0};
     }
+}
+
+/* A contact has closed in the step in the workspace. Did it approach where the step before began, or
+ * was there an impact in that step? If not its velocity of approach is from the forces of one step.
+ * A gap: did it shrink in the step before? */
+static int had_approached(perp__impacts *x, const perp__striking *of, const perp__step *s)
+{
+    const double ULP = 0x1p-53, *pre = s->ws + s->layout->sym.pre;
+    int is_first = isnan(x->now.was_at), root = root_of(x, s, of);
+    double from = is_first ? s->ws[SYM_T_PRE] : x->now.was_at, h = s->ws[SYM_H];
+    if (is_first ? of->when == PERP__STRIKES_BY_GAP : x->now.has_struck) return 1;
+    stand_at(x, s, is_first ? pre : x->now.was, from, h);
+    evaluate(x, s);
+    if (of->when != PERP__STRIKES_BY_GAP) return is_approaching(x, s, of);
+    double gap = x->ws[root], rounding = x->term[root].rounding;
+    stand_at(x, s, pre, s->ws[SYM_T_PRE], h);
+    evaluate(x, s);
+    return gap - x->ws[root] > ULP * (rounding + x->term[root].rounding);
 }
 
 /* Of the last step: is there a force; is the contact closed, with or without one? */
@@ -331,8 +405,11 @@ void perp__impacts_begin(perp_simulation *sim, double t, double h)
 {
     perp__impacts *x = sim->impacts;
     if (!x) return;
+    int is_new = sim->done == 0 || sim->is_moved;
     x->now.n = 0;
-    if (x->strikings.n && (sim->done == 0 || sim->is_moved)) find_closed(x, &sim->step, t, h);
+    x->now.terms = 0;
+    if (is_new || sim->events) x->now.was_at = (double)NAN;
+    if (x->strikings.n && is_new) find_closed(x, &sim->step, t, h);
     perp__impacts_keep(sim, PERP__IMPACTS_STEP);
 }
 
@@ -344,17 +421,17 @@ static void add_to_landing(perp__impacts *x, const perp__striking *of, const per
     const double *y = s->ws + s->layout->sym.y, *pre = s->ws + s->layout->sym.pre;
     sum_friction(x, of, friction);
     to->impulse += x->impulse[of->var];
-    to->energy += energy_of(x, of, s, pre, y);
+    to->energy += energy_of(x, of, s, pre, y, &to->terms);
     for (int k = 0; k < 2; k++) to->friction[k] += friction[k];
 }
 
 /* Does the step add to an impact of the pair? Then the contact has just closed, or its gap did with
  * the step before. */
-static int adds(const perp__impacts *x, int i, const perp__step *s)
+static int adds(perp__impacts *x, int i, const perp__step *s)
 {
     const perp__striking *of = &x->strikings.pair[i];
     int begins = has_force(of, s) && !x->now.closed[i] && of->when != PERP__STRIKES_NEVER;
-    return begins || x->now.land[i].is_begun;
+    return x->now.land[i].is_begun || (begins && had_approached(x, of, s));
 }
 
 static void note_pair(perp__impacts *x, int i, const perp__step *s, double t)
@@ -365,7 +442,8 @@ static void note_pair(perp__impacts *x, int i, const perp__step *s, double t)
     if (!land->is_begun) *land = (landing){.time = t, .is_begun = 1};
     if (has_force(of, s)) add_to_landing(x, of, s, land);
     if (!is_last) return;
-    add(x, record(of, land->time, land->impulse, land->friction, land->energy));
+    double energy = known(land->energy, land->terms, s->tol);
+    add(x, record(of, land->time, land->impulse, land->friction, energy), land->terms);
     land->is_begun = 0;
 }
 
@@ -373,15 +451,19 @@ void perp__impacts_note_step(perp_simulation *sim, double h)
 {
     perp__impacts *x = sim->impacts;
     const perp__step *s = &sim->step;
-    int is_filled = 0, n = x ? x->strikings.n : 0;
+    int has_struck = 0, n = x ? x->strikings.n : 0;
     for (int i = 0; i < n; i++) {
         int has_impact = adds(x, i, s);
         x->now.closed[i] = (char)is_closed(&x->strikings.pair[i], s);
-        for (int v = 0; has_impact && !is_filled && v < x->model->nitem[PERP_VAR]; v++)
+        for (int v = 0; has_impact && !has_struck && v < x->model->nitem[PERP_VAR]; v++)
             x->impulse[v] = h * var_in(s, v);
-        is_filled |= has_impact;
+        has_struck |= has_impact;
         if (has_impact) note_pair(x, i, s, s->ws[SYM_T]);
     }
+    if (n == 0) return;
+    memcpy(x->now.was, s->ws + s->layout->sym.pre, (size_t)x->nx * sizeof *x->now.was);
+    x->now.was_at = s->ws[SYM_T_PRE];
+    x->now.has_struck = has_struck;
 }
 
 /* Of a run ------------------------------------------------------------------------------------- */
@@ -418,6 +500,7 @@ void perp__impacts_end(perp_simulation *sim)
     if (x) sort(x);
     for (int i = 0; x && sim->events && i < x->strikings.n; i++)
         x->now.closed[i] = (char)is_closed(&x->strikings.pair[i], &sim->step);
+    if (x && x->count >= 0) x->terms += x->now.terms;
     for (int k = 0; x && x->count >= 0 && k < x->now.n; k++) {
         x->energy += x->impact[k].energy;
         if (x->count++ == 0 || x->impact[k].impulse > x->largest.impulse) x->largest = x->impact[k];
@@ -435,7 +518,7 @@ long perp_simulation_impact_count(const perp_simulation *sim, perp_impact *large
 {
     const perp__impacts *x = sim ? sim->impacts : NULL;
     if (largest) *largest = x ? x->largest : nothing;
-    if (energy) *energy = x ? x->energy : 0;
+    if (energy) *energy = x ? known(x->energy, x->terms, sim->step.tol) : 0;
     return x ? x->count : 0;
 }
 
