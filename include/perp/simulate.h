@@ -254,7 +254,8 @@ PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int
 /// These do not count.
 ///
 /// A step of fixed length (backward Euler, theta, moreau) does not tell an impulse from a force.
-/// There a contact has an impact when it was open before the step and has a force at its end. The
+/// There a contact that closes has an impact if its velocity of approach exceeds what the forces of
+/// one step give. It approached at the beginning of the step before, or that step had an impact. The
 /// impulse is force times step. It includes other forces' share of the step. Two kinds of pairs
 /// count: 0 <= force perp gap >= 0 with a gap of positions, and guarded pairs of a velocity. A gap
 /// closes with one step, and its velocity vanishes with the next. The impulse is that of both. The
@@ -271,7 +272,8 @@ PERP_API int perp_simulation_impacts(const perp_simulation *simulation, const pe
 /// The number of impacts since the start.
 ///
 /// @param largest  nullable; out: the one of the largest impulse; its pair is -1 if there was none
-/// @param energy   nullable; out: the sum of the energies lost [J]; NaN: one is not known
+/// @param energy   nullable; out: the sum of the energies lost [J]; NaN: one is not known; 0: less
+///                 than tol beside its terms
 /// @return -1: not known, after perp_batch_step; 0 for NULL
 PERP_API long perp_simulation_impact_count(const perp_simulation *simulation, perp_impact *largest,
                                            double *energy);

@@ -184,6 +184,94 @@ static void what_lies_has_no_impact(void **state)
     for (int k = 0; k < 2; k++) assert_int_equal(impacts_of(text[k]).n, 0);
 }
 
+/* A contact that opens for a step, as a point that slides on an arc does, and falls back has the
+ * velocity that its forces give in one step. That is no impact, however often. A guard of the tip's
+ * height leaves out the height that the arc adds. */
+static void a_guard_that_flickers_has_no_impacts(void **state)
+{
+    (void)state;
+    const char *const text = "model rod\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\", w = 1 \"rad/s\"\n"
+                             "state z = 0 \"m\", v = 0 \"m/s\", a = 0 \"rad\"\nvar p \"N\"\n"
+                             "der(a) = w\nder(z) = v\nm*der(v) = p - m*g\n"
+                             "0 <= p perp v - w*cos(pre(a)) >= 0 when z - sin(a) <= 1e-9\n"
+                             "simulate to 1 step 1e-3 method ";
+    char model[512];
+    for (int k = 0; k < 2; k++) {
+        snprintf(model, sizeof model, "%s%s\n", text, k ? "moreau" : "backward-euler");
+        list all = impacts_of(model);
+        assert_int_equal(all.n, 1); /* that of the start: the floor moves up */
+        assert_true(all.impact[0].time < 2e-3);
+    }
+}
+
+/* The same of a gap: a load that is lifted for one step. */
+static void a_gap_of_one_step_has_no_impact(void **state)
+{
+    (void)state;
+    list all = impacts_of("model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\"\n"
+                          "input F = choose(mod(t + 5e-4, 0.05) < 1e-3, 1.2*m*g, 0) \"N\"\n"
+                          "state z = 0 \"m\", v = 0 \"m/s\"\nvar p \"N\"\nder(z) = v\n"
+                          "m*der(v) = p - m*g + F\n0 <= p perp z >= 0\n"
+                          "simulate to 1 step 1e-3 method backward-euler\n");
+    assert_int_equal(all.n, 0);
+}
+
+/* A body that is pushed from three sides at once rests, and so does what touches it: 1e-16 N s of
+ * the three directions are no impact. */
+static void rounding_of_other_impulses_is_none(void **state)
+{
+    (void)state;
+    list all =
+        impacts_of("model star\nstate x = 0.1 \"m\", v = -1 \"m/s\", u = 0 \"m/s\", w = 0 \"m/s\"\n"
+                   "param m = 1 \"kg\"\nvar p \"N\", q \"N\"\nder(x) = v\nm*der(v) = p\n"
+                   "m*der(u) = p*(cos(0) + cos(2*pi/3) + cos(4*pi/3)) + q\nm*der(w) = -q\n"
+                   "0 <= p perp v + 0.5*pre(v) >= 0 when x <= 0\n0 <= q perp u - w >= 0\n"
+                   "simulate to 0.2 step 1e-2 method radau5\n");
+    assert_int_equal(all.n, 1);
+    assert_int_equal(all.impact[0].pair, 0);
+}
+
+/* The second wall is hit by the velocity of the impact in the step before. */
+static void an_impact_by_an_impact_counts(void **state)
+{
+    (void)state;
+    const char *const text[] = {"1e-3", "1e-2", "2e-2"};
+    for (int k = 0; k < 3; k++) {
+        char model[512];
+        snprintf(model, sizeof model,
+                 "model chain\nstate x = 0 \"m\", v = 1 \"m/s\", y = 0.1 \"m\", w = 0 \"m/s\"\n"
+                 "param m = 1 \"kg\"\nvar p \"N\", q \"N\"\nder(x) = v\nder(y) = w\n"
+                 "m*der(v) = -p\nm*der(w) = p - q\n"
+                 "0 <= p perp (w - v) + pre(w - v) >= 0 when y - x <= 0\n"
+                 "0 <= q perp -w - pre(w) >= 0 when y >= 0.1001\n"
+                 "simulate to 0.15 step %s method backward-euler\n",
+                 text[k]);
+        list all = impacts_of(model);
+        assert_true(all.n >= 2);
+        assert_int_equal(all.impact[0].pair, 0);
+        assert_int_equal(all.impact[1].pair, 1);
+    }
+}
+
+/* What rounding leaves of the work of an elastic impact is none. */
+static void an_elastic_impact_loses_nothing(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 20; k++) {
+        char model[512];
+        snprintf(model, sizeof model,
+                 "model two\nparam a = 1 \"kg\", b = %g \"kg\"\n"
+                 "state x = 0 \"m\", v = %g \"m/s\", y = 0.1 \"m\", w = -0.7 \"m/s\"\n"
+                 "var p \"N\"\nder(x) = v\nder(y) = w\na*der(v) = -p\nb*der(w) = p\n"
+                 "0 <= p perp (w - v) + pre(w - v) >= 0 when y - x <= 0\n"
+                 "simulate to 0.2 step 1e-3 method moreau\n",
+                 1 + 0.37 * k, 1.1 + 0.1 * k);
+        list all = impacts_of(model);
+        assert_int_equal(all.n, 1);
+        assert_true(all.impact[0].energy == 0);
+    }
+}
+
 /* Without units nobody knows which product is a power. */
 static void energy_without_units_is_not_stated(void **state)
 {
@@ -264,7 +352,6 @@ static void a_contact_is_named_by_its_force(void **state)
     perp_model_destroy(model);
 }
 
-/* A run that begins again counts from 0; a step that is set back is counted once. */
 /* A ball with a gap, whose impact takes two steps, and one with a guard, which strikes in the
  * second of them: in one step both are listed, in the order of time. */
 static void impacts_of_a_step_are_in_the_order_of_time(void **state)
@@ -292,6 +379,7 @@ static void impacts_of_a_step_are_in_the_order_of_time(void **state)
     perp_model_destroy(model);
 }
 
+/* A run that begins again counts from 0; a step that is set back is counted once. */
 static void a_reset_begins_at_zero(void **state)
 {
     (void)state;
@@ -320,6 +408,11 @@ int main(void)
         cmocka_unit_test(an_impact_of_a_rejected_substep_does_not_count),
         cmocka_unit_test(a_drop_is_one_impact),
         cmocka_unit_test(what_lies_has_no_impact),
+        cmocka_unit_test(a_guard_that_flickers_has_no_impacts),
+        cmocka_unit_test(a_gap_of_one_step_has_no_impact),
+        cmocka_unit_test(rounding_of_other_impulses_is_none),
+        cmocka_unit_test(an_impact_by_an_impact_counts),
+        cmocka_unit_test(an_elastic_impact_loses_nothing),
         cmocka_unit_test(energy_without_units_is_not_stated),
         cmocka_unit_test(two_balls_lose_the_energy_of_the_reduced_mass),
         cmocka_unit_test(a_force_at_the_time_of_an_impact_is_none),
