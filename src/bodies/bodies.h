@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/pass.h"
+#include "bodies/body_impacts.h"
 #include "bodies/geometry.h"
 #include "bodies/joints.h"
 #include "perp/bodies.h"
@@ -240,6 +241,7 @@ struct perp_bodies {
     int ntouch, ctouch, nbefore, cbefore;
     perp__joints *joints;
     perp__rest *rest;
+    perp__body_impacts impacts;
     /* Cache: it follows from the above, and may be thrown away between steps. */
     int is_found;     /* touch: found `here`, with the pairs of the broad phase; where is_ahead */
     int is_placed;    /* the bodies are `here` */
@@ -276,6 +278,7 @@ struct perp_bodies {
     double work;    /* multiply-adds */
     int is_crossed; /* the last try of a part: would it take a shape through another? */
     double impact;  /* then: the time within it up to which it would not */
+    double elapsed; /* since the step began, where a part of it begins */
 };
 
 /* Where M, or its factor L, has row k and column j, which is k or above it. */
@@ -362,8 +365,17 @@ void perp__contact_factors_clear(perp__contact_factors *f);
 /* u = J v + SHIFT of touch i. Returns the largest sum of |terms| of a row. */
 double perp__bodies_touch_speed(const perp_bodies *b, int i, const double *v, double *u);
 /* Of contact i: SHIFT is the part of q besides the velocity: gap/h, the restitution, a drive's;
- * MU[i]. */
-enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
+ * MU[i]; BEFORE[3 i]: of a contact, the normal velocity before the step. */
+enum {
+    PERP__Q,
+    PERP__IMPULSE,
+    PERP__U,
+    PERP__SHIFT,
+    PERP__SCALE,
+    PERP__MU,
+    PERP__BEFORE,
+    PERP__CONTACT_VALUES
+};
 static inline double *perp__contact_value(const perp_bodies *b, int which)
 {
     return b->c->n ? b->c->value + (size_t)which * 3 * (size_t)b->c->n

@@ -197,6 +197,7 @@ perp_bodies *perp__bodies_of(perp__scene *scene)
     b->scene = scene;
     b->h = scene->o.step;
     memcpy(b->gravity, scene->o.gravity, sizeof b->gravity);
+    perp__body_impacts_create(b);
     take_state(b, &b->arena);
     take_cache(b, &b->arena);
     take_work(b, &b->arena);
@@ -313,6 +314,7 @@ void perp__bodies_forget(perp_bodies *b)
     b->joints->nrow = b->rest->n = b->rest->wait = b->rest->given = 0;
     memset(b->joints->kept, 0, (size_t)perp__joints_kept(b) * sizeof *b->joints->kept);
     perp__joints_forget(b);
+    perp__body_impacts_forget(b);
 }
 
 perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
@@ -439,6 +441,7 @@ void perp_bodies_destroy(perp_bodies *b)
     if (b->rest) perp__rest_clear(b);
     if (b->c) destroy_problem(b->c);
     if (b->filter) perp__filter_destroy(b);
+    perp__body_impacts_clear(b);
     free(b->touch);
     free(b->before);
     free(b->broad.pair);

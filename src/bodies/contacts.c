@@ -456,6 +456,7 @@ static void state_touch(perp_bodies *b, int i, const double *free_speed)
     int is_deep = -gap > perp__bodies_little(b, t) && !b->c->is_still;
     shift[0] = rebounds ? e * before : is_deep ? 0 : gap / b->h;
     q[0] += shift[0];
+    perp__contact_value(b, PERP__BEFORE)[3 * i] = before;
     if (b->c->is_still) return;
     perp__contact_value(b, PERP__MU)[i] = t->mu;
     guess(b, i, perp__contact_value(b, PERP__IMPULSE) + 3 * i);

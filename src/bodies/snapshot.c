@@ -125,6 +125,7 @@ static void pass_state(perp_bodies *b, perp__pass *pass)
     pass_contacts(b, pass);
     perp__joints_pass(b, pass);
     perp__rest_pass(b, pass);
+    perp__body_impacts_pass(b, pass);
 }
 
 /* The head ------------------------------------------------------------------------------------- */
@@ -308,6 +309,7 @@ void perp_bodies_reset(perp_bodies *b)
         j->drive[i] = 0;
     }
     perp__bodies_forget(b);
+    perp__body_impacts_restart(b);
     b->time = b->origin = 0;
     b->steps = b->since = 0;
 }

@@ -661,6 +661,8 @@ static perp_status make_part(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (status != PERP_OK) return status;
     if (!is_verified(b, info)) return refuse(b, info, diag);
     status = look_along(b, info, diag);
+    if (status == PERP_OK && !perp__body_impacts_note(b, b->time + b->elapsed + b->h))
+        return perp__out_of_memory(diag, "bodies");
     return status == PERP_OK ? go_on(b, info, diag) : status;
 }
 
@@ -710,6 +712,7 @@ static perp_status make_pieces(perp_bodies *b, double length, double *last, perp
         if (status != PERP_OK) return status;
         *last = piece;
         all->substeps++;
+        b->elapsed += piece;
         left -= piece;
         piece = left;
         again = 0;
@@ -728,6 +731,7 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
     perp__activations_keep(b);
     info->step = b->steps + 1;
     info->substeps = 0;
+    b->elapsed = 0;
     for (int k = 0; k < parts && status == PERP_OK; k++)
         status = make_pieces(b, b->scene->o.step / parts, &last, info, diag);
     b->h = b->scene->o.step;
@@ -737,6 +741,7 @@ static perp_status make_parts(perp_bodies *b, int parts, perp_bodies_info *info,
         return status;
     }
     b->is_ahead = 0;
+    perp__body_impacts_go_back(b);
     memcpy(b->q, b->begun, nq * sizeof *b->q);
     memcpy(b->v, b->begun + nq, nv * sizeof *b->v);
     perp__activations_back(b);
@@ -753,6 +758,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (!b || !info || !PERP__FITS(info)) return PERP_ERR_ARG;
     *info = (perp_bodies_info){.size = info->size};
     b->work = 0;
+    if (!perp__body_impacts_begin(b)) return perp__out_of_memory(diag, "bodies");
     perp_status status = make_parts(b, 1, info, diag);
     for (int parts = 2; status == PERP_ERR_NO_SOLUTION && parts <= 2 * MOST_PARTS; parts *= 2) {
         again = *info;
@@ -771,6 +777,7 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     }
     if (status != PERP_OK) return status;
     if (again.step) perp_diag_clear(diag);
+    perp__body_impacts_end(b);
     b->steps++;
     info->time = b->time = b->origin + (double)(b->steps - b->since) * b->h;
     return status;
