@@ -28,16 +28,21 @@ static cJSON *impact_json(const cli_impact *x)
     cli_json_add_number(o, "friction", x->is.friction);
     cli_json_add_text(o, "unit", x->unit);
     cli_json_add_number(o, "energy", x->is.energy);
+    cJSON_AddItemToObject(o, "point",
+                          isnan(x->is.point[0]) ? cJSON_CreateNull()
+                                                : cJSON_CreateDoubleArray(x->is.point, 3));
     return o;
 }
 
-cJSON *cli_impacts_json(const cli_impacts *x)
+cJSON *cli_impacts_json(const cli_impacts *x, cli_impact_list *list)
 {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddNumberToObject(o, "count", (double)x->count);
     cli_json_add_number(o, "energy", x->energy);
     cJSON_AddItemToObject(o, "largest",
                           x->count > 0 ? impact_json(&x->largest) : cJSON_CreateNull());
+    cJSON_AddItemToObject(o, "list", list->json ? list->json : cJSON_CreateArray());
+    list->json = NULL;
     return o;
 }
 
@@ -65,7 +70,7 @@ static void write_number(FILE *out, double x)
     fprintf(out, ",%s", isnan(x) ? "" : text);
 }
 
-void cli_events_row(perp__output *file, const cli_impact *x)
+static void write_row(perp__output *file, const cli_impact *x)
 {
     FILE *out = file->file;
     char text[PERP_NUMBER_SIZE];
@@ -89,4 +94,15 @@ perp_status cli_events_close(perp__output *file, const char *path, int is_whole,
     return perp__output_close(file, is_whole ? PERP__REPLACE : PERP__PARTIAL)
                ? PERP_OK
                : perp__cannot_write(diag, path);
+}
+
+int cli_impact_list_is_wanted(const cli_impact_list *list)
+{
+    return list->events.file || list->json;
+}
+
+void cli_impact_list_add(cli_impact_list *list, const cli_impact *impact)
+{
+    if (list->events.file) write_row(&list->events, impact);
+    if (list->json) cJSON_AddItemToArray(list->json, impact_json(impact));
 }

@@ -1,6 +1,7 @@
 /* perp check and perp simulate of robot files: what was read and what was not, and its motion. */
 
 #include "robot.h"
+#include "impacts.h"
 #include "json.h"
 
 #include <math.h>
@@ -313,6 +314,8 @@ typedef struct states {
     perp_motion *motion;
     perp_robot_parts parts;
     double *row;
+    cli_impact_list list;
+    char listed[CLI_PATH_ROOM]; /* the file of --events */
 } states;
 
 static perp_status write_header(perp_trajectory_writer *w, const perp_robot *robot,
@@ -454,6 +457,54 @@ static int begin(const cli_robot_run *run, const perp_robot *robot, perp_bodies 
     return code;
 }
 
+/* Impacts -------------------------------------------------------------------------------------- */
+
+enum { WORDS_ROOM = 512 };
+
+static void add_name(char *text, const char *name, const char *kind, int number)
+{
+    size_t n = strlen(text);
+    const char *before = n ? ", " : "";
+    if (name && *name)
+        snprintf(text + n, WORDS_ROOM - n, "%s%s", before, name);
+    else
+        snprintf(text + n, WORDS_ROOM - n, "%s%s %d", before, kind, number);
+}
+
+/* "floor, shape 2" and "world, cup", the texts in `room`. */
+static cli_impact in_words(const perp_robot_parts *p, const perp_impact *impact,
+                           char room[2][WORDS_ROOM])
+{
+    room[0][0] = room[1][0] = 0;
+    for (int side = 0; side < 2 && impact->shape[0] >= 0; side++) {
+        int shape = impact->shape[side], body = impact->body[side];
+        add_name(room[0], p->shape_name[shape], "shape", shape + 1);
+        add_name(room[1], body ? p->body[body - 1].name : "world", "body", body);
+    }
+    return (cli_impact){*impact, room[0], room[1], "N s"};
+}
+
+static void take_impacts(states *s, const perp_bodies *b)
+{
+    const perp_impact *impact;
+    char room[2][WORDS_ROOM];
+    int n = cli_impact_list_is_wanted(&s->list) ? perp_bodies_impacts(b, &impact) : 0;
+    for (int k = 0; k < n; k++) {
+        cli_impact x = in_words(&s->parts, &impact[k], room);
+        cli_impact_list_add(&s->list, &x);
+    }
+}
+
+static cli_impacts impacts_of(const perp_robot *robot, const perp_bodies *b,
+                              char room[2][WORDS_ROOM])
+{
+    cli_impacts x;
+    perp_impact largest;
+    x.count = perp_bodies_impact_count(b, &largest, &x.energy);
+    x.largest = in_words(perp_robot_get_parts(robot), &largest, room);
+    return x;
+}
+
 static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, result *r,
                            perp_diag *diag)
 {
@@ -473,6 +524,7 @@ static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, 
         r->penetration = fmax(r->penetration, info.penetration);
         r->divided += info.substeps > 1;
         if (info.contacts > r->contacts) r->contacts = info.contacts;
+        take_impacts(s, b);
         if (s->motion) status = perp_motion_add(s->motion, b);
         if (status == PERP_OK && (k % run->every == 0 || k == steps))
             status = write_row(s, b, &info);
@@ -481,8 +533,10 @@ static perp_status step_on(const cli_robot_run *run, perp_bodies *b, states *s, 
 }
 
 static void print_result(const cli_robot_run *run, const perp_robot *robot, const perp_bodies *b,
-                         const result *r, perp_status status)
+                         const result *r, const states *s, perp_status status)
 {
+    char room[2][WORDS_ROOM];
+    cli_impacts impacts = impacts_of(robot, b, room);
     FILE *out = cli_text_stream(run->out, run->report);
     perp_robot_parts p = *perp_robot_get_parts(robot);
     perp_robot_ignored note;
@@ -498,6 +552,7 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
         run->method ? ", method " : "",
         run->method ? perp_bodies_method_name((perp_bodies_method)run->method) : "",
         r->contact_error, r->newton_error, r->contacts, r->penetration, r->seconds);
+    cli_impacts_print(out, &impacts);
     if (r->divided)
         fprintf(out,
                 "%ld of them were divided into substeps, at impacts or as they were rejected\n",
@@ -507,6 +562,7 @@ static void print_result(const cli_robot_run *run, const perp_robot *robot, cons
                 ignored);
     if (run->out && !cli_is_dash(run->out) && status == PERP_OK)
         fprintf(out, "rows: %s\n", run->out);
+    if (s->listed[0] && !cli_is_dash(run->events)) fprintf(out, "impacts: %s\n", s->listed);
     if (run->report && !cli_is_dash(run->report) && status == PERP_OK)
         fprintf(out, "report: %s\n", run->report);
 }
@@ -532,6 +588,8 @@ static perp_status open_states(const cli_robot_run *run, const perp_robot *robot
     if (!s->row) return PERP_ERR_MEMORY;
     s->rows = run->out;
     if (run->out) status = open_writer(run, robot, b, run->out, run->stream, &s->writer, diag);
+    if (status == PERP_OK && run->events)
+        status = cli_events_open(&s->list.events, run->events, diag);
     if (status != PERP_OK || !run->report) return status;
     status = perp_motion_create(b, &s->motion);
     if (status != PERP_OK || cli_is_plain_file(run->out)) return status;
@@ -552,10 +610,14 @@ static perp_status close_states(const cli_robot_run *run, const char *name, stat
         snprintf(partial, sizeof partial, "%s", perp_trajectory_writer_partial(s->writer));
         s->rows = partial;
     }
-    perp_status closed[2];
+    perp_status closed[3];
+    if (s->list.events.file)
+        snprintf(s->listed, sizeof s->listed, "%s",
+                 is_whole || !s->list.events.partial ? run->events : s->list.events.partial);
     closed[0] = perp_trajectory_writer_close(s->writer, is_whole ? NULL : reason, diag);
     closed[1] = perp_trajectory_writer_close(s->kept, is_whole ? NULL : reason, diag);
-    for (int k = 0; k < 2; k++)
+    closed[2] = cli_events_close(&s->list.events, run->events, is_whole, diag);
+    for (int k = 0; k < 3; k++)
         if (is_whole && closed[k] != PERP_OK) status = closed[k];
     if (s->motion && perp_motion_frames(s->motion, NULL) && status != PERP_ERR_FILE &&
         status != PERP_ERR_MEMORY) {
@@ -570,18 +632,25 @@ static perp_status close_states(const cli_robot_run *run, const char *name, stat
 
 /* The states of a run, if they are wanted, and how it ended. */
 static perp_status simulate(const cli_robot_run *run, const perp_robot *robot, perp_bodies *b,
-                            result *r, perp_diag *diag)
+                            result *r, states *s, perp_diag *diag)
 {
-    states s = {0};
-    perp_status status = open_states(run, robot, b, &s, diag);
+    perp_status status = open_states(run, robot, b, s, diag);
     double start = cli_now();
-    if (status == PERP_OK) status = step_on(run, b, &s, r, diag);
+    if (status == PERP_OK) status = step_on(run, b, s, r, diag);
     r->seconds = cli_now() - start;
     perp_robot_parts p = *perp_robot_get_parts(robot);
-    status = close_states(run, name_of(&p), &s, status, diag);
-    free(s.row);
-    perp_motion_destroy(s.motion);
+    status = close_states(run, name_of(&p), s, status, diag);
+    free(s->row);
+    perp_motion_destroy(s->motion);
     return status;
+}
+
+static void add_impacts(cJSON *json, const perp_robot *robot, const perp_bodies *b, states *s)
+{
+    char room[2][WORDS_ROOM];
+    cli_impacts impacts = impacts_of(robot, b, room);
+    cJSON_AddItemToObject(json, "impacts", cli_impacts_json(&impacts, &s->list));
+    cli_json_add_text(json, "events", s->listed[0] ? s->listed : NULL);
 }
 
 static int check_method(const cli_robot_run *run)
@@ -598,7 +667,7 @@ int cli_simulate_robot(const cli_robot_run *run)
 {
     static const char *const allowed[] = {"to",     "step",   "set",     "o",   "every",
                                           "quiet",  "json",   "no-plot", "key", "stream",
-                                          "report", "method", NULL};
+                                          "report", "method", "events",  NULL};
     perp_diag diag = {0};
     perp_robot *robot = NULL;
     perp_bodies *bodies = NULL;
@@ -631,10 +700,11 @@ int cli_simulate_robot(const cli_robot_run *run)
     if (code == CLI_DONE) code = assemble(robot, bodies, run->file, &diag);
     if (code == CLI_DONE) {
         cli_catch_signals();
-        status = simulate(&own, robot, bodies, &r, &diag);
+        states s = {.list.json = json ? cJSON_CreateArray() : NULL};
+        status = simulate(&own, robot, bodies, &r, &s, &diag);
         code = cli_exit_code(status);
         if (!run->quiet && !json && status != PERP_ERR_FILE)
-            print_result(&own, robot, bodies, &r, status);
+            print_result(&own, robot, bodies, &r, &s, status);
         if (json) {
             cli_json_add_text(json, "model", perp_robot_get_parts(robot)->name);
             cli_json_add_text(json, "file", run->file);
@@ -648,6 +718,7 @@ int cli_simulate_robot(const cli_robot_run *run)
             cli_json_add_text(json, "method",
                               perp_bodies_method_name((perp_bodies_method)run->method));
             cli_json_add_text(json, "trajectory", run->out);
+            add_impacts(json, robot, bodies, &s);
             add_excluded(json, robot, bodies);
         }
     }

@@ -13,10 +13,10 @@ int cli_is_robot(const char *file);
 typedef struct cli_robot_run {
     const cli_args *args;
     const void *request;
-    const char *file, *out, *report, *key;
+    const char *file, *out, *report, *key, *events;
     const cli_list *set;
     double to, step; /* NaN: not given */
-    int method; /* < 0: one of models */
+    int method;      /* < 0: one of models */
     long every;
     int quiet, as_json, stream;
 } cli_robot_run;

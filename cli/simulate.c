@@ -165,7 +165,7 @@ typedef struct run {
     struct followed *followed; /* NULL: no derivatives are wanted */
     struct impulses *impulses; /* NULL: the method has none */
     const perp_simulation *sim;
-    perp__output events;
+    cli_impact_list list;
     long *impacts; /* of each pair of the model, how many so far */
 } run;
 
@@ -466,9 +466,9 @@ static void take_impacts(run *u)
     int n = perp_simulation_impacts(u->sim, &impact);
     for (int k = 0; k < n; k++) {
         u->impacts[impact[k].pair]++;
-        if (!u->events.file) continue;
+        if (!cli_impact_list_is_wanted(&u->list)) continue;
         cli_impact x = in_words(u->sim, &impact[k], room);
-        cli_events_row(&u->events, &x);
+        cli_impact_list_add(&u->list, &x);
     }
 }
 
@@ -600,7 +600,7 @@ static perp_status open_writers(run *u, const perp_model *model, const perp_simu
     const request *r = u->request;
     perp_status status = PERP_OK;
     if (r->out) status = open_writer(u, r->out, r->stream, &u->writer, model, sim, o, diag);
-    if (status == PERP_OK && r->events) status = cli_events_open(&u->events, r->events, diag);
+    if (status == PERP_OK && r->events) status = cli_events_open(&u->list.events, r->events, diag);
     if (status != PERP_OK || !r->report || cli_is_plain_file(r->out)) return status;
     snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
              cli_is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
@@ -613,12 +613,12 @@ static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
     if (u->writer)
         snprintf(u->rows, sizeof u->rows, "%s",
                  reason ? perp_trajectory_writer_partial(u->writer) : u->request->out);
-    if (u->events.file)
+    if (u->list.events.file)
         snprintf(u->listed, sizeof u->listed, "%s",
-                 reason && u->events.partial ? u->events.partial : u->request->events);
+                 reason && u->list.events.partial ? u->list.events.partial : u->request->events);
     perp_status status = perp_trajectory_writer_close(u->writer, reason, diag);
     perp_status kept = perp_trajectory_writer_close(u->kept, reason, diag);
-    perp_status listed = cli_events_close(&u->events, u->request->events, !reason, diag);
+    perp_status listed = cli_events_close(&u->list.events, u->request->events, !reason, diag);
     if (status == PERP_OK) status = kept;
     return status == PERP_OK ? listed : status;
 }
@@ -1065,7 +1065,7 @@ static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
     return list;
 }
 
-static void add_json(const run *u, const perp_model *model, const perp_simulation *sim,
+static void add_json(run *u, const perp_model *model, const perp_simulation *sim,
                      const end_error *e, perp_status status, double seconds, const char *page)
 {
     const request *r = u->request;
@@ -1103,7 +1103,7 @@ static void add_json(const run *u, const perp_model *model, const perp_simulatio
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s, u->impacts));
     cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
     cJSON_AddItemToObject(r->json, "impulses", impulses_json(x));
-    cJSON_AddItemToObject(r->json, "impacts", cli_impacts_json(&impacts));
+    cJSON_AddItemToObject(r->json, "impacts", cli_impacts_json(&impacts, &u->list));
     cli_json_add_text(r->json, "events", r->events ? u->listed : NULL);
     cJSON_AddItemToObject(r->json, "substeps", parts_json(sim));
     cJSON_AddItemToObject(r->json, "error_at_end", error_json(e, model));
@@ -1238,6 +1238,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     status = u.impacts ? follow(&u, model, sim, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = find_impulses(&u, model, sim);
     if (status != PERP_OK) return give_up(&u, sim, status);
+    if (r->json) u.list.json = cJSON_CreateArray();
     cli_catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) status = open_plot(&u, model, sim, names, units);
@@ -1272,6 +1273,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     free_followed(u.followed);
     free_impulses(u.impulses);
     free(u.impacts);
+    cJSON_Delete(u.list.json);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);
 }
@@ -1290,6 +1292,7 @@ static int simulate_robot(request *r)
                            .out = r->out,
                            .report = r->report,
                            .key = r->key,
+                           .events = r->events,
                            .set = &r->set,
                            .to = cli_is_given(&r->args, "to") ? r->o.to : (double)NAN,
                            .step = cli_is_given(&r->args, "step") ? r->o.step : (double)NAN,
