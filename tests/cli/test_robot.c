@@ -5,7 +5,10 @@
 
 #include "perp/report.h"
 
+#include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ARM  "examples/robots/arm.xml"
 #define CART "examples/robots/cartpole.xml"
@@ -170,6 +173,48 @@ static void a_step_that_does_not_hold_ends_the_run(void **state)
     cli_expect(3, NULL, "not verified", "simulate '%s' --quiet", file);
 }
 
+/* A ball of 2 kg falls 0.5 m onto a floor, beside one that lies: m v = 2 sqrt(g), energy m g/2. */
+static void impacts_are_listed(void **state)
+{
+    (void)state;
+    need_expat();
+    const char *ball = cli_file(
+                   "ball.xml", "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+                               "<body name='lies' pos='1 0 .1'><freejoint/><geom size='.1'/></body>"
+                               "<body name='ball' pos='.2 .3 .6'><freejoint/><geom size='.1' "
+                               "mass='2'/></body></worldbody></mujoco>"),
+               *path = cli_path("impacts.csv");
+    double t, impulse, friction, energy, x, y, z, v = sqrt(9.81);
+    cli_expect(0, "1 impact, ", NULL, "simulate '%s' --to 0.5 --events '%s'", ball, path);
+    cli_expect(0, " (floor, shape 3: world, ball); energy lost: ", NULL, "simulate '%s' --to 0.5",
+               ball);
+    char *text = cli_read(path), *second = strchr(text, '\n') + 1;
+    assert_memory_equal(text, "t,contact,bodies,impulse,friction,unit,energy,x,y,z\n", 52);
+    assert_int_equal(sscanf(second,
+                            "%lf,\"floor, shape 3\",\"world, ball\",%lf,%lf,N s,%lf,%lf,%lf,%lf\n",
+                            &t, &impulse, &friction, &energy, &x, &y, &z),
+                     7);
+    assert_true(fabs(t - v / 9.81) < 5e-3 && fabs(impulse - 2 * v) < 0.12);
+    assert_true(fabs(energy - 9.81) < 0.4 && fabs(friction) < 1e-9);
+    assert_true(fabs(x - 0.2) < 1e-9 && fabs(y - 0.3) < 1e-9 && fabs(z) < 0.01);
+    free(text);
+    cli_result r = cli_run("simulate '%s' --to 0.5 --json", ball);
+    cJSON *o = cJSON_Parse(r.out), *all = cJSON_GetObjectItem(o, "impacts"),
+          *one = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "list"), 0);
+    assert_int_equal(cJSON_GetObjectItem(all, "count")->valueint, 1);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(all, "list")), 1);
+    assert_true(fabs(cJSON_GetObjectItem(one, "impulse")->valuedouble - impulse) < 1e-12);
+    assert_true(fabs(cJSON_GetArrayItem(cJSON_GetObjectItem(one, "point"), 1)->valuedouble - 0.3) <
+                1e-9);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(o, "events")));
+    cJSON_Delete(o);
+    cli_free(&r);
+    cli_expect(0, NULL, NULL, "simulate '%s' --to 0.1", ball);
+    r = cli_run("simulate '%s' --to 0.1", ball);
+    assert_null(strstr(r.out, "impact"));
+    cli_free(&r);
+}
+
 static void commands_of_models_say_what_takes_a_robot(void **state)
 {
     static const char *const commands[] = {"plan %s", "identify %s --data x.csv",
@@ -194,6 +239,7 @@ int main(void)
         cmocka_unit_test(check_lists_what_is_ignored),
         cmocka_unit_test(a_page_shows_the_rows),
         cmocka_unit_test(a_step_that_does_not_hold_ends_the_run),
+        cmocka_unit_test(impacts_are_listed),
         cmocka_unit_test(commands_of_models_say_what_takes_a_robot),
     };
     return run_all(tests);

@@ -1065,6 +1065,13 @@ static void impacts_are_in_json(void **state)
     assert_true(fabs(cJSON_GetObjectItem(largest, "impulse")->valuedouble - 13.288341) < 1e-6);
     assert_string_equal(cJSON_GetObjectItem(largest, "contact")->valuestring, "fn");
     assert_string_equal(cJSON_GetObjectItem(largest, "unit")->valuestring, "N s");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(largest, "point")));
+    cJSON *list = cJSON_GetObjectItem(all, "list");
+    assert_int_equal(cJSON_GetArraySize(list), 2);
+    for (int k = 0; k < 2; k++)
+        assert_true(fabs(cJSON_GetObjectItem(cJSON_GetArrayItem(list, k), "impulse")->valuedouble *
+                             (k + 1) -
+                         13.288341) < 1e-6);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(o, "events")));
     cJSON_Delete(o);
     cli_free(&r);
