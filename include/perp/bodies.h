@@ -415,7 +415,7 @@ PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *p
 ///
 /// @param impact  nullable; out: the records, owned by the system; `pair` is -1
 /// @return their number; 0 for NULL
-/// @see docs/robots.md
+/// @see docs/bodies.md
 PERP_API int perp_bodies_impacts(const perp_bodies *bodies, const perp_impact **impact);
 
 /// The number of impacts since the start. Snapshots and clones have it; a reset begins at 0.

@@ -9,7 +9,7 @@ extern "C" {
 
 /// One impact of one contact. Simultaneous impacts of several contacts have a record each.
 typedef struct perp_impact {
-    /// Of a located event: its time. Of a step of fixed length: the step's end [s]
+    /// Of a located event: its time. Of a step or substep of fixed length: its end [s]
     double time;
     int pair;        ///< of a model: the index of the pair (perp_model_pair); of bodies -1
     int shape[2];    ///< of bodies: the two shapes; of a model -1

@@ -1,4 +1,4 @@
-/* Impacts of bodies (docs/robots.md). Two shapes have an impact where a contact of theirs closes,
+/* Impacts of bodies (docs/bodies.md). Two shapes have an impact where a contact of theirs closes,
  * and approached faster than the forces of one step give. A contact that is not yet closed when a
  * step ends, and still approaches so, has the rest of its impulse with the next step. */
 
