@@ -80,13 +80,14 @@ enum { PARTS = 1000, PARTS_OF_PAIR = 20 };
 enum { AT_ONE_TIME = 100 };
 
 /* Why a step could not be taken; the last ones are those of perp__collocated. */
-enum { NOT_KNOWN, NO_STEP, TOO_MANY, NO_REST, NO_SIDE, HOLDS_NOT, NOT_COLLOCATED };
+enum { NOT_KNOWN, NO_STEP, TOO_MANY, NO_REST, NO_SIDE, HOLDS_NOT, GROWS, NOT_COLLOCATED };
 static const char *const reasons[PERP__LEFT_REASONS] = {
     [NO_STEP] = "a short step from there has no verified solution",
     [TOO_MANY] = "there are too many events within a step",
     [NO_REST] = "contacts do not come to rest, nor leave it",
     [NO_SIDE] = "no side of this pair stays zero behind it",
     [HOLDS_NOT] = "what was found does not hold, with steps however short; furthest off is",
+    [GROWS] = "impulses without restitution would add energy there",
     [NOT_COLLOCATED + PERP__HAS_NO_VALUE] = "a coefficient is not a number",
     [NOT_COLLOCATED + PERP__HAS_NO_MATRIX] =
         "with the sides that are zero there the unknowns are not determined",
@@ -834,9 +835,11 @@ static perp__step_result find_mode(perp__events *e, double t1)
         if (e->saltation) perp__saltation_jump(e->saltation);
         memcpy(e->struck, e->x, (size_t)e->at->nx * sizeof(double));
         is_settled = !jump(e, &solves);
-        if (!is_settled)
-            perp__impacts_note_jump(e->impacts, e->t, e->short_h, &e->probe[0], &e->probe[1],
-                                    e->struck, e->x);
+        if (!is_settled && !perp__impacts_note_jump(e->impacts, e->t, e->short_h, &e->probe[0],
+                                                    &e->probe[1], e->struck, e->x)) {
+            fails(e, GROWS, -1);
+            return (perp__step_result){.outcome = PERP_LIMIT, .fault = PERP__NOT_PASSED};
+        }
         if (e->saltation) perp__saltation_settle(e->saltation, !is_settled);
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */

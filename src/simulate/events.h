@@ -10,7 +10,7 @@ typedef struct perp__events perp__events;
 
 /* Steps that were left to backward Euler: those that the method could not take, and some behind
  * each. */
-enum { PERP__LEFT_REASONS = 11 };
+enum { PERP__LEFT_REASONS = 12 };
 typedef struct perp__events_left {
     /* in all, and of each reason; the first: behind one that was left, untried */
     long steps, by[PERP__LEFT_REASONS];

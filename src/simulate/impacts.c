@@ -302,11 +302,39 @@ static int is_impulsive(const perp__striking *of, const perp__step *whole, const
     return g > 0 && impulse > h * (2 * f - g);
 }
 
-void perp__impacts_note_jump(perp__impacts *x, double t, double h, const perp__step *whole,
-                             const perp__step *half, const double *before, const double *after)
+/* Does an impulse, by which states jump, belong to none of the impacts from `first` on? */
+static int is_foreign(const perp__impacts *x, int first, int var)
 {
-    double largest = 0, rounding;
-    if (!x || x->strikings.n == 0) return;
+    for (int k = first; k < x->now.n; k++) {
+        const perp__striking *of = &x->strikings.pair[x->strikings.of[x->impact[k].pair]];
+        int is_own = of->var == var;
+        for (int i = 0; i < of->n; i++) is_own |= of->friction[i] == var;
+        if (is_own) return 0;
+    }
+    return 1;
+}
+
+/* Do the impacts of a jump, from `first` on, add energy though none of them may, and no other
+ * impulse can? */
+static int adds_energy(const perp__impacts *x, int first, double terms, double rounding)
+{
+    double energy = 0;
+    for (int k = first; k < x->now.n; k++) {
+        if (!x->strikings.pair[x->strikings.of[x->impact[k].pair]].loses) return 0;
+        energy += x->impact[k].energy;
+    }
+    if (!(energy < -PERP_TOL_ENERGY * terms)) return 0;
+    for (int v = 0; v < x->model->nitem[PERP_VAR]; v++)
+        if (fabs(x->impulse[v]) > rounding && is_foreign(x, first, v)) return 0;
+    return 1;
+}
+
+int perp__impacts_note_jump(perp__impacts *x, double t, double h, const perp__step *whole,
+                            const perp__step *half, const double *before, const double *after)
+{
+    double largest = 0, rounding, all = 0;
+    if (!x || x->strikings.n == 0) return 1;
+    int first = x->now.n;
     for (int v = 0; v < x->model->nitem[PERP_VAR]; v++) {
         x->impulse[v] = limit_of(whole, half, v, h);
         largest = fmax(largest, fabs(x->impulse[v]));
@@ -319,7 +347,9 @@ void perp__impacts_note_jump(perp__impacts *x, double t, double h, const perp__s
         sum_friction(x, of, friction);
         double energy = energy_of(x, of, half, before, after, &terms);
         add(x, record(of, t, impulse, friction, known(energy, terms, half->tol)), terms);
+        all += terms;
     }
+    return x->is_out_of_memory || !adds_energy(x, first, all, rounding);
 }
 
 /* Steps of fixed length ------------------------------------------------------------------------ */

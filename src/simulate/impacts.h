@@ -38,8 +38,9 @@ void perp__impacts_lose(perp_simulation *sim);
 void perp__impacts_note_step(perp_simulation *sim, double h);
 
 /* At time t the states `before` (nx) jumped to `after`. Two short steps of this length and half of
- * it, from `before`, say by which impulses. Nothing if impacts is NULL. */
-void perp__impacts_note_jump(perp__impacts *impacts, double t, double h, const perp__step *whole,
+ * it, from `before`, say by which impulses. Nothing if impacts is NULL. Returns 0: the impulses add
+ * energy, and by their laws they must not. */
+int perp__impacts_note_jump(perp__impacts *impacts, double t, double h, const perp__step *whole,
                              const perp__step *half, const double *before, const double *after);
 
 #endif

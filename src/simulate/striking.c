@@ -23,6 +23,8 @@ typedef struct study {
     char *is_linear;    /* scratch of perp__positions_find */
     int *meant_by;      /* var -> the equation `var = ..`, or -1 */
     char *seen;         /* var: scratch */
+    char *is_param;     /* symbol */
+    char *placed;       /* state: scratch */
     double (*power)[6]; /* equation: powers of its unit, and its scale; scale 0: not known */
     perp__arena arena;
 } study;
@@ -32,6 +34,7 @@ static void name_symbols(study *s)
     const perp_model *m = s->model;
     for (int k = 0; k < m->nsymbol; k++) s->var_of[k] = s->state_of[k] = s->rate_of[k] = -1;
     for (int v = 0; v < m->nitem[PERP_VAR]; v++) s->var_of[m->item[PERP_VAR][v].symbol] = v;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) s->is_param[m->item[PERP_PARAM][i].symbol] = 1;
     for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
         int symbol = m->item[PERP_STATE][i].symbol;
         s->state_of[symbol + PERP__NOW] = s->state_of[symbol + PERP__PRE] = i;
@@ -243,6 +246,8 @@ static int take_memory(study *s)
     PERP_TAKE(&s->arena, s->meant_by, m->nitem[PERP_VAR] + 1);
     PERP_TAKE(&s->arena, s->seen, m->nitem[PERP_VAR] + 1);
     PERP_TAKE(&s->arena, s->power, m->nequation + 1);
+    PERP_TAKE(&s->arena, s->is_param, m->nsymbol + 1);
+    PERP_TAKE(&s->arena, s->placed, m->nitem[PERP_STATE] + 1);
     return !of->arena.failed && !s->arena.failed;
 }
 
@@ -262,13 +267,101 @@ static int add_pair(study *s, int p)
     return when >= 0;
 }
 
-static void find_energies(perp__strikings *of)
+/* Energy --------------------------------------------------------------------------------------- */
+
+/* Does an impulse of the contact change the velocity? */
+static int is_moved_by(const study *s, const perp__striking *x, int state)
 {
+    const perp__strikings *of = s->of;
+    int found = 0;
+    for (int k = -1; k < x->n && !found; k++) {
+        int v = k < 0 ? x->var : x->friction[k];
+        for (int j = of->start[v]; j < of->start[v + 1]; j++)
+            found |= of->balance[j].state == state;
+    }
+    return found;
+}
+
+static int is_closed_in(study *s, const perp__striking *x, perp_expr e);
+
+/* Is the rate of a position made of such velocities? */
+static int is_placed_in(study *s, const perp__striking *x, int state)
+{
+    const perp_model *m = s->model;
+    int ok = 1, found = 0, symbol = m->item[PERP_STATE][state].symbol;
+    if (s->placed[state]) return 1;
+    s->placed[state] = 1;
+    for (int i = 0; i < m->nequation && ok > 0; i++) {
+        perp_expr root[2] = {m->equation[i].left, m->equation[i].right};
+        int n, reads = 0, *reach = perp__graph_reach(&m->graph, root, 2, &n);
+        if (!reach) return -1;
+        for (int k = 0; k < n; k++) {
+            const perp__node *node = &m->graph.node[reach[k]];
+            reads |= node->op == PERP__SYMBOL && node->a == symbol + PERP__DER;
+        }
+        free(reach);
+        found |= reads;
+        for (int side = 0; side < 2 && reads && ok > 0; side++) ok = is_closed_in(s, x, root[side]);
+    }
+    return ok > 0 ? found : ok;
+}
+
+/* Is an expression made of parameters, of velocities that the contact's impulses change, and of
+ * positions whose rates are? Not of velocities before the step, nor of what moves by itself. Returns
+ * -1 when memory is out. */
+static int is_closed_in(study *s, const perp__striking *x, perp_expr e)
+{
+    const perp_model *m = s->model;
+    int n, ok = 1, *reach = perp__graph_reach(&m->graph, &e, 1, &n);
+    if (!reach) return -1;
+    for (int k = 0; k < n && ok > 0; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        if (node->op != PERP__SYMBOL || s->is_param[node->a]) continue;
+        int state = s->state_of[node->a], rate = s->rate_of[node->a], v = s->var_of[node->a];
+        int is_now = state >= 0 && node->a == m->item[PERP_STATE][state].symbol + PERP__NOW;
+        if (state >= 0 && s->velocity[state])
+            ok = is_now && is_moved_by(s, x, state);
+        else if (state >= 0)
+            ok = is_placed_in(s, x, state);
+        else if (rate >= 0)
+            ok = !s->velocity[rate];
+        else if (v < 0 || s->meant_by[v] < 0)
+            ok = 0;
+        else if (!s->seen[v]) {
+            s->seen[v] = 1;
+            ok = is_closed_in(s, x, m->equation[s->meant_by[v]].right);
+        }
+    }
+    free(reach);
+    return ok;
+}
+
+/* Of a contact with known energy. Returns -1 when memory is out. */
+static int loses(study *s, const perp__striking *x)
+{
+    const perp_model *m = s->model;
+    const perp__pair *pair = &m->pair[x->pair];
+    memset(s->seen, 0, (size_t)m->nitem[PERP_VAR]);
+    memset(s->placed, 0, (size_t)m->nitem[PERP_STATE]);
+    int ok = is_closed_in(s, x, x->side ? pair->a : pair->b);
+    for (int c = 0; c < m->ncontact; c++)
+        for (int k = 0; k < m->contact[c].n && m->contact[c].normal == x->pair && ok > 0; k++)
+            ok = is_closed_in(s, x, m->contact[c].v[k]);
+    return ok;
+}
+
+/* Returns 0 when memory is out. */
+static int find_energies(study *s)
+{
+    perp__strikings *of = s->of;
     for (int i = 0; i < of->n; i++) {
         perp__striking *x = &of->pair[i];
         x->has_energy = x->n >= 0 && has_balances(of, x->var);
         for (int k = 0; k < x->n; k++) x->has_energy &= has_balances(of, x->friction[k]);
+        x->loses = x->has_energy ? loses(s, x) : 0;
+        if (x->loses < 0) return 0;
     }
+    return 1;
 }
 
 int perp__strikings_find(perp__strikings *of, const perp_model *m)
@@ -282,8 +375,7 @@ int perp__strikings_find(perp__strikings *of, const perp_model *m)
         ok = perp__find_velocities(m, s.velocity) && find_meanings(&s) &&
              perp__positions_find(m, s.gap, s.is_linear);
         for (int p = 0; ok && p < m->npair; p++) ok = add_pair(&s, p);
-        ok = ok && (of->n == 0 || (find_units(&s) && find_balances(&s)));
-        if (ok && of->n) find_energies(of);
+        ok = ok && (of->n == 0 || (find_units(&s) && find_balances(&s) && find_energies(&s)));
     }
     perp__arena_clear(&s.arena);
     return ok;

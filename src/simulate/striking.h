@@ -28,6 +28,9 @@ typedef struct perp__striking {
     int n, friction[PERP__FRICTION_VARS], direction[PERP__FRICTION_VARS];
     double sign[PERP__FRICTION_VARS];
     int has_energy; /* the momentum of each of its vars is known */
+    /* Its impulses add no energy, together with others of this kind: no restitution, and all
+     * velocities at the contact are those that its impulses change. */
+    int loses;
 } perp__striking;
 
 /* An equation that reads a force. It is a balance of momentum if its unit times that of one state
