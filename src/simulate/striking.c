@@ -25,6 +25,7 @@ typedef struct study {
     char *seen;         /* var: scratch */
     char *is_param;     /* symbol */
     char *placed;       /* state: scratch */
+    char *at_rest;      /* node of the graph: it is 0 where all velocities are */
     double (*power)[6]; /* equation: powers of its unit, and its scale; scale 0: not known */
     perp__arena arena;
 } study;
@@ -248,6 +249,7 @@ static int take_memory(study *s)
     PERP_TAKE(&s->arena, s->power, m->nequation + 1);
     PERP_TAKE(&s->arena, s->is_param, m->nsymbol + 1);
     PERP_TAKE(&s->arena, s->placed, m->nitem[PERP_STATE] + 1);
+    PERP_TAKE(&s->arena, s->at_rest, m->graph.count + 1);
     return !of->arena.failed && !s->arena.failed;
 }
 
@@ -282,7 +284,26 @@ static int is_moved_by(const study *s, const perp__striking *x, int state)
     return found;
 }
 
-static int is_closed_in(study *s, const perp__striking *x, perp_expr e);
+/* Is a node 0 where all velocities are? Its operands are known. */
+static int is_zero_at_rest(const study *s, const perp__node *node)
+{
+    const char *zero = s->at_rest;
+    switch (node->op) {
+    case PERP__CONST: return node->value == 0;
+    case PERP__SYMBOL: {
+        int state = s->state_of[node->a];
+        return state >= 0 ? s->velocity[state] : !s->is_param[node->a];
+    }
+    case PERP__ADD:
+    case PERP__SUB: return zero[node->a] && zero[node->b];
+    case PERP__MUL: return zero[node->a] || zero[node->b];
+    case PERP__DIV:
+    case PERP__NEG: return zero[node->a];
+    default: return 0;
+    }
+}
+
+static int is_closed_in(study *s, const perp__striking *x, perp_expr e, int vanishes);
 
 /* Is the rate of a position made of such velocities? */
 static int is_placed_in(study *s, const perp__striking *x, int state)
@@ -301,21 +322,23 @@ static int is_placed_in(study *s, const perp__striking *x, int state)
         }
         free(reach);
         found |= reads;
-        for (int side = 0; side < 2 && reads && ok > 0; side++) ok = is_closed_in(s, x, root[side]);
+        for (int side = 0; side < 2 && reads && ok > 0; side++)
+            ok = is_closed_in(s, x, root[side], 1);
     }
     return ok > 0 ? found : ok;
 }
 
 /* Is an expression made of parameters, of velocities that the contact's impulses change, and of
- * positions whose rates are? Not of velocities before the step, nor of what moves by itself. Returns
- * -1 when memory is out. */
-static int is_closed_in(study *s, const perp__striking *x, perp_expr e)
+ * positions whose rates are? Not of velocities before the step, nor of what moves by itself.
+ * vanishes: it must be 0 where all velocities are. Returns -1 when memory is out. */
+static int is_closed_in(study *s, const perp__striking *x, perp_expr e, int vanishes)
 {
     const perp_model *m = s->model;
     int n, ok = 1, *reach = perp__graph_reach(&m->graph, &e, 1, &n);
     if (!reach) return -1;
     for (int k = 0; k < n && ok > 0; k++) {
         const perp__node *node = &m->graph.node[reach[k]];
+        s->at_rest[reach[k]] = (char)is_zero_at_rest(s, node);
         if (node->op != PERP__SYMBOL || s->is_param[node->a]) continue;
         int state = s->state_of[node->a], rate = s->rate_of[node->a], v = s->var_of[node->a];
         int is_now = state >= 0 && node->a == m->item[PERP_STATE][state].symbol + PERP__NOW;
@@ -329,11 +352,11 @@ static int is_closed_in(study *s, const perp__striking *x, perp_expr e)
             ok = 0;
         else if (!s->seen[v]) {
             s->seen[v] = 1;
-            ok = is_closed_in(s, x, m->equation[s->meant_by[v]].right);
+            ok = is_closed_in(s, x, m->equation[s->meant_by[v]].right, 1);
         }
     }
     free(reach);
-    return ok;
+    return ok > 0 && vanishes ? s->at_rest[e] : ok;
 }
 
 /* Of a contact with known energy. Returns -1 when memory is out. */
@@ -343,10 +366,10 @@ static int loses(study *s, const perp__striking *x)
     const perp__pair *pair = &m->pair[x->pair];
     memset(s->seen, 0, (size_t)m->nitem[PERP_VAR]);
     memset(s->placed, 0, (size_t)m->nitem[PERP_STATE]);
-    int ok = is_closed_in(s, x, x->side ? pair->a : pair->b);
+    int ok = is_closed_in(s, x, x->side ? pair->a : pair->b, x->when != PERP__STRIKES_BY_GAP);
     for (int c = 0; c < m->ncontact; c++)
         for (int k = 0; k < m->contact[c].n && m->contact[c].normal == x->pair && ok > 0; k++)
-            ok = is_closed_in(s, x, m->contact[c].v[k]);
+            ok = is_closed_in(s, x, m->contact[c].v[k], 1);
     return ok;
 }
 

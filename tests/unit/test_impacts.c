@@ -209,7 +209,7 @@ static void a_guard_that_flickers_has_no_impacts(void **state)
 static void a_gap_of_one_step_has_no_impact(void **state)
 {
     (void)state;
-    list all = impacts_of("model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\"\n"
+    list all = impacts_of("model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\", V = 10 \"m/s\"\n"
                           "input F = choose(mod(t + 5e-4, 0.05) < 1e-3, 1.2*m*g, 0) \"N\"\n"
                           "state z = 0 \"m\", v = 0 \"m/s\"\nvar p \"N\"\nder(z) = v\n"
                           "m*der(v) = p - m*g + F\n0 <= p perp z >= 0\n"
@@ -298,7 +298,7 @@ static void impulses_that_must_not_add_energy_do_not(void **state)
     perp_diag diag = {0};
     perp_model *model;
     double energy;
-    const char *why;
+    const char *why = "";
     if (perp_model_load("examples/parts/roof.perp", &model, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     perp_simulation_options o = perp_simulation_options_default(model);
@@ -308,9 +308,10 @@ static void impulses_that_must_not_add_energy_do_not(void **state)
     o.to = 0.4;
     assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
     assert_int_equal(simulation_run(sim, NULL, NULL, &diag), PERP_OK);
-    for (int k = 0; perp_simulation_fallback_cause(sim, k, &why) >= 0; k++)
-        if (why && strstr(why, "would add energy"))
-            grown = perp_simulation_fallback_cause(sim, k, NULL);
+    for (int k = 0; why; k++) {
+        long n = perp_simulation_fallback_cause(sim, k, &why);
+        if (why && strstr(why, "would add energy")) grown = n;
+    }
     assert_true(grown > 0);
     perp_simulation_impact_count(sim, NULL, &energy);
     assert_true(energy > 1 && energy < 4); /* of 5 J that it has at first */
@@ -324,16 +325,15 @@ static void what_moves_by_itself_adds_energy(void **state)
 {
     (void)state;
     const char *const text[] = {
-        "model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\"\n"
-        "state z = 1 \"m\", v = 0 \"m/s\", p = -2 \"m\"\nvar f \"N\"\nder(z) = v\nder(p) = 10 "
-        "\"m/s\"\n"
+        "model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\", V = 10 \"m/s\"\n"
+        "state z = 1 \"m\", v = 0 \"m/s\", p = -2 \"m\"\nvar f \"N\"\nder(z) = v\nder(p) = V\n"
         "m*der(v) = f - m*g\n0 <= f perp z - p >= 0\n"
         "simulate to 0.4 step 1e-2 method radau5\n",
-        "model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\"\n"
+        "model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\", V = 10 \"m/s\"\n"
         "state z = 1 \"m\", v = 0 \"m/s\"\nvar f \"N\"\nder(z) = v\n"
         "m*der(v) = f - m*g\n0 <= f perp z - 10*t + 2 >= 0\n"
         "simulate to 0.4 step 1e-2 method radau5\n",
-        "model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\"\n"
+        "model lift\nparam m = 1 \"kg\", g = 9.81 \"m/s^2\", V = 10 \"m/s\"\n"
         "state z = 1 \"m\", v = 0 \"m/s\"\nvar f \"N\"\nder(z) = v\n"
         "m*der(v) = f - m*g\n0 <= f perp v - 10 >= 0 when z - 10*t + 2 <= 0\n"
         "simulate to 0.4 step 1e-2 method radau5\n"};
