@@ -944,6 +944,15 @@ static void print_divided(FILE *out, const perp_simulation_summary *s)
             s->divided, s->divided == 1 ? "" : "s", s->divided == 1 ? "was" : "were");
 }
 
+static void print_not_unique(FILE *out, const perp_simulation_summary *s)
+{
+    if (s->not_unique == 0) return;
+    fprintf(out,
+            "not unique: %ld of the steps that were looked at %s another verified solution, with "
+            "other states; the first: at t = %.6g s\n",
+            s->not_unique, s->not_unique == 1 ? "has" : "have", s->not_unique_at);
+}
+
 /* Steps that the method left to another: those that it could not take, and some behind each. */
 static void print_left(FILE *out, const perp_simulation *sim)
 {
@@ -990,6 +999,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps) print_parts(out, sim, o);
     if (s.steps) print_left(out, sim);
     print_divided(out, &s);
+    print_not_unique(out, &s);
     if (s.steps && s.pairs) print_pairs(out, model, &s, u->impacts);
     if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
@@ -1077,7 +1087,8 @@ static void add_json(run *u, const perp_model *model, const perp_simulation *sim
 #define FIELD(field) CLI_JSON(perp_simulation_summary, field)
     static const cli_json_field fields[] = {
         FIELD(steps),       FIELD(time),   FIELD(worst_residual),    FIELD(worst_step),
-        FIELD(worst_error), FIELD(solves), FIELD(friction_problems), FIELD(divided)};
+        FIELD(worst_error), FIELD(solves), FIELD(friction_problems), FIELD(divided),
+        FIELD(not_unique)};
 #undef FIELD
     perp_simulation_summary s = summary_of(sim);
     cJSON_AddStringToObject(r->json, "model", perp_model_name(model));

@@ -258,6 +258,7 @@ void perp_simulation_reset(perp_simulation *sim)
     s->h = o->step;
     perp__step_revalue(s);
     perp__sensitivity_revalue(sim->sensitivity);
+    sim->others = (perp__others){.work = 0};
     sim->summary = (perp_simulation_summary){.size = sizeof sim->summary};
     memset(sim->sides, 0, (size_t)sim->model->npair * sizeof *sim->sides);
     s->state.count.eliminations = s->state.count.cone_steps = 0;

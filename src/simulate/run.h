@@ -32,6 +32,7 @@ struct perp_simulation {
     long since;      /* which was after so many */
     double *initial; /* states, then varied parameters, as at creation */
     perp__driven driven;
+    perp__others others;
     int is_stopped;    /* options.stop ended the step in hand */
     int is_divided;    /* the step in hand failed as a whole, and was taken in halves */
     int is_moved;      /* a state was set since the last step */

@@ -513,7 +513,8 @@ static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
            sim->step.ws + perp__step_parameter(sim->step.layout, 0),
            (size_t)sim->step.layout->sym.varied.n * sizeof(double));
     perp__run_set_initial(sim);
-    perp__events_report(sim->events, sim->impacts);
+    perp__events_report(sim->events, sim->impacts, &sim->others);
+    sim->step.others = &sim->others;
     status = perp__parts_create(sim);
     return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
 }
@@ -988,7 +989,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     double t0 = perp__run_time(sim, sim->done);
     size_t symbols = perp__step_symbols(s);
     memcpy(sim->before, s->ws, symbols);
-    s->cache.out_of_memory = sim->is_stopped = sim->is_divided = 0;
+    s->cache.out_of_memory = sim->is_stopped = sim->is_divided = sim->others.is_found = 0;
     sim->driven.begin = t0;
     sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->layout->sym.table,
@@ -1039,6 +1040,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     }
     sim->summary.worst_error = fmax(sim->summary.worst_error, r.error);
     sim->summary.divided += sim->is_divided;
+    if (sim->others.is_found && sim->summary.not_unique++ == 0) sim->summary.not_unique_at = t;
     count_sides(sim);
     return PERP_OK;
 }

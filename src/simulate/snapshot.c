@@ -88,6 +88,9 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     perp__pass_longs(pass, &summary->solves, 1);
     perp__pass_longs(pass, &summary->worst_step, 1);
     perp__pass_longs(pass, &summary->divided, 1);
+    perp__pass_longs(pass, &summary->not_unique, 1);
+    perp__pass_doubles(pass, &summary->not_unique_at, 1);
+    perp__pass_doubles(pass, &sim->others.work, 1);
     perp__pass_doubles(pass, &summary->worst_residual, 1);
     perp__pass_doubles(pass, &summary->worst_error, 1);
     if (pass->mode == PERP__LOAD)
@@ -123,7 +126,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 16, ORDER = 0x01020304 };
+enum { VERSION = 17, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)
@@ -267,7 +270,8 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
            ((size_t)s->layout->nx + (size_t)s->layout->sym.varied.n) * sizeof(double));
     if (sim->events)
         status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
-    perp__events_report(copy->events, copy->impacts);
+    perp__events_report(copy->events, copy->impacts, &copy->others);
+    copy->step.others = &copy->others;
     if (status == PERP_OK) status = perp__parts_create(copy);
     if (status != PERP_OK) return status;
     if (sim->sensitivity)

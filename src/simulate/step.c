@@ -6,6 +6,7 @@
 #include "base/tol.h"
 #include "linalg/invert.h"
 #include "simulate/step.h"
+#include "simulate/vertices.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -588,6 +589,88 @@ static int outlasts_rounding(perp__step *s, const perp__elimination *e, const do
     return sum < -PERP_ROUNDING * ny * terms;
 }
 
+/* The step as a problem of complementarity, by an elimination; q is formed. */
+static perp_lcp lcp_of(const perp__step *s, const perp__elimination *e)
+{
+    return (perp_lcp){e->nz,
+                      e->K + (size_t)(s->layout->ny - e->nz) * (size_t)e->nz,
+                      e->nz > 1 ? e->nz : 1,
+                      s->cache.lcp.q,
+                      NULL,
+                      NULL};
+}
+
+/* Does a state differ from what it is in y, by more than what is verified of it? */
+static int moves_otherwise(const perp__step *s, const double *y)
+{
+    const double *x = s->ws + s->layout->sym.y, *pre = s->ws + s->layout->sym.pre;
+    for (int i = 0; i < s->layout->nx; i++)
+        if (fabs(x[i] - y[i]) > s->tol * (fabs(y[i]) + fabs(pre[i]) + s->state.history[i]))
+            return 1;
+    return 0;
+}
+
+/* May it be looked for other solutions? Of linear steps with few pairs, in any case once, and then
+ * while all looks cost little beside the steps. more: what is done for it besides. */
+static int may_look(perp__step *s, double more)
+{
+    const double SHARE = 0.01; /* of the work of the steps */
+    perp__others *o = s->others;
+    double n = s->layout->np, cost = ldexp(n * n * (1 + n / 3), s->layout->np) + more;
+    if (!o || o->is_found || s->layout->nonlinear || s->layout->ncone || n == 0 ||
+        n > PERP__VERTICES_MOST || (o->work > 0 && o->work + cost > SHARE * s->state.count.work))
+        return 0;
+    o->work += cost;
+    return 1;
+}
+
+/* Has a step that was solved another verified solution, with other states? */
+static void look_for_others(perp__step *s, const perp__elimination *e)
+{
+    size_t size = (size_t)s->layout->ny * sizeof(double);
+    double *y = s->ws + s->layout->sym.y, *kept = s->cache.lcp.work, z[PERP__VERTICES_MOST];
+    perp_lcp lcp = lcp_of(s, e);
+    int is_judged = 0;
+    memcpy(kept, y, size);
+    memcpy(z, s->cache.lcp.z, (size_t)e->nz * sizeof *z);
+    for (unsigned set = 0;
+         e->nz && !s->others->is_found && perp__next_vertex(&lcp, s->tol, &set, s->cache.lcp.z);) {
+        back_substitute(s, e);
+        if (!moves_otherwise(s, kept)) continue;
+        is_judged = 1;
+        s->others->is_found = judge(s).error <= s->tol;
+    }
+    memcpy(y, kept, size);
+    memcpy(s->cache.lcp.z, z, (size_t)e->nz * sizeof *z);
+    if (is_judged) judge(s);
+}
+
+/* The same of a step that kept its mode, and has no elimination. It leaves none, nor the sides of
+ * one: the steps go on as without it. */
+static void look_beside_mode(perp__step *s)
+{
+    double ny = s->layout->ny;
+    if (!s->others || !may_look(s, 2 * ny * ny * ny)) return;
+    perp__z_sides *z = &s->state.z;
+    perp__counts count = s->state.count;
+    size_t np = (size_t)s->layout->np;
+    int were_known = z->are_known, bad_row;
+    char on[PERP__VERTICES_MOST], side[PERP__VERTICES_MOST];
+    memcpy(on, z->on, np);
+    memcpy(side, z->side, np);
+    s->state.slopes.are_known = 0;
+    perp__elimination *e = find_elimination(s, &bad_row);
+    if (e) {
+        form_q(s, e);
+        look_for_others(s, e);
+        if (s->state.count.eliminations > count.eliminations) e->used = 0;
+    }
+    s->state.count = count;
+    z->are_known = were_known;
+    memcpy(z->on, on, np);
+    memcpy(z->side, side, np);
+}
+
 static perp__step_result solve_anew(perp__step *s)
 {
     const perp__layout *l = s->layout;
@@ -602,12 +685,7 @@ static perp__step_result solve_anew(perp__step *s)
     if (!e) return result;
 
     form_q(s, e);
-    perp_lcp lcp = {e->nz,
-                    e->K + (size_t)(l->ny - e->nz) * (size_t)e->nz,
-                    e->nz > 1 ? e->nz : 1,
-                    s->cache.lcp.q,
-                    NULL,
-                    NULL};
+    perp_lcp lcp = lcp_of(s, e);
     perp_lcp_info info = {.size = sizeof info};
     solve_lcp(s, &lcp, &info);
     result = (perp__step_result){.outcome = info.outcome,
@@ -616,7 +694,11 @@ static perp__step_result solve_anew(perp__step *s)
                                  .solves = 1,
                                  .worst = -1,
                                  .elimination = e};
-    if (info.outcome == PERP_SOLVED) return take_answer(s, e, result);
+    if (info.outcome == PERP_SOLVED) {
+        result = take_answer(s, e, result);
+        if (result.outcome == PERP_SOLVED && may_look(s, 0)) look_for_others(s, e);
+        return result;
+    }
     int is_proved = info.outcome == PERP_INFEASIBLE;
     result.certificate =
         is_proved ? perp_lcp_certificate(s->cache.lcp.solver) : perp_lcp_ray(s->cache.lcp.solver);
@@ -667,6 +749,7 @@ static perp__step_result solve_affine(perp__step *s)
     if (is_singular || !keep_mode(s, &v)) return solve_anew(s);
     result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
     keep_verdict(&result, &v);
+    if (!s->cache.sparse) look_beside_mode(s);
     return result;
 }
 

@@ -316,6 +316,12 @@ typedef struct perp__step_cache {
     int out_of_memory; /* somewhere in the present step */
 } perp__step_cache;
 
+/* Looks for other solutions of the steps of a run (step.c). */
+typedef struct perp__others {
+    double work;  /* of these looks, as counted for steps */
+    int is_found; /* the step in hand has another verified solution, with other states */
+} perp__others;
+
 /* The step of one run. */
 typedef struct perp__step {
     const perp_model *model;
@@ -326,6 +332,7 @@ typedef struct perp__step {
     double h;         /* state: the length of whole steps */
     double *ws;       /* the workspace: symbols (state), then what tapes evaluate (cache) */
     int has_assigned; /* assigned vars have the values of the last evaluation of the conditions */
+    perp__others *others; /* the run's; NULL: nobody asks */
     const char *held; /* pairs of the model whose guards are on, > 0, or off, < 0, whatever they say
                          (events.c); NULL: none */
     perp__step_state state;
