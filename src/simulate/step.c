@@ -600,13 +600,22 @@ static perp_lcp lcp_of(const perp__step *s, const perp__elimination *e)
                       NULL};
 }
 
-/* Does a state differ from what it is in y, by more than what is verified of it? */
-static int moves_otherwise(const perp__step *s, const double *y)
+/* Do the states after back_substitute differ from those of y, beyond what is verified of the terms
+ * that they are made of? */
+static int moves_otherwise(perp__step *s, const perp__elimination *e, const double *y)
 {
-    const double *x = s->ws + s->layout->sym.y, *pre = s->ws + s->layout->sym.pre;
-    for (int i = 0; i < s->layout->nx; i++)
-        if (fabs(x[i] - y[i]) > s->tol * (fabs(y[i]) + fabs(pre[i]) + s->state.history[i]))
-            return 1;
+    const perp__layout *l = s->layout;
+    const double *factor = perp__step_row_units(s), *x = s->ws + l->sym.y;
+    int first = l->ny - e->nz;
+    for (int i = 0; i < l->nx; i++) {
+        double terms = 0;
+        for (int k = 0; k < l->ny; k++) {
+            double z = k >= first ? s->cache.lcp.z[k - first] / factor[e->row[k]] : 0;
+            terms += fabs(e->T_inverse[(size_t)k * (size_t)l->ny + (size_t)i]) *
+                     (fabs(s->cache.c[e->row[k]]) + z);
+        }
+        if (fabs(x[i] - y[i]) > s->tol * terms) return 1;
+    }
     return 0;
 }
 
@@ -636,7 +645,7 @@ static void look_for_others(perp__step *s, const perp__elimination *e)
     for (unsigned set = 0;
          e->nz && !s->others->is_found && perp__next_vertex(&lcp, s->tol, &set, s->cache.lcp.z);) {
         back_substitute(s, e);
-        if (!moves_otherwise(s, kept)) continue;
+        if (!moves_otherwise(s, e, kept)) continue;
         is_judged = 1;
         s->others->is_found = judge(s).error <= s->tol;
     }
