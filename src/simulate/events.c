@@ -432,11 +432,14 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     if (e->saltation) perp__saltation_pass(e->saltation, pass);
 }
 
-void perp__events_report(perp__events *e, perp__impacts *impacts, perp__others *others)
+void perp__events_ask(perp__events *e, perp__others *others)
 {
-    if (!e) return;
-    e->impacts = impacts;
-    e->probe[0].others = e->probe[1].others = others;
+    if (e) e->probe[0].others = e->probe[1].others = others;
+}
+
+void perp__events_report(perp__events *e, perp__impacts *impacts)
+{
+    if (e) e->impacts = impacts;
 }
 
 perp__saltation *perp__events_begin_stretch(perp__events *e, const perp__followed *by,

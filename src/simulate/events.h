@@ -33,7 +33,9 @@ perp_status perp__events_share(const perp__events *events, const perp_simulation
                                const perp__driven *driven, perp__events **copy);
 
 /* Impacts are noted there from now on. events NULL: nothing. */
-void perp__events_report(perp__events *events, perp__impacts *impacts, perp__others *others);
+void perp__events_report(perp__events *events, perp__impacts *impacts);
+/* Looks for other solutions of its short steps; others NULL: not from now on. */
+void perp__events_ask(perp__events *events, perp__others *others);
 
 /* Propagates derivatives of the states from the start on; rows go into `run`. Returns 0 if memory
  * is out. */

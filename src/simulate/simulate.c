@@ -513,8 +513,7 @@ static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
            sim->step.ws + perp__step_parameter(sim->step.layout, 0),
            (size_t)sim->step.layout->sym.varied.n * sizeof(double));
     perp__run_set_initial(sim);
-    perp__events_report(sim->events, sim->impacts, &sim->others);
-    sim->step.others = &sim->others;
+    perp__events_report(sim->events, sim->impacts);
     status = perp__parts_create(sim);
     return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
 }
@@ -1260,7 +1259,11 @@ perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *co
                                 perp_simulation_summary *summary, perp_diag *diag)
 {
     if (!sim || !summary || !PERP__FITS(summary)) return PERP_ERR_ARG;
+    sim->step.others = &sim->others;
+    perp__events_ask(sim->events, &sim->others);
     perp_status status = perp__run_whole(sim, sink, context, diag);
+    sim->step.others = NULL;
+    perp__events_ask(sim->events, NULL);
     perp_simulation_get_summary(sim, summary);
     return perp__run_outcome(status, &summary->outcome);
 }

@@ -270,8 +270,7 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
            ((size_t)s->layout->nx + (size_t)s->layout->sym.varied.n) * sizeof(double));
     if (sim->events)
         status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
-    perp__events_report(copy->events, copy->impacts, &copy->others);
-    copy->step.others = &copy->others;
+    perp__events_report(copy->events, copy->impacts);
     if (status == PERP_OK) status = perp__parts_create(copy);
     if (status != PERP_OK) return status;
     if (sim->sensitivity)

@@ -619,6 +619,32 @@ static int moves_otherwise(perp__step *s, const perp__elimination *e, const doub
     return 0;
 }
 
+/* Is a vertex another one than the present mode: is there a pair with another side at 0, and is what
+ * it has in its place more than rounding of the problem? */
+static int is_another(const perp__step *s, const perp__elimination *e, const perp_lcp *lcp,
+                      unsigned set)
+{
+    const double NOTHING = 1e-6; /* of the |terms| of a row */
+    const double *z = s->cache.lcp.z;
+    int n = e->nz, found = 0;
+    for (int i = 0; i < n; i++) {
+        double w = lcp->q[i], terms = fabs(w);
+        for (int j = 0; j < n; j++) {
+            double part = lcp->M[(size_t)i + (size_t)j * (size_t)lcp->ldm] * z[j];
+            w += part;
+            terms += fabs(part);
+        }
+        for (int j = 0; j < n; j++) {
+            int p = e->pair[j], is_in = (int)(set >> j & 1),
+                zero = is_in ? !e->side[p] : e->side[p];
+            if (zero == s->state.choice[p]) continue;
+            double part = lcp->M[(size_t)i + (size_t)j * (size_t)lcp->ldm] * z[j];
+            found |= is_in ? fabs(part) > NOTHING * terms : i == j && w > NOTHING * terms;
+        }
+    }
+    return found;
+}
+
 /* May it be looked for other solutions? Of linear steps with few pairs, in any case once, and then
  * while all looks cost little beside the steps. more: what is done for it besides. */
 static int may_look(perp__step *s, double more)
@@ -644,6 +670,7 @@ static void look_for_others(perp__step *s, const perp__elimination *e)
     memcpy(z, s->cache.lcp.z, (size_t)e->nz * sizeof *z);
     for (unsigned set = 0;
          e->nz && !s->others->is_found && perp__next_vertex(&lcp, s->tol, &set, s->cache.lcp.z);) {
+        if (!is_another(s, e, &lcp, set - 1)) continue;
         back_substitute(s, e);
         if (!moves_otherwise(s, e, kept)) continue;
         is_judged = 1;
