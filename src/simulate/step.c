@@ -619,12 +619,14 @@ static int moves_otherwise(perp__step *s, const perp__elimination *e, const doub
     return 0;
 }
 
+/* How much of a row of the problem is no rounding: beside its |terms|. */
+static const double SURE = 1e-6;
+
 /* Is a vertex another one than the present mode: is there a pair with another side at 0, and is what
  * it has in its place more than rounding of the problem? */
 static int is_another(const perp__step *s, const perp__elimination *e, const perp_lcp *lcp,
                       unsigned set)
 {
-    const double NOTHING = 1e-6; /* of the |terms| of a row */
     const double *z = s->cache.lcp.z;
     int n = e->nz, found = 0;
     for (int i = 0; i < n; i++) {
@@ -639,7 +641,7 @@ static int is_another(const perp__step *s, const perp__elimination *e, const per
                 zero = is_in ? !e->side[p] : e->side[p];
             if (zero == s->state.choice[p]) continue;
             double part = lcp->M[(size_t)i + (size_t)j * (size_t)lcp->ldm] * z[j];
-            found |= is_in ? fabs(part) > NOTHING * terms : i == j && w > NOTHING * terms;
+            found |= is_in ? fabs(part) > SURE * terms : i == j && w > SURE * terms;
         }
     }
     return found;
@@ -659,23 +661,27 @@ static int may_look(perp__step *s, double more)
     return 1;
 }
 
-/* Has a step that was solved another verified solution, with other states? */
+/* Has a step that was solved another verified solution, with other states? Both must be solutions of
+ * the eliminated problem. A condition may hold to its own |terms| where a gap of 1e-13 decides, in a
+ * very short step. */
 static void look_for_others(perp__step *s, const perp__elimination *e)
 {
     size_t size = (size_t)s->layout->ny * sizeof(double);
     double *y = s->ws + s->layout->sym.y, *kept = s->cache.lcp.work, z[PERP__VERTICES_MOST];
     perp_lcp lcp = lcp_of(s, e);
-    int is_judged = 0;
+    int is_judged = 0, agrees = 0, has_other = 0;
     memcpy(kept, y, size);
     memcpy(z, s->cache.lcp.z, (size_t)e->nz * sizeof *z);
-    for (unsigned set = 0;
-         e->nz && !s->others->is_found && perp__next_vertex(&lcp, s->tol, &set, s->cache.lcp.z);) {
-        if (!is_another(s, e, &lcp, set - 1)) continue;
+    for (unsigned set = 0; e->nz && !(agrees && has_other) &&
+                           perp__next_vertex(&lcp, s->tol, &set, s->cache.lcp.z);) {
         back_substitute(s, e);
-        if (!moves_otherwise(s, e, kept)) continue;
+        int is_other = moves_otherwise(s, e, kept);
+        agrees |= !is_other;
+        if (!is_other || has_other || !is_another(s, e, &lcp, set - 1)) continue;
         is_judged = 1;
-        s->others->is_found = judge(s).error <= s->tol;
+        has_other = judge(s).error <= s->tol;
     }
+    s->others->is_found = agrees && has_other;
     memcpy(y, kept, size);
     memcpy(s->cache.lcp.z, z, (size_t)e->nz * sizeof *z);
     if (is_judged) judge(s);

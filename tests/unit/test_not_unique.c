@@ -86,9 +86,14 @@ static void one_motion_is_one_solution(void **state)
         "model stack\nparam a = 0.6, b = 0.4\nstate v = 0, w = 0\nvar f, p\n"
         "a*der(v) = f - p\nb*der(w) = p + 0.1*t - 0.05\n-5 <= f <= 5 perp v\n"
         "-0.01 <= p <= 0.01 perp w - v\nsimulate to 1 step 1e-2 method backward-euler\n",
+        "model wedge\nparam m = 1, M = 3, al = .5, g = 9.81\n"
+        "state X = 0, x = 0, z = 1, V = 0, vx = 0, vz = 0\nvar N\nder(X) = V\nder(x) = vx\n"
+        "der(z) = vz\nM*der(V) = -N*sin(al)\nm*der(vx) = N*sin(al)\n"
+        "m*der(vz) = N*cos(al) - m*g\n0 <= N perp (z - 1)*cos(al) + (x - X)*sin(al) >= 0\n"
+        "simulate to .1 step 0.01 method radau5\n",
         "model ball\nstate z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p - 10\n"
         "0 <= p perp v + 0.5*pre(v) >= 0 when z <= 0\nsimulate to 2 step 1e-2 method moreau\n"};
-    for (int k = 0; k < 4; k++) assert_int_equal(run_text(text[k]).not_unique, 0);
+    for (int k = 0; k < 5; k++) assert_int_equal(run_text(text[k]).not_unique, 0);
 }
 
 /* Counted again from 0 after a reset, and with a snapshot. */
