@@ -19,8 +19,8 @@ typedef struct cli_impacts {
     cli_impact largest;
 } cli_impacts;
 
-/* Where the impacts of a run go, one by one: the file of --events, an array of --json. Either may be
- * absent. The object of --json takes the array. */
+/* Where the impacts of a run go, one by one: the file of --events, an array of --json. Either may
+ * be absent. The object of --json takes the array. */
 typedef struct cli_impact_list {
     perp__output events;
     cJSON *json;

@@ -403,15 +403,15 @@ PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *p
 /// The impacts of the last step, in the order of time. They stay until the next call that changes
 /// the system. Batches count them, too: perp_bodies_batch_at gives the copy.
 ///
-/// Two shapes have an impact where a contact of theirs closes, and approached faster than the forces
-/// of one step give. That speed is the step times the acceleration without contacts. Contact points
-/// of the same two shapes that close in one step are one impact. Its `impulse` is the sum of the
-/// normal ones, its `friction` the size of the sum of the tangential ones, its `point` their mean
-/// weighted by the normal impulses. Its time is the end of the step, or of the substep.
+/// Two shapes have an impact where a contact of theirs closes, and approached faster than the
+/// forces of one step give. That speed is the step times the acceleration without contacts. Contact
+/// points of the same two shapes that close in one step are one impact. Its `impulse` is the sum of
+/// the normal ones, its `friction` the size of the sum of the tangential ones, its `point` their
+/// mean weighted by the normal impulses. Its time is the end of the step, or of the substep.
 ///
 /// A contact may end a step before it is closed (its gap decides), and still approach. Then its
-/// impact has the impulses of that step and of the next one. The record comes with the second. Where
-/// other forces act, they have a share in the impulse, which shrinks with the step.
+/// impact has the impulses of that step and of the next one. The record comes with the second.
+/// Where other forces act, they have a share in the impulse, which shrinks with the step.
 ///
 /// @param impact  nullable; out: the records, owned by the system; `pair` is -1
 /// @return their number; 0 for NULL
@@ -420,8 +420,10 @@ PERP_API int perp_bodies_impacts(const perp_bodies *bodies, const perp_impact **
 
 /// The number of impacts since the start. Snapshots and clones have it; a reset begins at 0.
 ///
-/// @param largest  nullable; out: the one of the largest impulse; its shapes are -1 if there was none
-/// @param energy   nullable; out: the sum of the energies lost [J]; 0: less than tol beside its terms
+/// @param largest  nullable; out: the one of the largest impulse; its shapes are -1 if there was
+///         none
+/// @param energy   nullable; out: the sum of the energies lost [J]; 0: less than tol beside its
+///         terms
 PERP_API long perp_bodies_impact_count(const perp_bodies *bodies, perp_impact *largest,
                                        double *energy);
 

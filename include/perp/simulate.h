@@ -116,7 +116,7 @@ typedef struct perp_simulation_summary {
         *modes)[4]; ///< per pair, steps with: first expression > 0; both 0; second > 0; guard
                     ///< off. Two-sided: at lo; between; at hi; guard off
     long divided;   ///< steps that had no verified solution as a whole and were taken in halves,
-                    ///< down to h/1024; 0 of a discrete model, whose steps have no half
+                    ///< down to h/1024; 0 of a discrete model, whose steps have no half.
     /// Steps that are known to have another verified solution, with other states: the run took one
     /// of several. perp_simulation_run looks at linear steps of up to 6 pairs, at the first one and
     /// then within 1 % of the run's work. So 0 does not say that all steps have one solution
@@ -260,8 +260,8 @@ PERP_API int perp_simulation_impulse_unit(const perp_simulation *simulation, int
 ///
 /// A step of fixed length (backward Euler, theta, moreau) does not tell an impulse from a force.
 /// There a contact that closes has an impact if its velocity of approach exceeds what the forces of
-/// one step give. It approached at the beginning of the step before, or that step had an impact. The
-/// impulse is force times step. It includes other forces' share of the step. Two kinds of pairs
+/// one step give. It approached at the beginning of the step before, or that step had an impact.
+/// The impulse is force times step. It includes other forces' share of the step. Two kinds of pairs
 /// count: 0 <= force perp gap >= 0 with a gap of positions, and guarded pairs of a velocity. A gap
 /// closes with one step, and its velocity vanishes with the next. The impulse is that of both. The
 /// record comes with the second. At the start, and where a state was set, tol decides what is
@@ -291,8 +291,8 @@ PERP_API const char *perp_simulation_impact_name(const perp_simulation *simulati
 PERP_API int perp_simulation_impact_unit(const perp_simulation *simulation, int pair, char *text,
                                          size_t size);
 
-/// The bodies that a pair's force acts on, "cart, pole". They are instances of parts whose equations
-/// read it. A model without parts has none: "".
+/// The bodies that a pair's force acts on, "cart, pole". They are instances of parts whose
+/// equations read it. A model without parts has none: "".
 ///
 /// @param text  room for `size` bytes; longer text is cut
 /// @return the length of the text without the final zero; -1: the pair can have no impacts

@@ -40,8 +40,9 @@
  * largest known term. */
 #define PERP_TOL_STEP 1e-9
 
-/* Impulses without restitution add no energy. More than this, beside the sum of the |terms| of their
- * work, is growth. Impulses are limits of two short steps: elastic impacts keep energy to 1e-7. */
+/* Impulses without restitution add no energy. More than this, beside the sum of the |terms| of
+ * their work, is growth. Impulses are limits of two short steps: elastic impacts keep energy to
+ * 1e-7. */
 #define PERP_TOL_ENERGY 1e-6
 
 /* The mode of the last step is kept if no inequality is violated by more than this, relative as

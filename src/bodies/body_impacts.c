@@ -89,7 +89,7 @@ void perp__body_impacts_go_back(perp_bodies *b)
     x->nlanding = x->nbegun;
 }
 
-/* Contacts of a step ---------------------------------------------------------------------------- */
+/* Contacts of a step --------------------------------------------------------------------------- */
 
 /* Contact i's normal speed before the step, > 0: they approach. */
 static double approach_of(const perp_bodies *b, int i)
@@ -199,7 +199,8 @@ static int is_open(const perp_bodies *b, const perp__landing *of)
     return 0;
 }
 
-/* Of the landings, the first nold began with the step before: they end. The others end if they can. */
+/* Of the landings, the first nold began with the step before: they end. The others end if they
+ * can. */
 static int finish(perp_bodies *b, int nold)
 {
     perp__body_impacts *x = &b->impacts;

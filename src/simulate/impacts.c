@@ -402,9 +402,9 @@ static void find_closed(perp__impacts *x, const perp__step *s, double t, double 
     }
 }
 
-/* A contact has closed in the step in the workspace. Did it approach where the step before began, or
- * was there an impact in that step? If not its velocity of approach is from the forces of one step.
- * A gap: did it shrink in the step before? */
+/* A contact has closed in the step in the workspace. Did it approach where the step before began,
+ * or was there an impact in that step? If not its velocity of approach is from the forces of one
+ * step. A gap: did it shrink in the step before? */
 static int had_approached(perp__impacts *x, const perp__striking *of, const perp__step *s)
 {
     const double ULP = 0x1p-53, *pre = s->ws + s->layout->sym.pre;

@@ -619,6 +619,34 @@ static int moves_otherwise(perp__step *s, const perp__elimination *e, const doub
     return 0;
 }
 
+/* How much of a row of the problem is no rounding: beside its |terms|. */
+static const double SURE = 1e-6;
+
+/* Is a vertex another one than the present mode: is there a pair with another side at 0, and is
+ * what it has in its place more than rounding of the problem? */
+static int is_another(const perp__step *s, const perp__elimination *e, const perp_lcp *lcp,
+                      unsigned set)
+{
+    const double *z = s->cache.lcp.z;
+    int n = e->nz, found = 0;
+    for (int i = 0; i < n; i++) {
+        double w = lcp->q[i], terms = fabs(w);
+        for (int j = 0; j < n; j++) {
+            double part = lcp->M[(size_t)i + (size_t)j * (size_t)lcp->ldm] * z[j];
+            w += part;
+            terms += fabs(part);
+        }
+        for (int j = 0; j < n; j++) {
+            int p = e->pair[j], is_in = (int)(set >> j & 1),
+                zero = is_in ? !e->side[p] : e->side[p];
+            if (zero == s->state.choice[p]) continue;
+            double part = lcp->M[(size_t)i + (size_t)j * (size_t)lcp->ldm] * z[j];
+            found |= is_in ? fabs(part) > SURE * terms : i == j && w > SURE * terms;
+        }
+    }
+    return found;
+}
+
 /* May it be looked for other solutions? Of linear steps with few pairs, in any case once, and then
  * while all looks cost little beside the steps. more: what is done for it besides. */
 static int may_look(perp__step *s, double more)
@@ -633,9 +661,9 @@ static int may_look(perp__step *s, double more)
     return 1;
 }
 
-/* Has a step that was solved another verified solution, with other states? Both must be solutions of
- * the eliminated problem. A condition may hold to its own |terms| where a gap of 1e-13 decides, in a
- * very short step. */
+/* Has a step that was solved another verified solution, with other states? Both must be solutions
+ * of the eliminated problem. A condition may hold to its own |terms| where a gap of 1e-13 decides,
+ * in a very short step. */
 static void look_for_others(perp__step *s, const perp__elimination *e)
 {
     size_t size = (size_t)s->layout->ny * sizeof(double);
@@ -649,7 +677,7 @@ static void look_for_others(perp__step *s, const perp__elimination *e)
         back_substitute(s, e);
         int is_other = moves_otherwise(s, e, kept);
         agrees |= !is_other;
-        if (!is_other || has_other) continue;
+        if (!is_other || has_other || !is_another(s, e, &lcp, set - 1)) continue;
         is_judged = 1;
         has_other = judge(s).error <= s->tol;
     }

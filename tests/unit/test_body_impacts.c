@@ -201,8 +201,8 @@ static void what_is_pushed_by_a_turn_has_none(void **state)
     perp_bodies_destroy(b);
 }
 
-/* A step that is rejected after its contacts were solved leaves no impact: a ball that is wider than
- * the slot that it is in. */
+/* A step that is rejected after its contacts were solved leaves no impact: a ball that is wider
+ * than the slot that it is in. */
 static void a_rejected_step_has_none(void **state)
 {
     (void)state;
@@ -270,9 +270,9 @@ static void an_impact_by_an_impact_counts(void **state)
     perp_bodies_destroy(b);
 }
 
-/* Kane's paradox: a rod's end strikes with mu 0.5, e 0.9. Newton's restitution with Coulomb friction
- * adds energy: from 0.68 to 0.7331 J (../shared/findings/motion/kane.perp). The tip is a small ball
- * whose lowest point is 0.5 m from the centre, at 45 degrees. */
+/* Kane's paradox: a rod's end strikes with mu 0.5, e 0.9. Newton's restitution with Coulomb
+ * friction adds energy: from 0.68 to 0.7331 J (../shared/findings/motion/kane.perp). The tip is a
+ * small ball whose lowest point is 0.5 m from the centre, at 45 degrees. */
 static void a_gain_of_energy_is_told(void **state)
 {
     (void)state;
@@ -328,7 +328,8 @@ static void moments_of_friction_take_energy(void **state)
     perp_bodies_destroy(b);
 }
 
-/* Between the two steps of an impact: a copy and a restored system list it as the first one does. */
+/* Between the two steps of an impact: a copy and a restored system list it as the first one
+ * does. */
 static void an_impact_that_has_begun_is_in_snapshots(void **state)
 {
     (void)state;

@@ -290,8 +290,8 @@ static double state_at_end(const char *text, const char *name, long *fallback, d
     return x;
 }
 
-/* Contacts without restitution whose bodies overlap at a short step were pushed apart within 1e-8 s:
- * a box of the roof of examples/parts went from 0.4 to 923 m/s, each step verified. */
+/* Contacts without restitution whose bodies overlap at a short step were pushed apart within 1e-8
+ * s: a box of the roof of examples/parts went from 0.4 to 923 m/s, each step verified. */
 static void impulses_that_must_not_add_energy_do_not(void **state)
 {
     (void)state;
@@ -320,7 +320,8 @@ static void impulses_that_must_not_add_energy_do_not(void **state)
     perp_model_destroy(model);
 }
 
-/* What moves by itself may add energy: a floor that rises, a belt, a floor of a function of time. */
+/* What moves by itself may add energy: a floor that rises, a belt, a floor of a function of
+ * time. */
 static void what_moves_by_itself_adds_energy(void **state)
 {
     (void)state;

@@ -30,8 +30,8 @@ static perp_simulation_summary run_text(const char *text)
     return s;
 }
 
-/* What repels from x = 0 may go either way, or stay (../shared/findings/claims/repulsive.perp); only
- * there: one step later it goes its way. */
+/* What repels from x = 0 may go either way, or stay (../shared/findings/claims/repulsive.perp);
+ * only there: one step later it goes its way. */
 static void what_repels_may_go_either_way(void **state)
 {
     (void)state;
@@ -65,8 +65,8 @@ static perp_simulation_summary run_example(const char *file, double gravity, dou
     return s;
 }
 
-/* A rod whose tip slides against a steep friction (Painleve). Where a small force pulls it off, it may
- * lift off, or a force may hold it: a unit of that force pulls it nearer. */
+/* A rod whose tip slides against a steep friction (Painleve). Where a small force pulls it off, it
+ * may lift off, or a force may hold it: a unit of that force pulls it nearer. */
 static void a_painleve_rod_may_lift_off_or_not(void **state)
 {
     (void)state;
@@ -130,7 +130,8 @@ static void a_reset_begins_at_zero(void **state)
     perp_model_destroy(model);
 }
 
-/* M = [0 1; 1 0], q = (-1, -1): z = (1, 1); with q = (1, 1) z = 0; M = -1, q = 1: z = 0 and z = 1. */
+/* M = [0 1; 1 0], q = (-1, -1): z = (1, 1); with q = (1, 1) z = 0; M = -1, q = 1: z = 0 and z =
+ * 1. */
 static void vertices_are_all_solutions(void **state)
 {
     (void)state;
