@@ -9,10 +9,12 @@ docs/howto/*.md and docs/tutorials/*.md unless given. Each page has a folder of 
     ```perp title="NAME"     a file of this name (any language); a model without a title is simulated, or planned if it has a plan
     ```console               "$ COMMAND" is run by bash and must end with 0; the lines below it are what it prints
     ```python                runs after the Python blocks before it on the page
+    ```python MODULE..       the same if PYTHON has these modules of python/extras.txt, else it is counted as not run
     ```text                  directly below a Python block: what it prints
 
 Expected lines stand for lines that are printed, in this order; others may stand between them. "..." in a line is any text. Numbers may
-differ by 1 %, and all below 1e-6 are the same. A picture NAME.svg that a page makes and docs/figures has must be the same; --update copies it.
+differ by 1 %, and all below 1e-6 are the same. A picture NAME.svg that a page makes and docs/figures has must be the same. --update copies
+the pictures that a page makes and shows, those as PNG too.
 """
 
 import os
@@ -26,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
+EXTRAS = [line for line in (ROOT / "python/extras.txt").read_text().split("\n") if line.isidentifier()]
 NEAR, TINY = 1e-2, 1e-6
 SECONDS = 120  # of one command
 
@@ -103,9 +106,15 @@ class Page:
         verb = "plan" if re.search(r"^plan \{", text, re.M) else "simulate"
         self.judge(text.split("\n")[0], self.run(["perp", verb, "model.perp", "--no-plot"]), "")
 
-    def block(self, text, expected):
+    def lacks(self, module):
+        if module not in EXTRAS:
+            self.faults.append(f"a block needs {module}, which python/extras.txt does not have: no test runs it")
+        find = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+        return self.run([self.python, "-c", find]).returncode != 0
+
+    def block(self, text, expected, modules):
         """Blocks before this one run once more, silently: names live on from block to block."""
-        if not self.python:
+        if not self.python or any(map(self.lacks, modules)):
             self.counts["not run"] += 1
             return
         before = f"import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    exec({self.session!r})\n"
@@ -126,17 +135,17 @@ class Page:
                 self.console(body)
             elif info == "perp":
                 self.model(body)
-            elif info == "python":
+            elif info.split()[:1] == ["python"]:
                 below = re.match(r"\n+```text\n(.*?)^```$", after, re.S | re.M)
-                self.block(body, below.group(1) if below else "")
+                self.block(body, below.group(1) if below else "", info.split()[1:])
         return self
 
     def pictures(self, is_update):
-        for made in sorted(self.folder.glob("*.svg")):
+        for made in sorted([*self.folder.glob("*.svg"), *self.folder.glob("*.png")]):
             kept = ROOT / "docs/figures" / made.name
             if is_update and f"figures/{made.name}" in (ROOT / self.path).read_text():
                 shutil.copyfile(made, kept)
-            elif kept.exists() and not is_same_text(kept.read_text(), made.read_text()):
+            elif made.suffix == ".svg" and kept.exists() and not is_same_text(kept.read_text(), made.read_text()):
                 self.faults.append(f"docs/figures/{made.name} is not what the page makes; tests/pages.py PERP --update {self.path}")
 
 
