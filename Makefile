@@ -87,6 +87,7 @@ python-extras:
 	@$(EXTRAS)/bin/ruff check -q
 	@$(EXTRAS)/bin/ruff format -q --check
 	@PYTHONPATH=build/python PERP_CLI=$(CURDIR)/build/perp $(EXTRAS)/bin/python -m pytest -q -p no:cacheprovider python/tests
+	@PYTHONPATH=$(CURDIR)/build/python python3 -B tests/pages.py build/perp --python $(CURDIR)/$(EXTRAS)/bin/python docs/tutorials/[67]-*.md
 
 # docs/gallery.md and its pictures, from examples/python; in the environment of python-extras.
 gallery:
