@@ -9,7 +9,7 @@ docs/howto/*.md and docs/tutorials/*.md unless given. Each page has a folder of 
     ```perp title="NAME"     a file of this name (any language); a model without a title is simulated, or planned if it has a plan
     ```console               "$ COMMAND" is run by bash and must end with 0; the lines below it are what it prints
     ```python                runs after the Python blocks before it on the page
-    ```python MODULE..       the same if PYTHON has these modules of python/extras.txt, else it is counted as not run
+                             not run, and counted so: from the first that imports a module of python/extras.txt that PYTHON lacks
     ```text                  directly below a Python block: what it prints
 
 Expected lines stand for lines that are printed, in this order; others may stand between them. "..." in a line is any text. Numbers may
@@ -17,6 +17,7 @@ differ by 1 %, and all below 1e-6 are the same. A picture NAME.svg that a page m
 the pictures that a page makes and shows, those as PNG too.
 """
 
+import ast
 import os
 import re
 import shutil
@@ -106,15 +107,19 @@ class Page:
         verb = "plan" if re.search(r"^plan \{", text, re.M) else "simulate"
         self.judge(text.split("\n")[0], self.run(["perp", verb, "model.perp", "--no-plot"]), "")
 
-    def lacks(self, module):
-        if module not in EXTRAS:
-            self.faults.append(f"a block needs {module}, which python/extras.txt does not have: no test runs it")
-        find = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
-        return self.run([self.python, "-c", find]).returncode != 0
+    def lacks(self, text):
+        """Does a block import a module that `make python-extras` installs, and this Python does not have?"""
+        imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        names = [node.module if isinstance(node, ast.ImportFrom) else alias.name for node in imports for alias in node.names]
+        modules = sorted({name.split(".")[0] for name in names} & set(EXTRAS))
+        find = f"import sys, importlib.util as of; sys.exit(0 if all(map(of.find_spec, {modules})) else 77)"
+        return self.run([self.python, "-c", find]).returncode == 77
 
-    def block(self, text, expected, modules):
+    def block(self, text, expected):
         """Blocks before this one run once more, silently: names live on from block to block."""
-        if not self.python or any(map(self.lacks, modules)):
+        if self.python and self.lacks(text):
+            self.python = None
+        if not self.python:
             self.counts["not run"] += 1
             return
         before = f"import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    exec({self.session!r})\n"
@@ -135,9 +140,9 @@ class Page:
                 self.console(body)
             elif info == "perp":
                 self.model(body)
-            elif info.split()[:1] == ["python"]:
+            elif info == "python":
                 below = re.match(r"\n+```text\n(.*?)^```$", after, re.S | re.M)
-                self.block(body, below.group(1) if below else "", info.split()[1:])
+                self.block(body, below.group(1) if below else "")
         return self
 
     def pictures(self, is_update):

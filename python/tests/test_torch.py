@@ -164,7 +164,7 @@ def test_what_cannot_be_done_is_said():
 
 def test_the_documentation_runs(monkeypatch):
     monkeypatch.chdir(EXAMPLES.parent)
-    (block,) = re.findall(r"```python torch\n(.*?)```", Path("docs/python.md").read_text(), re.S)
+    (block,) = re.findall(r"```python\n(import torch, perp.torch\n.*?)```", Path("docs/python.md").read_text(), re.S)
     names = {"perp": perp}
     exec(compile(block, "docs/python.md", "exec"), names)
     assert names["rows"].shape == (2, 200, 2) and names["mu"].grad < 0
