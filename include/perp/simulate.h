@@ -117,9 +117,9 @@ typedef struct perp_simulation_summary {
                     ///< off. Two-sided: at lo; between; at hi; guard off
     long divided;   ///< steps that had no verified solution as a whole and were taken in halves,
                     ///< down to h/1024; 0 of a discrete model, whose steps have no half.
-    /// Steps that are known to have another verified solution, with other states: the run took one
-    /// of several. perp_simulation_run looks at linear steps of up to 6 pairs, at the first one and
-    /// then within 1 % of the run's work. So 0 does not say that all steps have one solution
+    /// Steps that are known to have another verified solution, with other states. The run took one
+    /// of several. Only perp_simulation_run looks for them, in linear steps of up to 6 pairs: at the
+    /// first one, and then within 1 % of its work. A 0 does not say that all steps have one solution.
     long not_unique;
     double not_unique_at; ///< the end of the first of these steps [s]
 } perp_simulation_summary;
