@@ -15,6 +15,8 @@ void cli_impacts_print(FILE *out, const cli_impacts *x)
     fprintf(out, "%s%s)", largest->bodies[0] ? ": " : "", largest->bodies);
     if (isfinite(x->energy))
         fprintf(out, "; energy %s: %.3g J", x->energy < 0 ? "gained" : "lost", fabs(x->energy));
+    else
+        fprintf(out, "; energy not known: units do not tell it");
     fprintf(out, "\n");
 }
 

@@ -1050,6 +1050,27 @@ static void impacts_are_in_the_summary(void **state)
     cli_free(&r);
 }
 
+/* Kane's paradox adds energy; without units nobody knows how much. */
+static void energy_of_impacts_is_told_or_not_known(void **state)
+{
+    (void)state;
+    const char *const kane =
+        "model kane\nparam mu = 0.5, e = 0.9%s%s\nstate x = 0 \"m\", y = 0.36 \"m\", "
+        "th = 0.785398163397448 \"rad\"\nstate vx = 0.6 \"m/s\", vy = -1 \"m/s\", w = 0 \"rad/s\"\n"
+        "var ln%s, lt%s\nder(x) = vx\nder(y) = vy\nder(th) = w\nm*der(vx) = lt\nm*der(vy) = ln\n"
+        "J*der(w) = -a*cos(th)*ln + a*sin(th)*lt\n"
+        "0 <= ln perp vy - a*cos(th)*w + e*pre(vy - a*cos(th)*w) >= 0 when y - a*sin(th) <= 0\n"
+        "-mu*ln <= lt <= mu*ln perp vx + a*sin(th)*w\nsimulate to 0.02 step 1e-3\n";
+    char text[1024];
+    snprintf(text, sizeof text, kane, ", m = 1 \"kg\", J = 1/12 \"kg m^2\"", ", a = 0.5 \"m\"",
+             " \"N\"", " \"N\"");
+    cli_expect(0, "(ln); energy gained: 0.0531 J\n", NULL, "simulate '%s'",
+               cli_file("kane.perp", text));
+    snprintf(text, sizeof text, kane, ", m = 1, J = 1/12", ", a = 0.5", "", "");
+    cli_expect(0, "(ln); energy not known: units do not tell it\n", NULL, "simulate '%s'",
+               cli_file("kane.perp", text));
+}
+
 static void impacts_are_in_json(void **state)
 {
     (void)state;
@@ -1152,6 +1173,7 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(patterns_set_all_that_match),
         cmocka_unit_test(impacts_are_in_the_summary),
+        cmocka_unit_test(energy_of_impacts_is_told_or_not_known),
         cmocka_unit_test(impacts_are_in_json),
         cmocka_unit_test(events_are_a_table_of_impacts),
         cmocka_unit_test(hidden_impacts_are_counted),
