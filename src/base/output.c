@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_LINKS = 40 };
@@ -141,9 +139,11 @@ void perp__output_forget(char *path, int place)
 }
 
 static atomic_long group;
+static void (*_Atomic end_of_group)(long);
 
-void perp__output_by(long id)
+void perp__output_by(long id, void (*end)(long))
 {
+    if (end) atomic_store(&end_of_group, end);
     atomic_store(&group, id);
 }
 
@@ -153,26 +153,12 @@ static void forget_part(perp__output *o)
     o->part = NULL;
 }
 
-/* SIGTERM lets a compiler remove its temporary files. SIGKILL follows. */
-static void end_group(pid_t by)
-{
-    const struct timespec pause = {0, 2000000};
-    const int TRIES = 100;
-    int is_ended = kill(-by, SIGTERM) != 0;
-    for (int i = 0; i < TRIES && !is_ended; i++) {
-        siginfo_t info = {0};
-        int code = waitid(P_PID, (id_t)by, &info, WEXITED | WNOHANG | WNOWAIT);
-        is_ended = code != 0 || info.si_pid != 0;
-        if (!is_ended) nanosleep(&pause, NULL);
-    }
-    kill(-by, SIGKILL);
-}
-
 void perp_file_abandon(void)
 {
     int error = errno;
     long by = atomic_load(&group);
-    if (by > 1) end_group((pid_t)by);
+    void (*end)(long) = atomic_load(&end_of_group);
+    if (by > 1 && end) end(by);
     for (int i = 0; i < MOST_PARTS; i++) {
         char *part = atomic_exchange(&parts[i], NULL), *none = NULL; /* no thread frees it now */
         if (!part) continue;

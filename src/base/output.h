@@ -51,9 +51,9 @@ int perp__output_claim(const char *path);
 int perp__output_know(char *path);
 void perp__output_forget(char *path, int place);
 
-/* A process group that writes such files, which perp_file_abandon ends before it removes them; 0:
- * none. */
-void perp__output_by(long group);
+/* A process group that writes such files; 0: none. perp_file_abandon calls `end` for it before it
+ * removes them, maybe in a signal's handler. */
+void perp__output_by(long group, void (*end)(long group));
 
 /* Write a text as a field of CSV, on one line: in quotes, those in it twice, and a blank for the
  * end of a line. Returns 0 where that fails. */

@@ -17,11 +17,13 @@
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef PATH_MAX
@@ -102,6 +104,21 @@ static pid_t start(char *const *argument, int out)
     return child;
 }
 
+/* SIGTERM lets a compiler remove its temporary files. SIGKILL follows. */
+static void end_group(long by)
+{
+    const struct timespec pause = {0, 2000000};
+    const int TRIES = 100;
+    int is_ended = kill((pid_t)-by, SIGTERM) != 0;
+    for (int i = 0; i < TRIES && !is_ended; i++) {
+        siginfo_t info = {0};
+        int code = waitid(P_PID, (id_t)by, &info, WEXITED | WNOHANG | WNOWAIT);
+        is_ended = code != 0 || info.si_pid != 0;
+        if (!is_ended) nanosleep(&pause, NULL);
+    }
+    kill((pid_t)-by, SIGKILL);
+}
+
 /* Run it to its end; `line` is the first that it prints. Its exit status; -1: it could not be
  * run. */
 static int run(char *const *argument, char *line, size_t size)
@@ -111,12 +128,12 @@ static int run(char *const *argument, char *line, size_t size)
     if (pipe(ends) != 0) return -1;
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC); /* other processes */
     pid_t child = start(argument, ends[1]);
-    perp__output_by(child);
+    perp__output_by(child, end_group);
     close(ends[1]);
     if (child) first_line(ends[0], line, size);
     close(ends[0]);
     while (child && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    perp__output_by(0);
+    perp__output_by(0, NULL);
     return child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
