@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._checks import count, fill, kind, number, numbers, unknown
 from ._library import ArgumentError, Array, DataError, Diagnostics, Error, ffi, lib, text
-from .systems import Assembly, StepInfo, System, assemble, contact_dtype
+from .systems import Assembly, StepInfo, System, assemble, contact_dtype, impact_dtype
 
 if TYPE_CHECKING:
     from .batches import Batch
@@ -405,6 +405,42 @@ class State:
             points = ffi.new("perp_contact_point[]", n)
             lib.perp_bodies_contact_points(c, points, n)
         return np.frombuffer(ffi.buffer(points), contact_dtype())
+
+    @property
+    def impacts(self) -> NDArray[Any]:
+        """The impacts of the last step, a structured array (a copy).
+
+        Fields: time [s], bodies and shapes (numbers), point (world axes [m]), impulse (normal) and friction [N s], and energy, what the
+        impact took [J]. docs/bodies.md says what an impact is.
+
+        Examples
+        --------
+        >>> ball = '<geom size="0.1"/><freejoint/>'
+        >>> world = f'<geom type="plane" size="1 1 1"/><body pos="0 0 0.2">{ball}</body>'
+        >>> s = perp.Robot(f"<mujoco><worldbody>{world}</worldbody></mujoco>").start()
+        >>> while s.impact_count == 0:
+        ...     s.step()
+        >>> s.impacts["bodies"].tolist(), bool(abs(s.impacts["impulse"][0] - 1.4*s.mass) < 0.02*s.mass)
+        ([[0, 1]], True)
+        """
+        out = ffi.new("const perp_impact **")
+        with self._core as c:
+            n = lib.perp_bodies_impacts(c, out)
+            if n == 0:
+                return np.empty(0, impact_dtype())
+            return np.frombuffer(ffi.buffer(out[0], n * ffi.sizeof("perp_impact")), impact_dtype()).copy()
+
+    @property
+    def impact_count(self) -> int:
+        """The number of impacts since the start.
+
+        Examples
+        --------
+        >>> perp.Robot("examples/robots/cartpole.xml").start().impact_count
+        0
+        """
+        with self._core as c:
+            return int(lib.perp_bodies_impact_count(c, ffi.NULL, ffi.NULL))
 
     # Start, snapshots, copies
 

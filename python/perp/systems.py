@@ -30,6 +30,23 @@ def contact_dtype() -> np.dtype[Any]:
     )
 
 
+@functools.cache
+def impact_dtype() -> np.dtype[Any]:
+    """The layout of perp_impact, without the index of a pair."""
+    names = {"time": "time", "bodies": "body", "shapes": "shape", "point": "point"}
+    names.update({name: name for name in ("impulse", "friction", "energy")})
+    formats = {"bodies": ("<i4", (2,)), "shapes": ("<i4", (2,)), "point": ("<f8", (3,))}
+    fields = dict(ffi.typeof("perp_impact").fields)
+    return np.dtype(
+        {
+            "names": list(names),
+            "formats": [formats.get(name, "<f8") for name in names],
+            "offsets": [fields[of].offset for of in names.values()],
+            "itemsize": ffi.sizeof("perp_impact"),
+        }
+    )
+
+
 @dataclass(frozen=True)
 class StepInfo:
     """The verdict of the last step, as in C (`perp_bodies_info`).

@@ -5,6 +5,7 @@ import ctypes
 import doctest
 import gc
 import importlib
+import math
 import os
 import pickle
 import subprocess
@@ -244,6 +245,28 @@ def test_an_impossible_start_is_moved_and_reported():
 
 
 # Contacts and verdicts
+
+
+def test_impacts_are_those_of_the_command(tmp_path):
+    ball = '<body pos="0 0 0.2"><geom name="ball" size="0.1"/><freejoint/></body>'
+    text = f'<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>{ball}</worldbody></mujoco>'
+    s = perp.Robot(text).start()
+    assert len(s.impacts) == 0 and s.impact_count == 0
+    rows = []
+    while s.t < 0.5:
+        s.step()
+        rows += s.impacts.tolist()
+    assert len(rows) == s.impact_count == 1
+    time, bodies, shapes, point, impulse, friction, energy = rows[0]
+    fall = math.sqrt(2 * 9.81 * 0.1)
+    assert (list(bodies), list(shapes)) == ([0, 1], [0, 1]) and friction == 0
+    assert time == pytest.approx(fall / 9.81, abs=2e-3) and list(point[:2]) == [0, 0] and abs(point[2]) < 2e-3
+    assert impulse == pytest.approx(s.mass * fall, rel=0.02) and energy == pytest.approx(s.mass * fall**2 / 2, rel=0.04)
+    fields = dict(ffi.typeof("perp_impact").fields)
+    kind = perp.systems.impact_dtype()
+    assert kind.itemsize == ffi.sizeof("perp_impact")
+    for name, of in {"time": "time", "bodies": "body", "point": "point", "energy": "energy"}.items():
+        assert kind.fields[name][1] == fields[of].offset and kind[name].itemsize == ffi.sizeof(fields[of].type)
 
 
 def test_contacts_carry_the_weight_and_stick():
