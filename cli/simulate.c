@@ -1284,7 +1284,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     free_followed(u.followed);
     free_impulses(u.impulses);
     free(u.impacts);
-    cJSON_Delete(u.list.json);
+    if (u.list.json) cJSON_Delete(u.list.json); /* the playground has no JSON */
     perp_simulation_destroy(sim);
     return cli_exit_code(status);
 }

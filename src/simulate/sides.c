@@ -241,6 +241,32 @@ static void find_units(const perp__step *s, double *unit, double *row, int *firs
     for (int r = 0; r < l->nrow; r++) row[r] = ldexp(1, first_row[r] + (int)lround(row[r]));
 }
 
+/* The same by the largest entry of each row and column (Ruiz 2001): a mean is led astray by an
+ * entry that passes through 0. */
+void perp__step_units_by_largest(perp__step *s)
+{
+    const perp__layout *l = s->layout;
+    enum { SWEEPS = 20 };
+    double *unit = s->state.units.value, *row = unit + l->ny, *largest = row + l->nrow;
+    for (int i = 0; i < l->ny + l->nrow; i++) unit[i] = 1;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        memset(largest, 0, (size_t)l->ny * sizeof(double));
+        for (int r = 0; r < l->nrow; r++) {
+            double most = 0;
+            for (int k = l->row_start[r]; k < l->row_start[r + 1]; k++) {
+                double x = fabs(s->state.slopes.value[k]) * unit[l->column[k]] * row[r];
+                most = fmax(most, x);
+                largest[l->column[k]] = fmax(largest[l->column[k]], x);
+            }
+            if (most > 0 && isfinite(most)) row[r] /= sqrt(most);
+        }
+        for (int j = 0; j < l->ny; j++)
+            if (largest[j] > 0 && isfinite(largest[j])) unit[j] /= sqrt(largest[j]);
+    }
+    for (int i = 0; i < l->ny + l->nrow; i++) unit[i] = ldexp(1, (int)lround(log2(unit[i])));
+    s->state.units.are_known = 1;
+}
+
 const double *perp__step_units(perp__step *s)
 {
     if (!s->state.units.are_known)

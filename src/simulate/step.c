@@ -1282,8 +1282,8 @@ static perp__step_result newton_from(perp__step *s, int *solves)
 {
     const perp__layout *l = s->layout;
     enum { MAX_ITERATIONS = 50 };
-    enum { STARTS = 2 };
-    static const double moves[STARTS] = {0, 0.1};
+    enum { STARTS = 3 };
+    static const double moves[STARTS] = {0, 0.1, 1};
     double *y = s->ws + l->sym.y;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     for (int k = 0; k < STARTS && result.outcome != PERP_SOLVED && !is_left_to_contacts(s, &result);
@@ -1323,6 +1323,13 @@ static perp__step_result solve_newton(perp__step *s)
     }
     s->cache.newton.contacts_next = !contacts_first && perp__has_many_contacts(s);
     if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
+    if (result.fault == PERP__UNVERIFIED && s->cache.A) {
+        memcpy(y, start, bytes);
+        perp__step_forget_factors(s); /* which have lost all digits */
+        evaluate_coefficients(s);
+        perp__step_units_by_largest(s);
+        result = newton_from(s, &solves);
+    }
     int is_singular = is_left_to_contacts(s, &result);
     s->cache.newton.contacts_next = 0;
     if (result.outcome != PERP_SOLVED && !contacts_first && l->np > 0) {

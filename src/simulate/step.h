@@ -446,6 +446,7 @@ const double *perp__step_row_units(perp__step *step);
 /* The largest unknown in its unit, above 0: what beside it is rounding is nothing. With no floor of
  * its own, which would be one size in metres and another in microns. */
 double perp__step_reach(perp__step *step);
+void perp__step_units_by_largest(perp__step *step); /* from now on, of the present entries */
 size_t perp__sides_ints(int ny, int np);
 
 /* step.c: solve one step for the symbols in the workspace. On PERP_SOLVED the unknowns are in the

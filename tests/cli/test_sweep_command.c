@@ -286,7 +286,8 @@ static void a_sweep_has_a_page(void **state)
     assert_null(strstr(text, "final(x)"));
     free(text);
     cli_expect(2, NULL, "'m' is no result", "report '%s' --columns m -o '%s'", table, page);
-    cli_expect(1, NULL, "is the table of a sweep", "report '%s' --svg '%s'", table, page);
+    cli_expect(1, NULL, "is the table of a sweep", "report '%s' --svg '%s'", table,
+               cli_path("page/study.svg"));
     cli_expect(
         1, NULL, "all that varies needs a distribution",
         "sweep examples/notes/particle.perp --vary mu=0.1:0.2 --vary m=1,2 --design saltelli");
