@@ -109,6 +109,7 @@ static void a_drawer_in_a_wall_is_refused(void **state)
     perp_bodies *b = robot(text, 2e-3);
     assert_int_equal(bodies_step(b, NULL, &diag), PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "not verified"));
+    perp_diag_clear(&diag);
     perp_bodies_destroy(b);
 }
 
