@@ -29,14 +29,26 @@ static void perp_py_state_destroy(perp_py_state *s)
     free(s);
 }
 
+/* What steps change, as the system has it. */
+static void perp_py_give_motion(const perp_bodies *b, double *q, double *v, double *act)
+{
+    memcpy(q, perp_bodies_q(b), (size_t)perp_bodies_nq(b) * sizeof *q);
+    memcpy(v, perp_bodies_v(b), (size_t)perp_bodies_nv(b) * sizeof *v);
+    memcpy(act, perp_bodies_activation(b), (size_t)perp_bodies_nu(b) * sizeof *act);
+}
+
+/* What the caller sets. */
+static void perp_py_give_inputs(const perp_bodies *b, double *ctrl, double *force)
+{
+    memcpy(ctrl, perp_bodies_control(b), (size_t)perp_bodies_nu(b) * sizeof *ctrl);
+    memcpy(force, perp_bodies_force(b), (size_t)perp_bodies_nv(b) * sizeof *force);
+}
+
 /* The arrays as the system has them. */
 static void perp_py_state_give(perp_py_state *s)
 {
-    memcpy(s->q, perp_bodies_q(s->bodies), (size_t)s->nq * sizeof(double));
-    memcpy(s->v, perp_bodies_v(s->bodies), (size_t)s->nv * sizeof(double));
-    memcpy(s->act, perp_bodies_activation(s->bodies), (size_t)s->nu * sizeof(double));
-    memcpy(s->ctrl, perp_bodies_control(s->bodies), (size_t)s->nu * sizeof(double));
-    memcpy(s->force, perp_bodies_force(s->bodies), (size_t)s->nv * sizeof(double));
+    perp_py_give_motion(s->bodies, s->q, s->v, s->act);
+    perp_py_give_inputs(s->bodies, s->ctrl, s->force);
 }
 
 /* Takes the bodies, also where it fails. memory: 2 nu + nq + 2 nv. */
@@ -103,11 +115,6 @@ static int perp_py_state_enter(perp_py_state *s)
     return fault;
 }
 
-static perp_bodies *perp_py_state_bodies(perp_py_state *s)
-{
-    return s->bodies;
-}
-
 static const perp_bodies_info *perp_py_state_info(const perp_py_state *s)
 {
     return &s->info;
@@ -122,9 +129,7 @@ static int perp_py_state_step(perp_py_state *s, long steps)
         status = (int)perp_bodies_step(s->bodies, &s->info, &s->diag);
         status = (int)perp_outcome_status((perp_status)status, s->info.outcome);
     }
-    memcpy(s->q, perp_bodies_q(s->bodies), (size_t)s->nq * sizeof(double));
-    memcpy(s->v, perp_bodies_v(s->bodies), (size_t)s->nv * sizeof(double));
-    memcpy(s->act, perp_bodies_activation(s->bodies), (size_t)s->nu * sizeof(double));
+    perp_py_give_motion(s->bodies, s->q, s->v, s->act);
     if (status == PERP_OK) perp_py_state_leave(s);
     return status;
 }
@@ -141,22 +146,23 @@ static perp_diag *perp_py_state_diag(perp_py_state *s)
 
 /* Batches -------------------------------------------------------------------------------------- */
 
+/* The rows of copy i as it has them. */
+static void perp_py_batch_give(perp_bodies_batch *batch, int i, const perp_bodies_arrays *x, double *ctrl, double *force)
+{
+    const perp_bodies *b = perp_bodies_batch_at(batch, i);
+    size_t nq = (size_t)perp_bodies_nq(b), nv = (size_t)perp_bodies_nv(b), nu = (size_t)perp_bodies_nu(b), k = (size_t)i;
+    perp_py_give_motion(b, x->q + k * nq, x->v + k * nv, x->activation + k * nu);
+    perp_py_give_inputs(b, ctrl + k * nu, force + k * nv);
+    x->time[i] = perp_bodies_time(b);
+}
+
 /* Copies for which `which` (NULL: all) go back to their start; their rows are written. */
 static void perp_py_batch_reset(perp_bodies_batch *batch, const unsigned char *which, const perp_bodies_arrays *x, double *ctrl,
                                 double *force)
 {
     perp_bodies_batch_reset(batch, which);
-    for (int i = 0; i < perp_bodies_batch_count(batch); i++) {
-        const perp_bodies *b = perp_bodies_batch_at(batch, i);
-        size_t nq = (size_t)perp_bodies_nq(b), nv = (size_t)perp_bodies_nv(b), nu = (size_t)perp_bodies_nu(b), k = (size_t)i;
-        if (which && !which[i]) continue;
-        memcpy(x->q + k * nq, perp_bodies_q(b), nq * sizeof(double));
-        memcpy(x->v + k * nv, perp_bodies_v(b), nv * sizeof(double));
-        memcpy(x->activation + k * nu, perp_bodies_activation(b), nu * sizeof(double));
-        memcpy(ctrl + k * nu, perp_bodies_control(b), nu * sizeof(double));
-        memcpy(force + k * nv, perp_bodies_force(b), nv * sizeof(double));
-        x->time[i] = perp_bodies_time(b);
-    }
+    for (int i = 0; i < perp_bodies_batch_count(batch); i++)
+        if (!which || which[i]) perp_py_batch_give(batch, i, x, ctrl, force);
 }
 
 /* Of each copy: was its last call verified, and the larger error of its last step. */

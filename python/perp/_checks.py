@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import ArgumentError, Array, c_text, ffi, lib, text
+from ._library import ArgumentError, Array, ffi, unknown_word
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -44,12 +44,7 @@ def unknown(what: str, word: str, words: Sequence[str]) -> UnknownNameError:
     """ "unknown joint 'kne'; did you mean 'knee'? There are: hip knee"."""
     if not words:
         return UnknownNameError(f"unknown {what} {word!r}; there are none")
-    keep = [_c_word(w) for w in words]
-    size = len(what) + len(word) * 4 + sum(len(k) for k in keep) + 200
-    said = ffi.new("char[]", size)
-    return UnknownNameError(
-        text(lib.perp_unknown_word(c_text(what), _c_word(word), ffi.new("const char *[]", keep), len(keep), ffi.NULL, said, size))
-    )
+    return UnknownNameError(unknown_word(what, _c_word(word), [_c_word(w) for w in words]))
 
 
 def suggests(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:

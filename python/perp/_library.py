@@ -163,9 +163,15 @@ def find(what: str, word: str, look_up: Callable[[Any], int], count: int, name: 
     value = look_up(c_text(word))
     if value != count:
         return int(value)
-    keep = [name(i) for i in range(count)]
-    words, said = ffi.new("const char *[]", keep), ffi.new("char[512]")
-    raise ArgumentError(text(lib.perp_unknown_word(c_text(what), c_text(word), words, count, ffi.NULL, said, 512)))
+    raise ArgumentError(unknown_word(what, c_text(word), [name(i) for i in range(count)]))
+
+
+def unknown_word(what: str, word: Any, words: Sequence[Any]) -> str:
+    """ "unknown joint 'kne'; did you mean 'knee'? There are: hip knee", of texts as C has them."""
+    kind = c_text(what)
+    size = sum(len(ffi.string(w)) + 2 for w in words) + len(ffi.string(kind)) + 2*len(ffi.string(word)) + 200
+    said = ffi.new("char[]", size)
+    return text(lib.perp_unknown_word(kind, word, ffi.new("const char *[]", words), len(words), ffi.NULL, said, size))
 
 
 def set_option(options: Any, name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._checks import count, fill, truths, unknown
-from ._library import ArgumentError, Array, Diagnostics, ffi, lib
+from ._library import ArgumentError, Array, Diagnostics, doubles, ffi, lib
 from .bodies import BUSY, BusyError, State, fault_of, restore, snapshot_bytes
 from .systems import System
 
@@ -139,7 +139,7 @@ class Batch:
         try:
             status = lib.perp_bodies_batch_step(self._c, n, self._x[0], solved, diag.c)
             ends, errors = np.empty(self.n, np.uint8), np.empty(self.n)
-            lib.perp_py_batch_ends(self._c, ffi.from_buffer("unsigned char[]", ends), ffi.from_buffer("double[]", errors))
+            lib.perp_py_batch_ends(self._c, ffi.from_buffer("unsigned char[]", ends), doubles(errors))
             self.solved[:] = ends
             if n:
                 self.error[:] = errors
@@ -240,16 +240,7 @@ class Batch:
         self._hold()
         try:
             restore(copy, data)
-            for name, values in (
-                ("q", lib.perp_bodies_q(copy)),
-                ("v", lib.perp_bodies_v(copy)),
-                ("act", lib.perp_bodies_activation(copy)),
-                ("ctrl", lib.perp_bodies_control(copy)),
-                ("force", lib.perp_bodies_force(copy)),
-            ):
-                row = getattr(self, name)[i]
-                row[:] = ffi.unpack(values, len(row)) if len(row) else []
-            self.t[i] = lib.perp_bodies_time(copy)
+            lib.perp_py_batch_give(self._c, i, self._x[0], self._x[1][3], self._x[1][4])
         finally:
             self._lock.release()
 
@@ -267,7 +258,7 @@ class Batch:
         self._hold()
         try:
             self._take()
-            lib.perp_py_batch_body(self._c, k, *(ffi.from_buffer("double[]", a) for a in arrays))
+            lib.perp_py_batch_body(self._c, k, *(doubles(a) for a in arrays))
         finally:
             self._lock.release()
         return BatchBody(*arrays)

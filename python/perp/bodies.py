@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._checks import count, fill, kind, number, numbers, unknown
-from ._library import ArgumentError, Array, DataError, Diagnostics, Error, ffi, lib, text
-from .systems import Assembly, StepInfo, System, assemble, contact_dtype, impact_dtype
+from ._library import ArgumentError, Array, DataError, Diagnostics, Error, doubles, ffi, lib, text
+from .systems import Assembly, StepInfo, System, assemble, layout
 
 if TYPE_CHECKING:
     from .batches import Batch
@@ -55,7 +55,7 @@ class Body:
         array([0., 0., 0.])
         """
         x = np.empty(3)
-        self._pose(ffi.from_buffer("double[]", x), ffi.NULL)
+        self._pose(doubles(x), ffi.NULL)
         return x
 
     @property
@@ -70,7 +70,7 @@ class Body:
         True
         """
         x = np.empty((3, 3))
-        self._pose(ffi.NULL, ffi.from_buffer("double[]", x))
+        self._pose(ffi.NULL, doubles(x))
         return x
 
     @property
@@ -85,7 +85,7 @@ class Body:
         """
         x = np.empty(4)
         with self.state._core as c:
-            lib.perp_bodies_quaternion(c, self._number, ffi.from_buffer("double[]", x))
+            lib.perp_bodies_quaternion(c, self._number, doubles(x))
         return x
 
     @property
@@ -99,7 +99,7 @@ class Body:
         array([0., 0., 0.])
         """
         x = np.empty(3)
-        self._velocity(ffi.from_buffer("double[]", x), ffi.NULL)
+        self._velocity(doubles(x), ffi.NULL)
         return x
 
     @property
@@ -113,7 +113,7 @@ class Body:
         array([0., 0., 0.])
         """
         x = np.empty(3)
-        self._velocity(ffi.NULL, ffi.from_buffer("double[]", x))
+        self._velocity(ffi.NULL, doubles(x))
         return x
 
     def __repr__(self) -> str:
@@ -222,6 +222,14 @@ class State:
 
     def __init__(self) -> None:
         raise TypeError("states are made by Robot.start() or Scene.start()")
+
+    @classmethod
+    def _start(cls, system: System, bodies: Any, is_assembled: bool) -> State:
+        """At the bodies' present state, which is the start. Takes the bodies, which cffi would destroy."""
+        found = assemble(system, bodies) if is_assembled else None
+        Diagnostics().check(lib.perp_bodies_set_start(bodies))
+        ffi.gc(bodies, None)
+        return cls._of(system, bodies, found)
 
     @classmethod
     def _of(cls, system: System, bodies: Any, assembly: Assembly | None = None) -> State:
@@ -401,10 +409,10 @@ class State:
         with self._core as c:
             n = lib.perp_bodies_contact_points(c, ffi.NULL, 0)
             if n == 0:
-                return np.empty(0, contact_dtype())
+                return np.empty(0, layout("perp_contact_point"))
             points = ffi.new("perp_contact_point[]", n)
             lib.perp_bodies_contact_points(c, points, n)
-        return np.frombuffer(ffi.buffer(points), contact_dtype())
+        return np.frombuffer(ffi.buffer(points), layout("perp_contact_point"))
 
     @property
     def impacts(self) -> NDArray[Any]:
@@ -427,8 +435,8 @@ class State:
         with self._core as c:
             n = lib.perp_bodies_impacts(c, out)
             if n == 0:
-                return np.empty(0, impact_dtype())
-            return np.frombuffer(ffi.buffer(out[0], n * ffi.sizeof("perp_impact")), impact_dtype()).copy()
+                return np.empty(0, layout("perp_impact"))
+            return np.frombuffer(ffi.buffer(out[0], n * ffi.sizeof("perp_impact")), layout("perp_impact")).copy()
 
     @property
     def impact_count(self) -> int:
@@ -600,7 +608,7 @@ class State:
         nv = len(self.v)
         x = np.empty((nv, nv))
         with self._core as c:
-            lib.perp_bodies_dynamics(c, ffi.from_buffer("double[]", x), ffi.NULL)
+            lib.perp_bodies_dynamics(c, doubles(x), ffi.NULL)
         return x
 
     @property
@@ -615,7 +623,7 @@ class State:
         """
         x = np.empty(len(self.v))
         with self._core as c:
-            lib.perp_bodies_dynamics(c, ffi.NULL, ffi.from_buffer("double[]", x))
+            lib.perp_bodies_dynamics(c, ffi.NULL, doubles(x))
         return x
 
     def inverse(self, a: ArrayLike) -> Array:
@@ -635,7 +643,7 @@ class State:
         a = numbers("a", a, (len(self.v),))
         x = np.empty(len(self.v))
         with self._core as c:
-            lib.perp_bodies_inverse(c, ffi.from_buffer("double[]", a), ffi.from_buffer("double[]", x))
+            lib.perp_bodies_inverse(c, doubles(a), doubles(x))
         return x
 
     def forward(self, tau: ArrayLike) -> Array:
@@ -655,7 +663,7 @@ class State:
         tau = numbers("tau", tau, (len(self.v),))
         x = np.empty(len(self.v))
         with self._core as c:
-            status = lib.perp_bodies_forward(c, ffi.from_buffer("double[]", tau), ffi.from_buffer("double[]", x))
+            status = lib.perp_bodies_forward(c, doubles(tau), doubles(x))
         if status == lib.PERP_ERR_NO_SOLUTION:
             raise Error("forward: the mass matrix is singular: a joint moves no mass")
         Diagnostics().check(status)
@@ -685,7 +693,7 @@ class State:
         x = np.empty((2, nv, nv))
         with self._core as c:
             status = lib.perp_bodies_inverse_derivatives(
-                c, ffi.from_buffer("double[]", a), ffi.from_buffer("double[]", x[0]), ffi.from_buffer("double[]", x[1])
+                c, doubles(a), doubles(x[0]), doubles(x[1])
             )
         Diagnostics().check(status)
         return x[0].T.copy(), x[1].T.copy()
@@ -712,7 +720,7 @@ class State:
         """
         nv, nu = len(self.v), len(self.ctrl)
         by_q, by_v, by_ctrl, diag = np.empty((nv, nv)), np.empty((nv, nv)), np.empty((nu, nv)), Diagnostics()
-        arrays = [ffi.from_buffer("double[]", x) for x in (by_q, by_v, by_ctrl)]
+        arrays = [doubles(x) for x in (by_q, by_v, by_ctrl)]
         with self._core as c:
             status = lib.perp_bodies_step_derivatives(c, *arrays, diag.c)
         if status == lib.PERP_ERR_ARG:
@@ -736,7 +744,7 @@ class State:
         array([1.])
         """
         limit, friction, actuator = np.zeros(len(self.v)), np.zeros(len(self.v)), np.zeros(len(self.ctrl))
-        arrays = [ffi.from_buffer("double[]", x) for x in (limit, friction, actuator)]
+        arrays = [doubles(x) for x in (limit, friction, actuator)]
         with self._core as c:
             Diagnostics().check(lib.perp_bodies_joint_forces(c, *arrays))
         return limit, friction, actuator
@@ -771,11 +779,11 @@ class State:
         nv = len(self.v)
         x, p, R = np.empty((2, nv, 3)), np.empty(3), np.empty((3, 3))
         with self._core as c:
-            lib.perp_bodies_pose(c, body, ffi.from_buffer("double[]", p), ffi.from_buffer("double[]", R))
+            lib.perp_bodies_pose(c, body, doubles(p), doubles(R))
             world = np.ascontiguousarray(p + R @ at)
-            lib.perp_bodies_jacobian(c, body, ffi.from_buffer("double[]", world), ffi.from_buffer("double[]", x[0]))
+            lib.perp_bodies_jacobian(c, body, doubles(world), doubles(x[0]))
             if rotation:
-                lib.perp_bodies_rotation_jacobian(c, body, ffi.from_buffer("double[]", x[1]))
+                lib.perp_bodies_rotation_jacobian(c, body, doubles(x[1]))
         return np.vstack((x[0].T, x[1].T)) if rotation else np.ascontiguousarray(x[0].T)
 
     @property
@@ -805,7 +813,7 @@ class State:
         """
         x = np.empty(3)
         with self._core as c:
-            lib.perp_bodies_mass_center(c, ffi.NULL, ffi.from_buffer("double[]", x), ffi.NULL)
+            lib.perp_bodies_mass_center(c, ffi.NULL, doubles(x), ffi.NULL)
         return x
 
     @property
@@ -821,7 +829,7 @@ class State:
         """
         x = np.empty((len(self.v), 3))
         with self._core as c:
-            lib.perp_bodies_mass_center(c, ffi.NULL, ffi.NULL, ffi.from_buffer("double[]", x))
+            lib.perp_bodies_mass_center(c, ffi.NULL, ffi.NULL, doubles(x))
         return np.ascontiguousarray(x.T)
 
     @property
@@ -836,7 +844,7 @@ class State:
         """
         x = np.empty((2, 3))
         with self._core as c:
-            lib.perp_bodies_momentum(c, ffi.from_buffer("double[]", x[0]), ffi.from_buffer("double[]", x[1]))
+            lib.perp_bodies_momentum(c, doubles(x[0]), doubles(x[1]))
         return x.ravel()
 
     @property

@@ -13,7 +13,7 @@ from ._checks import choice, count, kind, number, numbers, path, suggests, unkno
 from ._library import ArgumentError, Diagnostics, ffi, lib, text
 from .batches import Batch
 from .bodies import State
-from .systems import System, assemble, label
+from .systems import System, label
 
 
 @dataclass(frozen=True)
@@ -192,22 +192,12 @@ class Robot(System):
         which = -1 if key is None else self._key(key)
         options = ffi.new("perp_bodies_options *", lib.perp_robot_get_parts(self._c).options)
         set_options(options, step, method, gravity, tol, restitution_threshold, density, viscosity, wind)
-        return self._start(which, options, assemble)
-
-    def _start(self, key: int, options: Any, is_assembled: bool) -> State:
-        out, diag, found = ffi.new("perp_bodies **"), Diagnostics(), None
+        out, diag = ffi.new("perp_bodies **"), Diagnostics()
         diag.check(lib.perp_robot_create_bodies(self._c, options, out, diag.c))
-        bodies = out[0]
-        try:
-            if key >= 0:
-                diag.check(lib.perp_robot_set_key(self._c, key, bodies))
-            if is_assembled:
-                found = _assemble(self, bodies)
-            diag.check(lib.perp_bodies_set_start(bodies))
-        except BaseException:
-            lib.perp_bodies_destroy(bodies)
-            raise
-        return State._of(self, bodies, found)
+        bodies = ffi.gc(out[0], lib.perp_bodies_destroy)
+        if which >= 0:
+            diag.check(lib.perp_robot_set_key(self._c, which, bodies))
+        return State._start(self, bodies, assemble)
 
     @suggests
     def batch(
@@ -265,9 +255,6 @@ class Robot(System):
 
     def __repr__(self) -> str:
         return f"<robot {self.name}: {len(self.bodies) - 1} bodies, {len(self.shapes)} shapes, {len(self.actuators)} actuators>"
-
-
-_assemble = assemble  # the parameter of start has its name
 
 
 def _names(c: Any, get: Any) -> list[str]:

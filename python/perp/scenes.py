@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._checks import kind, number, numbers, path, shape_text, suggests, word
-from ._library import ArgumentError, Diagnostics, c_text, ffi, lib
+from ._library import ArgumentError, Diagnostics, c_text, doubles, ffi, lib
 from .batches import Batch
 from .bodies import State
 from .robots import set_options
-from .systems import Assembly, System, assemble
+from .systems import System
 
 _ENDS = {
     "fixed": ((), ()),
@@ -43,55 +43,25 @@ def _rotation(value: ArrayLike | None) -> list[float]:
     return list(quat)
 
 
-class Part:
-    """A body of a scene; `Scene.world` is the one that does not move. Made by the joints of `Scene`.
+_SURFACE = ("mu", "restitution", "torsional_friction", "rolling_friction", "collides", "name")
 
-    Parameters of its shapes: `size`, half lengths as in MJCF [m]; `pos` and `quat` in the frame of the part; `mass`, spread evenly [kg];
-    `mu`, `restitution`, `torsional_friction` and `rolling_friction` [m] of the contacts, of two shapes the larger counts; `collides`.
 
-    Examples
-    --------
-    >>> scene = perp.Scene()
-    >>> arm = scene.hinge(axis=(0, 1, 0), pos=(0, 0, 1), name="arm")
-    >>> arm.capsule((0.02, 0.2), mass=0.5, pos=(0, 0, -0.2)).sphere(0.05, mass=1, pos=(0, 0, -0.45)).name
-    'arm'
+def _surface(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in _SURFACE}
+
+
+class Shapes:
+    """What a part and a scene have in common: on a part they add a shape to the body, on a scene each is a free body of its own.
+
+    Parameters: `size`, half lengths as in MJCF [m]; `mass`, spread evenly [kg], > 0 on a scene; `pos` and `quat`, in the frame of the part,
+    on a scene the start in the world; `mu`, `restitution`, `torsional_friction` and `rolling_friction` [m] of the contacts, of two shapes
+    the larger counts; `collides`; `name`, of the shape, on a scene of the body. Each returns the part.
     """
-
-    def __init__(self, scene: Scene, number_: int, name: str, joint: str) -> None:
-        self.scene, self.name, self.joint = scene, name, joint
-        self._number = number_
-        self._body = ffi.new("perp_body *")
-        self._law = ffi.new("perp_joint_law *")
 
     def _add(
         self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, surface: dict[str, Any], keep: Any = None
     ) -> Part:
-        shape = ffi.new("perp_shape *", {"body": self._number, "kind": getattr(lib, f"PERP_SHAPE_{what.upper()}")})
-        n = _SIZES.get(what, 0)
-        if n:
-            array = numbers("size", [size] if n == 1 and isinstance(size, (int, float, np.number)) else size, (n,))
-            if not (array > 0).all():
-                raise ArgumentError(f"size: numbers > 0 are expected of a {what}, not {array.tolist()}")
-            shape.size[0:n] = list(array)
-        if what == "mesh":
-            shape.mesh = keep
-        if what == "field":
-            shape.field = keep
-        shape.position, shape.rotation = list(numbers("pos", pos, (3,))), _rotation(quat)
-        collides = surface.pop("collides", True)
-        name = surface.pop("name", None)
-        for option, value in surface.items():
-            at_most = 1.0 if option == "restitution" else float("inf")
-            setattr(shape, option, number(option, value, at_least=0, at_most=at_most))
-        if not isinstance(collides, (bool, np.bool_)):
-            raise ArgumentError(f"collides: True or False is expected, not {kind(collides)}")
-        mass = number("mass", mass, at_least=0)
-        if mass > 0 and self._number == 0:
-            raise ArgumentError("mass: the world has none")
-        if mass > 0 and lib.perp_body_add_solid(self._body, shape, mass) != lib.PERP_OK:
-            raise ArgumentError(f"mass: a {what} has no volume for it")
-        self.scene._add_shape(shape, name, bool(collides), keep)
-        return self
+        raise NotImplementedError
 
     @suggests
     def box(
@@ -235,27 +205,68 @@ class Part:
         >>> perp.Scene().free().mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], mass=1).joint
         'free'
         """
-        surface = {k: v for k, v in _surface(locals()).items() if k not in ("points", "scale")}
+        surface = _surface(locals())
         out, diag = ffi.new("perp_mesh **"), Diagnostics()
         factors = numbers("scale", scale, (3,))
         if isinstance(points, (str, os.PathLike)):
-            diag.check(lib.perp_mesh_read(ffi.new("char[]", path("points", points)), ffi.from_buffer("double[]", factors), out, diag.c))
+            diag.check(lib.perp_mesh_read(ffi.new("char[]", path("points", points)), doubles(factors), out, diag.c))
         else:
             array = numbers("points", points, (-1, 3)) * factors
             if len(array) < 4:
                 raise ArgumentError(f"points: at least 4 are expected, not {len(array)}")
-            diag.check(lib.perp_mesh_hull(ffi.from_buffer("double[]", array), len(array), out, diag.c))
+            diag.check(lib.perp_mesh_hull(doubles(array), len(array), out, diag.c))
         return self._add("mesh", None, mass, pos, quat, surface, ffi.gc(out[0], lib.perp_mesh_destroy))
+
+
+class Part(Shapes):
+    """A body of a scene; `Scene.world` is the one that does not move. Made by the joints of `Scene`.
+
+    Examples
+    --------
+    >>> scene = perp.Scene()
+    >>> arm = scene.hinge(axis=(0, 1, 0), pos=(0, 0, 1), name="arm")
+    >>> arm.capsule((0.02, 0.2), mass=0.5, pos=(0, 0, -0.2)).sphere(0.05, mass=1, pos=(0, 0, -0.45)).name
+    'arm'
+    """
+
+    def __init__(self, scene: Scene, number_: int, name: str, joint: str) -> None:
+        self.scene, self.name, self.joint = scene, name, joint
+        self._number = number_
+        self._body = ffi.new("perp_body *")
+        self._law = ffi.new("perp_joint_law *")
+
+    def _add(
+        self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, surface: dict[str, Any], keep: Any = None
+    ) -> Part:
+        shape = ffi.new("perp_shape *", {"body": self._number, "kind": getattr(lib, f"PERP_SHAPE_{what.upper()}")})
+        n = _SIZES.get(what, 0)
+        if n:
+            array = numbers("size", [size] if n == 1 and isinstance(size, (int, float, np.number)) else size, (n,))
+            if not (array > 0).all():
+                raise ArgumentError(f"size: numbers > 0 are expected of a {what}, not {array.tolist()}")
+            shape.size[0:n] = list(array)
+        if what == "mesh":
+            shape.mesh = keep
+        if what == "field":
+            shape.field = keep
+        shape.position, shape.rotation = list(numbers("pos", pos, (3,))), _rotation(quat)
+        collides = surface.pop("collides", True)
+        name = surface.pop("name", None)
+        for option, value in surface.items():
+            at_most = 1.0 if option == "restitution" else float("inf")
+            setattr(shape, option, number(option, value, at_least=0, at_most=at_most))
+        if not isinstance(collides, (bool, np.bool_)):
+            raise ArgumentError(f"collides: True or False is expected, not {kind(collides)}")
+        mass = number("mass", mass, at_least=0)
+        if mass > 0 and self._number == 0:
+            raise ArgumentError("mass: the world has none")
+        if mass > 0 and lib.perp_body_add_solid(self._body, shape, mass) != lib.PERP_OK:
+            raise ArgumentError(f"mass: a {what} has no volume for it")
+        self.scene._add_shape(shape, name, bool(collides), keep)
+        return self
 
     def __repr__(self) -> str:
         return f"<part {self.name!r} on a {self.joint} joint>" if self._number else "<the world>"
-
-
-_SURFACE = ("mu", "restitution", "torsional_friction", "rolling_friction", "collides", "name")
-
-
-def _surface(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in _SURFACE}
 
 
 class _SceneSystem(System):
@@ -283,12 +294,8 @@ class _SceneSystem(System):
     def create(self, scene: Scene, options: Any) -> Any:
         out, diag = ffi.new("perp_bodies **"), Diagnostics()
         diag.check(lib.perp_bodies_create(self._bodies, len(self.bodies) - 1, self._c_shapes, len(self.shapes), options, out, diag.c))
-        bodies = out[0]
-        try:
-            self._add_laws(scene, bodies, diag)
-        except BaseException:
-            lib.perp_bodies_destroy(bodies)
-            raise
+        bodies = ffi.gc(out[0], lib.perp_bodies_destroy)
+        self._add_laws(scene, bodies, diag)
         return bodies
 
     def _add_laws(self, scene: Scene, bodies: Any, diag: Diagnostics) -> None:
@@ -307,7 +314,7 @@ class _SceneSystem(System):
             diag.check(lib.perp_bodies_exclude_contacts(bodies, a, b))
 
 
-class Scene:
+class Scene(Shapes):
     """Bodies without a file.
 
     Parameters
@@ -613,182 +620,19 @@ class Scene:
             raise ArgumentError("half: numbers > 0 are expected")
         flat, out, diag = np.ascontiguousarray(array.T), ffi.new("perp_field **"), Diagnostics()
         nx, ny = array.shape
-        diag.check(lib.perp_field_create(ffi.from_buffer("double[]", flat), nx, ny, ffi.from_buffer("double[]", sides), out, diag.c))
+        diag.check(lib.perp_field_create(doubles(flat), nx, ny, doubles(sides), out, diag.c))
         surface = _surface({**locals(), "collides": True})
         return self.world._add("field", None, 0, pos, None, surface, ffi.gc(out[0], lib.perp_field_destroy))
 
-    @suggests
-    def box(
-        self,
-        size: ArrayLike,
-        mass: float,
-        pos: ArrayLike = (0, 0, 0),
-        quat: ArrayLike | None = None,
-        *,
-        mu: float = 0,
-        restitution: float = 0,
-        torsional_friction: float = 0,
-        rolling_friction: float = 0,
-        collides: bool = True,
-        name: str | None = None,
+    def _add(
+        self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, surface: dict[str, Any], keep: Any = None
     ) -> Part:
-        """A free box.
-
-        Parameters
-        ----------
-        size : array_like
-            Half of its lengths (3,) [m], as in MJCF.
-        mass : float
-            > 0 [kg].
-        pos, quat : array_like
-            Its start.
-        name : str, optional
-            Of the body.
-        mu, restitution, torsional_friction, rolling_friction, collides
-            As of `Part`.
-
-        Examples
-        --------
-        >>> scene = perp.Scene()
-        >>> scene.plane(mu=0.5), scene.box((0.1, 0.1, 0.1), mass=1, pos=(0, 0, 0.1))
-        (<the world>, <part 'body1' on a free joint>)
-        """
-        return self._free("box", size, mass, pos, quat, name, _surface(locals()))
-
-    @suggests
-    def sphere(
-        self,
-        size: ArrayLike,
-        mass: float,
-        pos: ArrayLike = (0, 0, 0),
-        *,
-        mu: float = 0,
-        restitution: float = 0,
-        torsional_friction: float = 0,
-        rolling_friction: float = 0,
-        collides: bool = True,
-        name: str | None = None,
-    ) -> Part:
-        """A free ball; size: its radius. Parameters as of `box`.
-
-        Examples
-        --------
-        >>> scene = perp.Scene()
-        >>> scene.sphere(0.1, mass=1, pos=(0, 0, 1), rolling_friction=0.01)
-        <part 'body1' on a free joint>
-        """
-        return self._free("sphere", size, mass, pos, None, name, _surface(locals()))
-
-    @suggests
-    def capsule(
-        self,
-        size: ArrayLike,
-        mass: float,
-        pos: ArrayLike = (0, 0, 0),
-        quat: ArrayLike | None = None,
-        *,
-        mu: float = 0,
-        restitution: float = 0,
-        torsional_friction: float = 0,
-        rolling_friction: float = 0,
-        collides: bool = True,
-        name: str | None = None,
-    ) -> Part:
-        """A free capsule; size: radius, half length. Parameters as of `box`.
-
-        Examples
-        --------
-        >>> scene = perp.Scene()
-        >>> scene.capsule((0.05, 0.2), mass=1, name="stick").name
-        'stick'
-        """
-        return self._free("capsule", size, mass, pos, quat, name, _surface(locals()))
-
-    @suggests
-    def cylinder(
-        self,
-        size: ArrayLike,
-        mass: float,
-        pos: ArrayLike = (0, 0, 0),
-        quat: ArrayLike | None = None,
-        *,
-        mu: float = 0,
-        restitution: float = 0,
-        torsional_friction: float = 0,
-        rolling_friction: float = 0,
-        collides: bool = True,
-        name: str | None = None,
-    ) -> Part:
-        """A free cylinder; size: radius, half length. Parameters as of `box`.
-
-        Examples
-        --------
-        >>> scene = perp.Scene()
-        >>> scene.cylinder((0.1, 0.02), mass=1, name="disc").name
-        'disc'
-        """
-        return self._free("cylinder", size, mass, pos, quat, name, _surface(locals()))
-
-    @suggests
-    def ellipsoid(
-        self,
-        size: ArrayLike,
-        mass: float,
-        pos: ArrayLike = (0, 0, 0),
-        quat: ArrayLike | None = None,
-        *,
-        mu: float = 0,
-        restitution: float = 0,
-        torsional_friction: float = 0,
-        rolling_friction: float = 0,
-        collides: bool = True,
-        name: str | None = None,
-    ) -> Part:
-        """A free ellipsoid; size: half of its axes. Parameters as of `box`.
-
-        Examples
-        --------
-        >>> scene = perp.Scene()
-        >>> scene.ellipsoid((0.1, 0.08, 0.06), mass=0.5, name="egg").name
-        'egg'
-        """
-        return self._free("ellipsoid", size, mass, pos, quat, name, _surface(locals()))
-
-    @suggests
-    def mesh(
-        self,
-        points: ArrayLike | os.PathLike[str] | str,
-        mass: float,
-        pos: ArrayLike = (0, 0, 0),
-        quat: ArrayLike | None = None,
-        *,
-        scale: ArrayLike = (1, 1, 1),
-        mu: float = 0,
-        restitution: float = 0,
-        torsional_friction: float = 0,
-        rolling_friction: float = 0,
-        collides: bool = True,
-        name: str | None = None,
-    ) -> Part:
-        """A free convex hull of points (n, 3), or of a file. Parameters as of `box`, and `scale`.
-
-        Examples
-        --------
-        >>> scene = perp.Scene()
-        >>> scene.mesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], mass=1, scale=(0.1, 0.1, 0.1)).joint
-        'free'
-        """
-        return self._free("mesh", points, mass, pos, quat, name, {"scale": scale, **_surface(locals())})
-
-    def _free(
-        self, what: str, size: Any, mass: float, pos: ArrayLike, quat: ArrayLike | None, name: str | None, surface: dict[str, Any]
-    ) -> Part:
-        surface = {option: value for option, value in surface.items() if option != "name"}
+        """A free body with this shape, which is named after it."""
         number("mass", mass, above=0)
-        parts = len(self._parts)
+        parts, name = len(self._parts), surface.pop("name")
         part = self.free(pos, quat, name=name)
         try:
-            return getattr(part, what)(size, mass, **surface)  # type: ignore[no-any-return]
+            return part._add(what, size, mass, (0, 0, 0), None, surface, keep)
         except BaseException:
             del self._parts[parts:]
             raise
@@ -948,15 +792,7 @@ class Scene:
         if len(self._parts) == 1:
             raise ArgumentError("the scene has no bodies")
         system = self._system = self._system or _SceneSystem(self)
-        found, bodies = None, system.create(self, self._options)
-        try:
-            if assemble:
-                found = _assemble(system, bodies)
-            Diagnostics().check(lib.perp_bodies_set_start(bodies))
-        except BaseException:
-            lib.perp_bodies_destroy(bodies)
-            raise
-        return State._of(system, bodies, found)
+        return State._start(system, system.create(self, self._options), assemble)
 
     @suggests
     def batch(self, n: int, threads: int = 0) -> Batch:
@@ -976,7 +812,3 @@ class Scene:
 
     def __repr__(self) -> str:
         return f"<scene {self.name}: {len(self._parts) - 1} bodies, {len(self._shapes)} shapes, {len(self._actuators)} actuators>"
-
-
-def _assemble(system: System, bodies: Any) -> Assembly:
-    return assemble(system, bodies)

@@ -11,38 +11,25 @@ import numpy as np
 from ._checks import unknown, word
 from ._library import Array, Diagnostics, ffi, lib
 
-_FIELDS = {"bodies": "body", "shapes": "shape"}
-_NAMES = ("bodies", "shapes", "point", "normal", "force", "torque", "slip", "gap", "mu")
+_ARRAYS = {
+    "perp_contact_point": ("bodies", "shapes", "point", "normal", "force", "torque", "slip", "gap", "mu"),
+    "perp_impact": ("time", "bodies", "shapes", "point", "impulse", "friction", "energy"),
+}
 
 
 @functools.cache
-def contact_dtype() -> np.dtype[Any]:
-    """The layout of perp_contact_point."""
-    fields = dict(ffi.typeof("perp_contact_point").fields)
-    formats = {"bodies": ("<i4", (2,)), "shapes": ("<i4", (2,)), "gap": "<f8", "mu": "<f8"}
-    return np.dtype(
-        {
-            "names": list(_NAMES),
-            "formats": [formats.get(name, ("<f8", (3,))) for name in _NAMES],
-            "offsets": [fields[_FIELDS.get(name, name)].offset for name in _NAMES],
-            "itemsize": ffi.sizeof("perp_contact_point"),
-        }
-    )
-
-
-@functools.cache
-def impact_dtype() -> np.dtype[Any]:
-    """The layout of perp_impact, without the index of a pair."""
-    names = {"time": "time", "bodies": "body", "shapes": "shape", "point": "point"}
-    names.update({name: name for name in ("impulse", "friction", "energy")})
-    formats = {"bodies": ("<i4", (2,)), "shapes": ("<i4", (2,)), "point": ("<f8", (3,))}
-    fields = dict(ffi.typeof("perp_impact").fields)
+def layout(struct: str) -> np.dtype[Any]:
+    """The layout of an array of these structs; `body` and `shape`, which are two numbers, have their plural."""
+    fields = dict(ffi.typeof(struct).fields)
+    names = _ARRAYS[struct]
+    of = [fields[{"bodies": "body", "shapes": "shape"}.get(name, name)] for name in names]
+    formats = {"int[2]": ("<i4", (2,)), "double[3]": ("<f8", (3,)), "double": "<f8"}
     return np.dtype(
         {
             "names": list(names),
-            "formats": [formats.get(name, "<f8") for name in names],
-            "offsets": [fields[of].offset for of in names.values()],
-            "itemsize": ffi.sizeof("perp_impact"),
+            "formats": [formats[field.type.cname.replace(" ", "")] for field in of],
+            "offsets": [field.offset for field in of],
+            "itemsize": ffi.sizeof(struct),
         }
     )
 

@@ -263,7 +263,7 @@ def test_impacts_are_those_of_the_command(tmp_path):
     assert time == pytest.approx(fall / 9.81, abs=2e-3) and list(point[:2]) == [0, 0] and abs(point[2]) < 2e-3
     assert impulse == pytest.approx(s.mass * fall, rel=0.02) and energy == pytest.approx(s.mass * fall**2 / 2, rel=0.04)
     fields = dict(ffi.typeof("perp_impact").fields)
-    kind = perp.systems.impact_dtype()
+    kind = perp.systems.layout("perp_impact")
     assert kind.itemsize == ffi.sizeof("perp_impact")
     for name, of in {"time": "time", "bodies": "body", "point": "point", "energy": "energy"}.items():
         assert kind.fields[name][1] == fields[of].offset and kind[name].itemsize == ffi.sizeof(fields[of].type)
@@ -890,7 +890,7 @@ def test_the_examples_of_the_docstrings_run(module, monkeypatch):
 
 
 def test_the_contacts_have_the_layout_of_c():
-    contact_dtype = perp.systems.contact_dtype()
+    contact_dtype = perp.systems.layout("perp_contact_point")
     fields = dict(ffi.typeof("perp_contact_point").fields)
     names = {"bodies": "body", "shapes": "shape"}
     assert contact_dtype.itemsize == ffi.sizeof("perp_contact_point") == ctypes.sizeof(ctypes.c_double) * 19
