@@ -3,6 +3,8 @@
 #ifndef PERP_SRC_TOL_H
 #define PERP_SRC_TOL_H
 
+#include <math.h>
+
 /* A solve is `solved` if each condition is violated by at most this times its own scale. Pivoting
  * reaches it on all contact problems. It is two digits below the tolerance of the peers (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
@@ -450,5 +452,11 @@
 /* Two rows are a step apart when their times are, to this part of the step: times may be written
  * with few digits. */
 #define PERP_TOL_SAME_STEP 1e-3
+
+/* A sum that is verified to tol beside its |terms|: less is 0. */
+static inline double perp__beyond_tol(double value, double terms, double tol)
+{
+    return fabs(value) <= tol * terms ? 0 : value;
+}
 
 #endif

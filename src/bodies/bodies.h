@@ -336,7 +336,12 @@ void perp__bodies_mass(perp_bodies *b, double *M);
 /* All of it, nv x nv. */
 void perp__bodies_full_mass(perp_bodies *b, double *M);
 /* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the
- * diagonal; of a velocity that is held D is infinite. Returns 0: M is not positive. */
+ * diagonal. up: of each velocity the next one above it that is not held. D: in, infinite of a
+ * velocity that is held, else 0. Returns 0: M is not positive. Then x = inv(M) x. */
+int perp__tree_factor(const perp__scene *scene, const int *up, double *M, double *D);
+void perp__tree_solve(const perp__scene *scene, const int *up, const double *L, const double *D,
+                      double *x);
+/* The same with b->up, where dry friction holds joints. */
 int perp__bodies_factor(perp_bodies *b, double *M, double *D);
 void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x);
 /* x = inv(L) inv(D) x */

@@ -2,6 +2,7 @@
  * and approached faster than the forces of one step give. A contact that is not yet closed when a
  * step ends, and still approaches so, has the rest of its impulse with the next step. */
 
+#include "base/tol.h"
 #include "bodies/bodies.h"
 #include "bodies/space.h"
 
@@ -97,13 +98,17 @@ static double approach_of(const perp_bodies *b, int i)
     return -perp__contact_value(b, PERP__BEFORE)[3 * i];
 }
 
+/* The same after the step: of PERP__U, or of PERP__Q, which has no impulses. */
+static double approach_after(const perp_bodies *b, int which, int i)
+{
+    return perp__contact_value(b, PERP__SHIFT)[3 * i] - perp__contact_value(b, which)[3 * i];
+}
+
 /* By how much the forces of the step alone make it approach faster; with the part that tells this
  * from an equal speed. */
 static double own_speed(const perp_bodies *b, int i)
 {
-    double end =
-               perp__contact_value(b, PERP__Q)[3 * i] - perp__contact_value(b, PERP__SHIFT)[3 * i],
-           own = -end - approach_of(b, i);
+    double own = approach_after(b, PERP__Q, i) - approach_of(b, i);
     return own > 0 ? own * (1 + b->scene->o.tol) : 0;
 }
 
@@ -160,12 +165,6 @@ static void add_contact(const perp_bodies *b, int i, perp__landing *to)
 
 /* Records -------------------------------------------------------------------------------------- */
 
-/* An energy is verified to a part of the |terms| that it is the sum of; less is 0. */
-static double known(const perp_bodies *b, double energy, double terms)
-{
-    return fabs(energy) <= b->scene->o.tol * terms ? 0 : energy;
-}
-
 static int record(perp_bodies *b, const perp__landing *of)
 {
     perp__body_impacts *x = &b->impacts;
@@ -175,7 +174,7 @@ static int record(perp_bodies *b, const perp__landing *of)
     impact->time = of->time;
     impact->impulse = of->impulse;
     impact->friction = perp__length3(of->friction);
-    impact->energy = known(b, of->energy, of->terms);
+    impact->energy = perp__beyond_tol(of->energy, of->terms, b->scene->o.tol);
     for (int side = 0; side < 2; side++) {
         impact->shape[side] = of->shape[side];
         impact->body[side] = b->scene->shape[of->shape[side]].body;
@@ -192,9 +191,7 @@ static int is_open(const perp_bodies *b, const perp__landing *of)
         const perp_contact *t = &b->touch[i];
         if (t->shape[0] != of->shape[0] || t->shape[1] != of->shape[1] || !(t->impulse[0] > 0))
             continue;
-        double end =
-            perp__contact_value(b, PERP__U)[3 * i] - perp__contact_value(b, PERP__SHIFT)[3 * i];
-        if (-end > own_speed(b, i)) return 1;
+        if (approach_after(b, PERP__U, i) > own_speed(b, i)) return 1;
     }
     return 0;
 }
@@ -255,6 +252,9 @@ int perp_bodies_impacts(const perp_bodies *b, const perp_impact **impact)
 long perp_bodies_impact_count(const perp_bodies *b, perp_impact *largest, double *energy)
 {
     if (largest) *largest = b ? b->impacts.largest : nothing;
-    if (energy) *energy = b ? known(b, b->impacts.energy, b->impacts.all_terms) : 0;
-    return b ? b->impacts.count : 0;
+    if (energy) *energy = 0;
+    if (!b) return 0;
+    const perp__body_impacts *x = &b->impacts;
+    if (energy) *energy = perp__beyond_tol(x->energy, x->all_terms, b->scene->o.tol);
+    return x->count;
 }

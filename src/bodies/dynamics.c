@@ -241,41 +241,62 @@ void perp__bodies_full_mass(perp_bodies *b, double *M)
                 b->again[perp__mass_entry(b, k, j)];
 }
 
-int perp__bodies_factor(perp_bodies *b, double *M, double *D)
+int perp__tree_factor(const perp__scene *s, const int *up, double *M, double *D)
 {
-    const int *parent = b->up;
-    b->work += b->scene->cost.factor;
-    for (int k = b->scene->nv - 1; k >= 0; k--) {
-        double *row = M + b->scene->mass_row[k];
-        D[k] = perp__joints_hold(b, k) ? (double)INFINITY : row[b->scene->above[k]];
-        b->over[k] = 1 / D[k];
+    for (int k = s->nv - 1; k >= 0; k--) {
+        double *row = M + s->mass_row[k];
         if (isinf(D[k])) continue;
+        D[k] = row[s->above[k]];
         if (!(D[k] > 0)) return 0;
-        for (int i = parent[k]; i >= 0; i = parent[i]) {
-            double a = row[b->scene->above[i]] * b->over[k], *of = M + b->scene->mass_row[i];
-            for (int j = i; j >= 0; j = parent[j])
-                of[b->scene->above[j]] -= row[b->scene->above[j]] * a;
-            row[b->scene->above[i]] = a;
+        double over = 1 / D[k];
+        for (int i = up[k]; i >= 0; i = up[i]) {
+            double a = row[s->above[i]] * over, *of = M + s->mass_row[i];
+            for (int j = i; j >= 0; j = up[j]) of[s->above[j]] -= row[s->above[j]] * a;
+            row[s->above[i]] = a;
         }
     }
     return 1;
 }
 
+/* x = inv(L) inv(D) x */
+static void solve_down(const perp__scene *s, const int *up, const double *L, const double *D,
+                       double *x)
+{
+    for (int k = 0; k < s->nv; k++) {
+        const double *row = L + s->mass_row[k];
+        x[k] /= D[k];
+        for (int j = isinf(D[k]) ? -1 : up[k]; j >= 0; j = up[j]) x[k] -= row[s->above[j]] * x[j];
+    }
+}
+
+void perp__tree_solve(const perp__scene *s, const int *up, const double *L, const double *D,
+                      double *x)
+{
+    for (int k = s->nv - 1; k >= 0; k--) {
+        const double *row = L + s->mass_row[k];
+        for (int j = isinf(D[k]) ? -1 : up[k]; j >= 0; j = up[j]) x[j] -= row[s->above[j]] * x[k];
+    }
+    solve_down(s, up, L, D, x);
+}
+
+int perp__bodies_factor(perp_bodies *b, double *M, double *D)
+{
+    int nv = b->scene->nv;
+    b->work += b->scene->cost.factor;
+    for (int k = 0; k < nv; k++) D[k] = perp__joints_hold(b, k) ? (double)INFINITY : 0;
+    int done = perp__tree_factor(b->scene, b->up, M, D);
+    for (int k = 0; k < nv; k++) b->over[k] = 1 / D[k];
+    return done;
+}
+
 void perp__bodies_solve_down(perp_bodies *b, const double *L, const double *D, double *x)
 {
     b->work += b->scene->cost.solve;
-    for (int k = 0; k < b->scene->nv; k++) {
-        x[k] /= D[k];
-        for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
-            x[k] -= L[perp__mass_entry(b, k, j)] * x[j];
-    }
+    solve_down(b->scene, b->up, L, D, x);
 }
 
 void perp__bodies_solve(perp_bodies *b, const double *L, const double *D, double *x)
 {
-    b->work += b->scene->cost.solve;
-    for (int k = b->scene->nv - 1; k >= 0; k--)
-        for (int j = isinf(D[k]) ? -1 : b->up[k]; j >= 0; j = b->up[j])
-            x[j] -= L[perp__mass_entry(b, k, j)] * x[k];
-    perp__bodies_solve_down(b, L, D, x);
+    b->work += 2 * b->scene->cost.solve;
+    perp__tree_solve(b->scene, b->up, L, D, x);
 }

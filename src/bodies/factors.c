@@ -48,16 +48,16 @@ static void state_row(const perp_bodies *b, int i, const double *loops, double *
             perp__move3(row + 3 * k, -loops[q * nv + k], Z + 3 * q, row + 3 * k);
 }
 
-/* Room for one more block; NULL: memory is out. */
-static double *add_block(perp__contact_factors *f, int group)
+/* One more block, 0. Returns 0: memory is out. */
+static int add_block(perp__contact_factors *f, int group)
 {
     int n = f->nblock;
     if (!perp__grow(&f->group, &f->cgroup, n + 1, sizeof *f->group) ||
         !perp__grow(&f->block, &f->cblock, 9 * (n + 1), sizeof *f->block))
-        return NULL;
+        return 0;
     memset(f->block + 9 * (size_t)n, 0, 9 * sizeof *f->block);
     f->group[f->nblock++] = group;
-    return f->block + 9 * (size_t)n;
+    return 1;
 }
 
 /* Entry `y` of a row of Y at a velocity; *last: the group of the last block of the row. */
@@ -120,10 +120,10 @@ static void state_rest(const perp_bodies *b, perp__contact_factors *f)
             state_own(b, f, b->c->row[k], b->c->block + 9 * (size_t)k,
                       f->own + 9 * (size_t)b->c->row[k]);
     for (int i = 0; i < b->c->n; i++) {
-        int moment = i - perp__first_moment(b);
-        f->bound[i] = moment < 0 ? -1 : b->c->moment[moment].touch;
-        f->share[i] = moment < 0 ? 0 : b->c->moment[moment].own * b->c->moment[moment].mu;
-        if (f->share[i] == 0) f->bound[i] = -1;
+        int k = i - perp__first_moment(b);
+        const perp__moment *moment = k < 0 ? NULL : &b->c->moment[k];
+        f->share[i] = moment ? moment->own * moment->mu : 0;
+        f->bound[i] = f->share[i] != 0 ? moment->touch : -1;
     }
 }
 
@@ -147,10 +147,8 @@ int perp__bodies_factor_contacts(perp_bodies *b, perp__fc_factors *factors)
         !perp__grow(&f->share, &f->cshare, n + 1, sizeof *f->share) ||
         !perp__grow(&f->own, &f->cown, 9 * n + 1, sizeof *f->own) ||
         !perp__grow(&f->dense, &f->cdense, (b->equal->rank + 3) * b->scene->nv + 1,
-                    sizeof *f->dense) ||
-        !add_block(f, 0)) /* so that there is one to point to */
+                    sizeof *f->dense))
         return 0;
-    f->nblock = 0;
     if (!add_rows(b, f)) return 0;
     state_rest(b, f);
     b->work += 9.0 * f->nblock;

@@ -344,7 +344,7 @@ static double distance(const perp__face *face, const double *x)
     return perp__dot3(face->normal, x) - face->offset;
 }
 
-/* Of the corners, what is furthest beyond the face; points that are no corners are not. */
+/* Of the corners, what is furthest beyond the face. All other points lie within their hull. */
 static double furthest(const perp_mesh *m, const perp__face *face)
 {
     double most = 0;

@@ -144,50 +144,27 @@ perp_status perp_bodies_momentum(perp_bodies *b, double linear[3], double angula
 
 /* Forward dynamics ----------------------------------------------------------------------------- */
 
-/* M = L' D L with the zeros of the tree (Featherstone 2008, table 6.3), in place; D on the diagonal.
- * Unlike perp__bodies_factor it does not hold joints that dry friction sticks. Returns 0: M is
- * singular: a pivot is within the rounding of its diagonal entry. */
-static int factor(const perp_bodies *b, double *M, double *diagonal)
-{
-    const int *up = b->scene->parent_of;
-    int nv = b->scene->nv;
-    for (int k = 0; k < nv; k++) diagonal[k] = M[perp__mass_entry(b, k, k)];
-    for (int k = nv - 1; k >= 0; k--) {
-        double *row = M + b->scene->mass_row[k], pivot = row[b->scene->above[k]];
-        if (!(pivot > nv * DBL_EPSILON * diagonal[k])) return 0;
-        for (int i = up[k]; i >= 0; i = up[i]) {
-            double a = row[b->scene->above[i]] / pivot, *of = M + b->scene->mass_row[i];
-            for (int j = i; j >= 0; j = up[j])
-                of[b->scene->above[j]] -= row[b->scene->above[j]] * a;
-            row[b->scene->above[i]] = a;
-        }
-    }
-    return 1;
-}
-
-/* x = inv(L' D L) x */
-static void solve(const perp_bodies *b, const double *L, double *x)
-{
-    const int *up = b->scene->parent_of;
-    int nv = b->scene->nv;
-    for (int k = nv - 1; k >= 0; k--)
-        for (int j = up[k]; j >= 0; j = up[j]) x[j] -= L[perp__mass_entry(b, k, j)] * x[k];
-    for (int k = 0; k < nv; k++) {
-        x[k] /= L[perp__mass_entry(b, k, k)];
-        for (int j = up[k]; j >= 0; j = up[j]) x[k] -= L[perp__mass_entry(b, k, j)] * x[j];
-    }
-}
-
+/* Dry friction holds no joint here. A pivot within the rounding of its diagonal entry says that M is
+ * singular. */
 perp_status perp_bodies_forward(perp_bodies *b, const double *tau, double *a)
 {
     if (!b || !tau || !a) return PERP_ERR_ARG;
+    const int *up = b->scene->parent_of;
+    int nv = b->scene->nv;
+    double *M = b->again, *D = b->row, *work = b->q + b->scene->nq; /* room for another q */
     perp__bodies_place(b, b->q);
     perp__bodies_carry(b, b->v);
-    perp__bodies_mass(b, b->again);
-    if (!factor(b, b->again, b->row)) return PERP_ERR_NO_SOLUTION;
-    perp__bodies_inverse(b, NULL, NULL, b->row);
-    for (int k = 0; k < b->scene->nv; k++) a[k] = tau[k] - b->row[k];
-    solve(b, b->again, a);
+    perp__bodies_mass(b, M);
+    for (int k = 0; k < nv; k++) {
+        work[k] = M[perp__mass_entry(b, k, k)];
+        D[k] = 0;
+    }
+    if (!perp__tree_factor(b->scene, up, M, D)) return PERP_ERR_NO_SOLUTION;
+    for (int k = 0; k < nv; k++)
+        if (!(D[k] > nv * DBL_EPSILON * work[k])) return PERP_ERR_NO_SOLUTION;
+    perp__bodies_inverse(b, NULL, NULL, work);
+    for (int k = 0; k < nv; k++) a[k] = tau[k] - work[k];
+    perp__tree_solve(b->scene, up, M, D, a);
     return PERP_OK;
 }
 

@@ -3,6 +3,8 @@
 #ifndef PERP_SRC_SPACE_H
 #define PERP_SRC_SPACE_H
 
+#include "linalg/lu3.h"
+
 #include <math.h>
 
 static inline double perp__dot3(const double *a, const double *b)
@@ -46,14 +48,6 @@ static inline void perp__place3(const double *R, const double *p, const double *
 {
     perp__rotate3(R, x, y);
     perp__move3(y, 1, p, y);
-}
-
-/* C = A B */
-static inline void perp__multiply3(const double *A, const double *B, double *C)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
 }
 
 static inline void perp__rotation_of(const double *q, double *R)

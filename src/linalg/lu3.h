@@ -13,6 +13,15 @@ typedef struct perp__lu3 {
 /* A: row by row. Pivots below `floor` are replaced; returns how many were. */
 int perp__lu3_factor(const double *A, double floor, perp__lu3 *lu);
 
+/* C = A B of 3 x 3 matrices, row by row; C is another array. */
+static inline void perp__multiply3(const double *restrict A, const double *restrict B,
+                                   double *restrict C)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+}
+
 /* x := inv(A) x */
 static inline void perp__lu3_solve(const perp__lu3 *lu, double *x)
 {

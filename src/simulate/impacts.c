@@ -5,9 +5,11 @@
 
 #include "simulate/impacts.h"
 
+#include "base/holds.h"
 #include "base/tol.h"
 #include "simulate/striking.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,12 +203,6 @@ static double row_of(const perp__impacts *x, const int *root)
     return x->ws[root[0]] - x->ws[root[1]];
 }
 
-/* An energy is verified to a part of the |terms| that it is the sum of; less is 0. */
-static double known(double energy, double terms, double tol)
-{
-    return fabs(energy) <= tol * terms ? 0 : energy;
-}
-
 /* The work of an impulse of a var, by the equations in this workspace, at the mean of the
  * velocities. An equation reads M der(v) - .. - G var: the impulse gives it the momentum
  * G impulse. Adds its |terms|. */
@@ -346,7 +342,7 @@ int perp__impacts_note_jump(perp__impacts *x, double t, double h, const perp__st
         if (!is_impulsive(of, whole, half, h, impulse) || impulse <= rounding) continue;
         sum_friction(x, of, friction);
         double energy = energy_of(x, of, half, before, after, &terms);
-        add(x, record(of, t, impulse, friction, known(energy, terms, half->tol)), terms);
+        add(x, record(of, t, impulse, friction, perp__beyond_tol(energy, terms, half->tol)), terms);
         all += terms;
     }
     return x->is_out_of_memory || !adds_energy(x, first, all, rounding);
@@ -407,7 +403,7 @@ static void find_closed(perp__impacts *x, const perp__step *s, double t, double 
  * step. A gap: did it shrink in the step before? */
 static int had_approached(perp__impacts *x, const perp__striking *of, const perp__step *s)
 {
-    const double ULP = 0x1p-53, *pre = s->ws + s->layout->sym.pre;
+    const double *pre = s->ws + s->layout->sym.pre;
     int is_first = isnan(x->now.was_at), root = root_of(x, s, of);
     double from = is_first ? s->ws[SYM_T_PRE] : x->now.was_at, h = s->ws[SYM_H];
     if (is_first ? of->when == PERP__STRIKES_BY_GAP : x->now.has_struck) return 1;
@@ -417,7 +413,7 @@ static int had_approached(perp__impacts *x, const perp__striking *of, const perp
     double gap = x->ws[root], rounding = x->term[root].rounding;
     stand_at(x, s, pre, s->ws[SYM_T_PRE], h);
     evaluate(x, s);
-    return gap - x->ws[root] > ULP * (rounding + x->term[root].rounding);
+    return gap - x->ws[root] > DBL_EPSILON / 2 * (rounding + x->term[root].rounding);
 }
 
 /* Of the last step: is there a force; is the contact closed, with or without one? */
@@ -472,7 +468,7 @@ static void note_pair(perp__impacts *x, int i, const perp__step *s, double t)
     if (!land->is_begun) *land = (landing){.time = t, .is_begun = 1};
     if (has_force(of, s)) add_to_landing(x, of, s, land);
     if (!is_last) return;
-    double energy = known(land->energy, land->terms, s->tol);
+    double energy = perp__beyond_tol(land->energy, land->terms, s->tol);
     add(x, record(of, land->time, land->impulse, land->friction, energy), land->terms);
     land->is_begun = 0;
 }
@@ -548,7 +544,7 @@ long perp_simulation_impact_count(const perp_simulation *sim, perp_impact *large
 {
     const perp__impacts *x = sim ? sim->impacts : NULL;
     if (largest) *largest = x ? x->largest : nothing;
-    if (energy) *energy = x ? known(x->energy, x->terms, sim->step.tol) : 0;
+    if (energy) *energy = x ? perp__beyond_tol(x->energy, x->terms, sim->step.tol) : 0;
     return x ? x->count : 0;
 }
 

@@ -56,13 +56,6 @@ void perp__fc_system_destroy(perp__fc_system *s)
 
 /* 3 x 3, row by row ---------------------------------------------------------------------------- */
 
-static inline void multiply(const double *restrict a, const double *restrict b, double *restrict c)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
-}
-
 /* c += f a' b */
 static inline void add_product(double f, const double *restrict a, const double *restrict b,
                                double *restrict c)
@@ -87,6 +80,11 @@ static inline void add_back(double f, const double *a, const double *x, double *
 
 /* W from its factors --------------------------------------------------------------------------- */
 
+static int is_active(const perp__fc_system *y, int i)
+{
+    return !y->active || y->active[i];
+}
+
 /* The blocks of Y of contact i: from *at to the result. */
 static inline int blocks_of(const perp__fc *fc, int i, int *at)
 {
@@ -101,15 +99,17 @@ static inline int block_count(const perp__fc *fc, int i)
     return start[1] - start[0];
 }
 
-/* The contact whose normal impulse bounds that of contact i, -1: none; what E has there. */
-static inline int bound_of(const perp__fc *fc, int i, double *E)
+/* The contact whose normal impulse bounds that of contact i, -1: none. */
+static inline int bound_of(const perp__fc *fc, int i)
 {
-    const perp__fc_factors *of = fc->system->of;
-    int j = of->bound[fc->order[i]];
-    if (j < 0) return -1;
-    j = fc->place[j] - fc->first;
-    *E = -fc->scale[i] * of->share[fc->order[i]] * fc->force[j];
-    return j;
+    int j = fc->system->of->bound[fc->order[i]];
+    return j < 0 ? -1 : fc->place[j] - fc->first;
+}
+
+/* What E has where the normals of contact i and of its bound j meet. */
+static inline double bound_share(const perp__fc *fc, int i, int j)
+{
+    return -fc->scale[i] * fc->system->of->share[fc->order[i]] * fc->force[j];
 }
 
 /* s := Y' x of the contacts that are active, of those that are not, or of all (any < 0). */
@@ -119,8 +119,8 @@ static void carry_back(const perp__fc *fc, const double *x, int any, double *s)
     memset(s, 0, 3 * (size_t)y->n * sizeof *s);
     for (int i = 0, at; i < fc->nc; i++) {
         const double *xi = x + 3 * i;
-        int is_active = !y->active || y->active[i];
-        if ((any >= 0 && any != is_active) || (xi[0] == 0 && xi[1] == 0 && xi[2] == 0)) continue;
+        if ((any >= 0 && any != is_active(y, i)) || (xi[0] == 0 && xi[1] == 0 && xi[2] == 0))
+            continue;
         for (int end = blocks_of(fc, i, &at); at < end; at++)
             add_back(fc->force[i], y->of->block + 9 * (size_t)at, xi,
                      s + 3 * (size_t)y->local[y->of->group[at]]);
@@ -137,15 +137,11 @@ static inline void carry_out(const perp__fc *fc, int i, const double *s, double 
                s + 3 * (size_t)y->local[y->of->group[at]], u);
 }
 
-/* u_i += E x, without what is the contact's own or with it */
-static inline void add_own(const perp__fc *fc, int i, int is_whole, const double *x, double *u)
+/* u_i += E_ij x_j of the contact that bounds i */
+static inline void add_bound(const perp__fc *fc, int i, const double *x, double *u)
 {
-    double E;
-    int j = bound_of(fc, i, &E);
-    if (j >= 0) u[0] += E * x[3 * j];
-    if (is_whole)
-        add_to(fc->scale[i] * fc->force[i], fc->system->of->own + 9 * (size_t)fc->order[i],
-               x + 3 * i, u);
+    int j = bound_of(fc, i);
+    if (j >= 0) u[0] += bound_share(fc, i, j) * x[3 * j];
 }
 
 int perp__fc_in_velocities(const perp__fc *fc)
@@ -159,7 +155,9 @@ void perp__fc_system_product(const perp__fc *fc, const double *x, double *u)
     memcpy(u, fc->q, (size_t)fc->n * sizeof *u);
     for (int i = 0; i < fc->nc; i++) {
         carry_out(fc, i, fc->system->s, u + 3 * i);
-        add_own(fc, i, 1, x, u + 3 * i);
+        add_bound(fc, i, x, u + 3 * i);
+        add_to(fc->scale[i] * fc->force[i], fc->system->of->own + 9 * (size_t)fc->order[i],
+               x + 3 * i, u + 3 * i);
     }
     *fc->products += 18.0 * fc->system->nblock;
 }
@@ -167,8 +165,7 @@ void perp__fc_system_product(const perp__fc *fc, const double *x, double *u)
 /* Of each block of contact i: blocks that it meets, its own and those of its bound. */
 static inline int places_of(const perp__fc *fc, int i)
 {
-    double E;
-    int j = bound_of(fc, i, &E);
+    int j = bound_of(fc, i);
     return block_count(fc, i) + (j < 0 ? 0 : block_count(fc, j));
 }
 
@@ -240,8 +237,7 @@ static void find_pattern(perp__fc *fc)
         y->mark[g] = end;
         y->col[end++] = g; /* the diagonal first */
         for (int k = y->begin[g]; k < y->begin[g + 1]; k++) {
-            double E;
-            int i = y->owner[k], j = bound_of(fc, i, &E);
+            int i = y->owner[k], j = bound_of(fc, i);
             int at = y->first[i] + (y->block[k] - y->of->start[fc->order[i]]) * places_of(fc, i);
             end = add_places(fc, row, i, at, end);
             if (j >= 0) end = add_places(fc, row, j, at + block_count(fc, i), end);
@@ -316,11 +312,6 @@ int perp__fc_system_order(perp__fc *fc, const int *active)
 
 /* Factors -------------------------------------------------------------------------------------- */
 
-static int is_active(const perp__fc_system *y, int i)
-{
-    return !y->active || y->active[i];
-}
-
 /* The blocks of A + B W in fc->jacobian. */
 static void state_in_impulses(perp__fc *fc)
 {
@@ -332,7 +323,7 @@ static void state_in_impulses(perp__fc *fc)
             const double *w = fc->block + 9 * (size_t)k;
             double *J = fc->jacobian + 9 * (size_t)k;
             if (y->B)
-                multiply(y->B + 9 * (size_t)i, w, J);
+                perp__multiply3(y->B + 9 * (size_t)i, w, J);
             else
                 memcpy(J, w, 9 * sizeof *J);
             for (int e = 0; e < 9 && fc->col[k] == i; e++) J[e] += y->A[9 * (size_t)i + (size_t)e];
@@ -348,7 +339,7 @@ static void condense(perp__fc *fc, int i, double tiny)
     const double *B = y->B ? y->B + 9 * (size_t)i : one,
                  *own = y->of->own + 9 * (size_t)fc->order[i];
     double C[9], f = fc->scale[i] * fc->force[i], size = 0;
-    multiply(B, own, C);
+    perp__multiply3(B, own, C);
     for (int e = 0; e < 9; e++) {
         C[e] = f * C[e] + y->A[9 * (size_t)i + (size_t)e];
         size = fmax(size, fabs(C[e]));
@@ -368,7 +359,7 @@ static void add_contact(perp__fc *fc, int i, int j, const double *K, double f, i
     int row, rows = blocks_of(fc, i, &row), column, columns = blocks_of(fc, j, &column);
     for (int l = column; l < columns; l++) {
         double KY[9];
-        multiply(K, y->of->block + 9 * (size_t)l, KY);
+        perp__multiply3(K, y->of->block + 9 * (size_t)l, KY);
         for (int k = row; k < rows; k++)
             add_product(f, y->of->block + 9 * (size_t)k, KY,
                         y->value + 9 * (size_t)y->place[at + (k - row) * wide + l - column]);
@@ -377,8 +368,9 @@ static void add_contact(perp__fc *fc, int i, int j, const double *K, double f, i
 }
 
 /* inv(C_i) B_i E_ij H_j, less: what the bound of i brings. */
-static void bound_block(const perp__fc *fc, int i, int j, double E, double *K)
+static void bound_block(const perp__fc *fc, int i, int j, double *K)
 {
+    double E = bound_share(fc, i, j);
     const double *Hi = fc->system->H + 9 * (size_t)i, *Hj = fc->system->H + 9 * (size_t)j;
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++) K[3 * a + b] = -Hi[3 * a] * E * Hj[b];
@@ -393,13 +385,13 @@ static void state_in_velocities(perp__fc *fc, double tiny)
     for (int i = 0; i < fc->nc; i++)
         if (is_active(y, i)) condense(fc, i, tiny);
     for (int i = 0; i < fc->nc; i++) {
-        double E, K[9];
-        int j = bound_of(fc, i, &E), wide = places_of(fc, i);
+        double K[9];
+        int j = bound_of(fc, i), wide = places_of(fc, i);
         if (!is_active(y, i)) continue;
         double f = fc->force[i];
         add_contact(fc, i, i, y->H + 9 * (size_t)i, f * fc->scale[i], y->first[i], wide);
         if (j < 0 || !is_active(y, j)) continue;
-        bound_block(fc, i, j, E, K);
+        bound_block(fc, i, j, K);
         add_contact(fc, i, j, K, f * fc->scale[j], y->first[i] + block_count(fc, i), wide);
     }
 }
@@ -455,7 +447,7 @@ static void back_substitute(const perp__fc *fc, const double *s, const double *r
             if (!is_active(y, i) || (y->of->bound[fc->order[i]] >= 0) != bounded) continue;
             memcpy(b, right + 3 * i, sizeof b);
             if (s) carry_out(fc, i, s, u);
-            if (bounded) add_own(fc, i, 0, x, u);
+            if (bounded) add_bound(fc, i, x, u);
             if (s || bounded) take_off(fc, i, u, b);
             perp__lu3_solve(&y->C[i], b);
             memcpy(x + 3 * i, b, sizeof b);
